@@ -1,0 +1,58 @@
+//! Edits as plain data: what a tool plans, and what becomes of it (design D4).
+
+use std::path::PathBuf;
+
+/// New texts for files, planned against texts that were read. Nothing is changed by a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditPlan {
+    /// A file each; all of them are proposed, or none.
+    pub files: Vec<FilePlan>,
+}
+
+/// The plan for one file. Texts are without byte order mark and with LF line ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePlan {
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// The hash of the text the plan was made against (the file with its pending hunks); none where there was no file.
+    pub read: Option<TextHash>,
+    /// The text wanted; none to delete the file.
+    pub new_text: Option<String>,
+}
+
+/// The SHA-256 of a text without byte order mark and with LF line ends, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TextHash(pub String);
+
+/// What became of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposed {
+    /// How many hunks now wait in all files of the plan.
+    pub pending_hunks: usize,
+    /// Lines that the plan adds.
+    pub added: usize,
+    /// Lines that the plan removes.
+    pub removed: usize,
+    /// Where edits are accepted automatically: whether these were applied.
+    pub applied: bool,
+}
+
+/// A plan that was not taken. The words are for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditRefused {
+    /// The file's text is no longer the one the plan was made against.
+    #[error("{path} has changed since it was read; read it again and make the edit against the new text")]
+    Stale {
+        /// The file, for people.
+        path: String,
+    },
+    /// The plan changes nothing.
+    #[error("the edit changes nothing: {path} already has that text")]
+    NoChange {
+        /// The file, for people.
+        path: String,
+    },
+    /// It could not be read or checked.
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,14 @@
+//! The agent's core: the turn loop and everything it decides, without any I/O.
+//!
+//! It knows no LSP, HTTP, SQL, file or process; what it needs of the world are the ports [`model::Model`],
+//! [`tool::Tool`], [`session::Session`] and [`store::Store`], which the layers above implement.
+//!
+//! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
+//! there), [`history`] (what the model sees, a fold of the session's events).
+
+pub mod edit;
+pub mod model;
+pub mod permission;
+pub mod session;
+pub mod store;
+pub mod tool;

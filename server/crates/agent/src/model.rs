@@ -1,0 +1,168 @@
+//! The port to a language model: a request in, a stream of events out (design D8).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use protocol::content::Usage;
+use protocol::model::ModelInfo;
+use protocol::{AssistantBlock, ToolCallId, ToolResult};
+use serde_json::Value;
+
+/// A model that can be asked. One value serves any number of requests at once.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// What the model is and can do.
+    fn info(&self) -> &ModelInfo;
+
+    /// Sends a request and gives its answer piece by piece.
+    ///
+    /// The stream ends after [`ModelEvent::Finished`] or after an error; a stream that ends without either is
+    /// reported as [`ModelErrorKind::Incomplete`] by the adapter. Dropping the stream cancels the request. An adapter
+    /// makes one attempt only: retrying is the turn's.
+    ///
+    /// # Errors
+    /// Whatever went wrong before the first piece came.
+    async fn stream(&self, request: Request) -> Result<ModelStream, ModelError>;
+}
+
+/// The pieces of an answer.
+pub type ModelStream = BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+/// All that a model is given. Equal values give equal bytes on the wire, and a request whose messages begin with those
+/// of another gives bytes that begin with the other's, so that the vendors' caches hit.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The system prompt.
+    pub system: Arc<str>,
+    /// The tools it may call.
+    pub tools: Arc<[ToolSpec]>,
+    /// The conversation so far. Every tool call in it has exactly one result, in the message right after it.
+    pub messages: Vec<Arc<Message>>,
+    /// The longest answer in tokens.
+    pub max_output_tokens: u64,
+    /// How many tokens the model may think, where it can; none for no thinking.
+    pub thinking_tokens: Option<u64>,
+    /// A key that stays the same for a session, for vendors that route by it to their caches.
+    pub cache_key: String,
+}
+
+/// A message of the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// From the user, or from us on the user's behalf.
+    User(Vec<UserBlock>),
+    /// From the model.
+    Assistant(Vec<AssistantBlock>),
+    /// The results of all tool calls of the assistant's message before it, in the order of the calls.
+    ToolResults(Vec<ToolResult>),
+}
+
+/// A piece of a user's message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum UserBlock {
+    /// Text.
+    Text(String),
+    /// An image.
+    Image {
+        /// Such as `image/png`.
+        mime_type: String,
+        /// The bytes, in base64.
+        data: String,
+    },
+}
+
+/// A tool as the model is told of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolSpec {
+    /// Its name: lower case, digits and `_`.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The JSON schema of its input, an object.
+    pub input_schema: Value,
+}
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ModelEvent {
+    /// Text to show.
+    Text(String),
+    /// Thinking to show.
+    Thinking(String),
+    /// A tool call begins; its input follows.
+    ToolCallStarted {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+    },
+    /// A piece of a tool call's input, as JSON text.
+    ToolCallInput {
+        /// The call.
+        id: ToolCallId,
+        /// The piece.
+        json: String,
+    },
+    /// The answer is whole.
+    Finished(Response),
+}
+
+/// A whole answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// All of it, in order, with what the vendor wants back unchanged.
+    pub content: Vec<AssistantBlock>,
+    /// Why it ended.
+    pub stop: Stop,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The model was done.
+    EndTurn,
+    /// It wants tools called.
+    ToolUse,
+    /// It reached the longest length.
+    MaxTokens,
+    /// It would not answer.
+    Refusal,
+}
+
+/// A request that failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    /// What kind of failure it is; decides what the turn does.
+    pub kind: ModelErrorKind,
+    /// What happened, to what, and what to do. Never holds a key.
+    pub message: String,
+}
+
+/// Kinds of failure (001 §6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// It may work the next time: network, 5xx, overload. Retried.
+    Transient,
+    /// Too many requests. Retried, after what the vendor asks for.
+    RateLimited {
+        /// How long the vendor asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The answer broke off, or stalled. Retried.
+    Incomplete,
+    /// The vendor sent what is not its protocol. Retried once.
+    Garbage,
+    /// The vendor complains of tool calls without results. The history is mended and the request tried once more.
+    OrphanedToolCalls,
+    /// The request is too long for the model.
+    ContextOverflow,
+    /// No key, a wrong key, or no right to the model. Not retried.
+    Unauthorized,
+    /// Anything else that will fail again. Not retried.
+    Rejected,
+}

@@ -1,0 +1,88 @@
+//! The port to the session a turn belongs to. The session's own task stands behind it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::permission::PermissionRequest;
+use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
+
+use crate::edit::{EditPlan, EditRefused, Proposed};
+use crate::permission::{Rule, Rules};
+
+/// What a turn asks of its session.
+#[async_trait]
+pub trait Session: Send + Sync {
+    /// Adds an event to the session's log. Never waits; events keep their order.
+    fn record(&self, event: Event);
+
+    /// A new id for a question.
+    fn permission_id(&self) -> PermissionId;
+
+    /// Puts a question to the user and waits for the answer. The session records question and answer.
+    async fn ask(&self, request: PermissionRequest) -> Answer;
+
+    /// The permission rules as they are now: the user's, the project's, and what was granted in this session.
+    fn rules(&self) -> Arc<Rules>;
+
+    /// Keeps a rule for this project, in the user's own data.
+    async fn grant(&self, rule: Rule);
+
+    /// Makes a plan a proposal, which the user then reviews.
+    async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused>;
+
+    /// The command barrier (design D4): how many hunks are pending, and what of ours is not on disk.
+    async fn unsettled(&self) -> Unsettled;
+
+    /// Accepts all pending hunks and waits until they are applied. Gives the words of failures.
+    async fn accept_all(&self) -> Vec<String>;
+
+    /// Saves the buffers that were clean before our edits, and with `own` also those with the user's own unsaved text.
+    /// Gives the words of failures.
+    async fn save(&self, own: bool) -> Vec<String>;
+
+    /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order.
+    async fn interjections(&self) -> Vec<Interjection>;
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The option chosen, with a word to the model.
+    Selected {
+        /// Which.
+        option_id: String,
+        /// What the user said with it.
+        message: Option<String>,
+    },
+    /// The turn was cancelled.
+    Cancelled,
+    /// Nobody can answer, such as in a run without a terminal. Counts as rejected.
+    Nobody,
+}
+
+/// What stands between the model's picture of the project and the disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Hunks that wait, and the files they are in, for people.
+    pub pending_hunks: usize,
+    /// The files those hunks are in, for people.
+    pub pending_files: Vec<String>,
+    /// Buffers with nothing unsaved but our accepted edits.
+    pub ours: Vec<String>,
+    /// Buffers with unsaved text of the user's.
+    pub own: Vec<String>,
+}
+
+/// Something said to a running turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Interjection {
+    /// The user's word.
+    Steer {
+        /// What was said.
+        prompt: Vec<PromptBlock>,
+        /// What its mentions came to.
+        context: String,
+    },
+    /// A note of ours: decisions, comments, problems.
+    Note(String),
+}

@@ -1,0 +1,154 @@
+//! The port to what outlives the process: the sessions' logs, blobs, and grants (designs D2, D9).
+//!
+//! Its functions block; they are called from the store's own thread, or where waiting is right.
+
+use std::path::PathBuf;
+
+use protocol::session::SessionInfo;
+use protocol::{Event, SequencedEvent, SessionId};
+
+/// What outlives the process. One value serves all threads.
+pub trait Store: Send + Sync {
+    /// Makes a session. Its first events are appended by the caller.
+    ///
+    /// # Errors
+    /// An id that is taken ([`StoreError::Exists`]), or a failure of the store.
+    fn create(&self, session: &SessionId, folders: &[String]) -> Result<(), StoreError>;
+
+    /// Takes the session for this process. While the lock lives no other process can append.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] with who holds it; [`StoreError::NotFound`].
+    fn lock(&self, session: &SessionId) -> Result<Box<dyn SessionLock>, StoreError>;
+
+    /// Appends events in one transaction, after which a crash of the process loses none of them.
+    ///
+    /// Their numbers follow the last one without gaps. `durable` also guards against power loss. The session's
+    /// title, model, mode, usage and times in [`Store::list`] follow the events.
+    ///
+    /// # Errors
+    /// A failure of the store; nothing is appended then.
+    fn append(
+        &self,
+        session: &SessionId,
+        events: Vec<(u64, Event)>,
+        durable: bool,
+    ) -> Result<Vec<SequencedEvent>, StoreError>;
+
+    /// The events after number `since`, in order, at most `limit` of them.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or a failure of the store.
+    fn events(&self, session: &SessionId, since: u64, limit: usize) -> Result<Vec<SequencedEvent>, StoreError>;
+
+    /// One session.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or a failure of the store.
+    fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError>;
+
+    /// Sessions, the last used first.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// Deletes a session and what belongs only to it.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or a failure of the store.
+    fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+
+    /// Keeps bytes under their SHA-256 in hexadecimal, and gives it.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn put_blob(&self, bytes: &[u8]) -> Result<String, StoreError>;
+
+    /// The bytes kept under a hash.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or a failure of the store.
+    fn blob(&self, hash: &str) -> Result<Vec<u8>, StoreError>;
+
+    /// The permission rules granted for a project, as text, in the order they were granted.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn grants(&self, project: &str) -> Result<Vec<String>, StoreError>;
+
+    /// Grants a rule for a project. The same rule twice is kept once.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn grant(&self, project: &str, rule: &str) -> Result<(), StoreError>;
+
+    /// A setting of ours that is not configuration, such as the last model.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn get(&self, key: &str) -> Result<Option<String>, StoreError>;
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn set(&self, key: &str, value: &str) -> Result<(), StoreError>;
+
+    /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError>;
+}
+
+/// A session held by this process. Dropping it lets the session go, and so does the process's death.
+pub trait SessionLock: Send + Sync {}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Only those with one of these folders (URIs); empty for all.
+    pub folders: Vec<String>,
+    /// Only those with this text in their title, whatever its case.
+    pub query: Option<String>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// What can go wrong in the store.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such session or blob.
+    #[error("there is no {what} {id}")]
+    NotFound {
+        /// `session` or `blob`.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// The id is taken.
+    #[error("session {0} exists already")]
+    Exists(String),
+    /// Another process holds the session.
+    #[error("session {session} is open in another process ({holder}); close it there, or start a new session")]
+    Locked {
+        /// The session.
+        session: String,
+        /// Who holds it: process id and since when.
+        holder: String,
+    },
+    /// The database was written by a newer Azimuth.
+    #[error("{path} was written by a newer Azimuth (format {found}, this one knows {known}); update Azimuth")]
+    Newer {
+        /// The database.
+        path: String,
+        /// Its format.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// Anything else.
+    #[error("the session store failed: {0}")]
+    Failed(String),
+}

@@ -1,0 +1,107 @@
+//! The port to a tool: what the model can call, and what comes of it (design D10).
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use protocol::ToolCallId;
+use protocol::content::{Location, ToolKind};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::edit::EditPlan;
+use crate::model::ToolSpec;
+use crate::permission::Action;
+
+/// A tool. It is made for one session and holds the services it needs; it has no effect but through its output,
+/// except for [`Access::Execute`], which dispatch lets through only behind permission and the command barrier.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What the model is told of it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What kind of thing it does.
+    fn kind(&self) -> ToolKind;
+
+    /// What it touches; decides modes, parallelism and the barrier.
+    fn access(&self) -> Access;
+
+    /// Checks an input and says what the call would do, without doing any of it.
+    ///
+    /// # Errors
+    /// An input that does not fit; the message names the field.
+    fn describe(&self, input: &Value) -> Result<Description, ToolError>;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What the model should know of a failure.
+    async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError>;
+}
+
+/// What a tool touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It only reads: runs beside others, and in mode `ask`.
+    Read,
+    /// It proposes edits: runs alone.
+    Edit,
+    /// It runs commands, which see the disk: runs alone, behind the command barrier.
+    Execute,
+}
+
+/// What a call would do.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// In a few words, for people: `Reading main.rs`.
+    pub title: String,
+    /// The places it is about.
+    pub locations: Vec<Location>,
+    /// What permission judges.
+    pub action: Action,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its id.
+    pub id: ToolCallId,
+    /// Is triggered when the turn is cancelled; the tool then ends as soon as it can.
+    pub cancel: CancellationToken,
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    /// What the model reads. Dispatch bounds it.
+    pub text: String,
+    /// What it came to in a few words, for people: `3 matches`.
+    pub summary: String,
+    /// The places it turned out to be about.
+    pub locations: Vec<Location>,
+    /// Edits to propose. Dispatch hands them to the session and appends what became of them to `text`.
+    pub plan: Option<EditPlan>,
+    /// Whether `text` tells of a failure, such as a command's exit code.
+    pub is_error: bool,
+}
+
+/// A call that failed, in words for the model: what happened, to what, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// The input does not fit.
+    #[error("invalid input: {0}")]
+    InvalidInput(String),
+    /// A path outside the workspace, or behind a link that leaves it.
+    #[error("{} is outside the workspace; only files in {} can be used", path.display(), roots.join(", "))]
+    OutsideWorkspace {
+        /// The path.
+        path: PathBuf,
+        /// The workspace's folders.
+        roots: Vec<String>,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+    /// The turn was cancelled meanwhile.
+    #[error("cancelled by the user")]
+    Cancelled,
+}

@@ -1,0 +1,153 @@
+//! What messages are made of.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ToolCallId;
+
+/// A position in a document: LSP's `Position`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Position {
+    /// Line, from 0.
+    pub line: u32,
+    /// Offset in the line, from 0, in units of the negotiated position encoding.
+    pub character: u32,
+}
+
+/// A range in a document, its end exclusive: LSP's `Range`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Range {
+    /// Where it begins.
+    pub start: Position,
+    /// Where it ends, exclusive.
+    pub end: Position,
+}
+
+/// A place in a file that an event speaks of; an editor can show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Location {
+    /// The document.
+    pub uri: String,
+    /// Line, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+/// A piece of the user's prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PromptBlock {
+    /// Text as typed. Slash commands are looked for in it.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A mention of a file. Its text, bounded, is put before the model.
+    File {
+        /// The document.
+        uri: String,
+    },
+    /// A mention of a part of a file.
+    Range {
+        /// The document.
+        uri: String,
+        /// Which part.
+        range: Range,
+    },
+    /// What the user has selected, as it stood when the prompt was sent.
+    Selection {
+        /// The document.
+        uri: String,
+        /// Where the selection is.
+        range: Range,
+        /// The selected text.
+        text: String,
+    },
+    /// An image.
+    Image {
+        /// Such as `image/png`.
+        mime_type: String,
+        /// The bytes, in base64.
+        data: String,
+    },
+}
+
+/// A piece of an assistant's message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum AssistantBlock {
+    /// Markdown text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model's thinking.
+    Thinking {
+        /// What may be shown; can be empty where a vendor hides it.
+        text: String,
+        /// What the vendor wants back unchanged (signature, encrypted content). Opaque.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vendor: Option<Value>,
+    },
+    /// A wish to call a tool.
+    ToolCall {
+        /// The call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// Its input, an object.
+        input: Value,
+    },
+}
+
+/// What a tool call came to. Every tool call has exactly one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// The call.
+    pub tool_call_id: ToolCallId,
+    /// What the model reads, bounded.
+    pub text: String,
+    /// Whether the call failed.
+    #[serde(default)]
+    pub is_error: bool,
+}
+
+/// What kind of thing a tool does; ACP's tool kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Reads files or other data.
+    Read,
+    /// Changes files.
+    Edit,
+    /// Deletes files.
+    Delete,
+    /// Moves files.
+    Move,
+    /// Searches.
+    Search,
+    /// Runs commands.
+    Execute,
+    /// Reasons.
+    Think,
+    /// Fetches from outside.
+    Fetch,
+    /// Anything else.
+    Other,
+}
+
+/// Tokens used, each kind counted once: `input` leaves out what the cache served or stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Input tokens billed in full.
+    pub input: u64,
+    /// Output tokens, thinking included.
+    pub output: u64,
+    /// Input tokens read from the vendor's cache.
+    pub cache_read: u64,
+    /// Input tokens written to the vendor's cache.
+    pub cache_write: u64,
+}

@@ -1,0 +1,342 @@
+//! Events: all that happens in a session, in order. Everything shown is a fold of them (design D2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::content::{Location, ToolKind, Usage};
+use crate::permission::{PermissionOutcome, PermissionRequest};
+use crate::review::{Decision, Proposal};
+use crate::session::Mode;
+use crate::turn::StopReason;
+use crate::{
+    AssistantBlock, HunkId, MessageId, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId,
+    ToolCallId, ToolResult, TurnId,
+};
+
+/// Parameters of the notification `azimuth/event`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The event with its number.
+    #[serde(flatten)]
+    pub event: SequencedEvent,
+}
+
+/// An event with its place in the session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SequencedEvent {
+    /// Its number in the session: 1, 2, 3, … without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: u64,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened in a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The session began. Always the first event.
+    SessionStarted {
+        /// Its folders, as URIs.
+        folders: Vec<String>,
+    },
+    /// The session has a new title.
+    TitleChanged {
+        /// The title.
+        title: String,
+    },
+    /// The session uses another model.
+    ModelChanged {
+        /// The model's id.
+        model: String,
+        /// True for a model that plays a script; an interface must say so.
+        #[serde(default)]
+        scripted: bool,
+    },
+    /// The session is in another mode.
+    ModeChanged {
+        /// The mode.
+        mode: Mode,
+    },
+    /// A slash command was executed. It is not part of the model's context.
+    CommandExecuted {
+        /// The command as typed.
+        command: String,
+        /// What came of it, in Markdown.
+        message: String,
+        /// Whether it failed.
+        #[serde(default)]
+        is_error: bool,
+    },
+    /// A turn began, with the user's prompt.
+    TurnStarted {
+        /// The turn.
+        turn_id: TurnId,
+        /// The prompt. Empty where an earlier turn is gone on with.
+        prompt: Vec<PromptBlock>,
+        /// What the prompt's mentions and the editor's state came to, as the model reads it. May be empty.
+        #[serde(default)]
+        context: String,
+        /// The model's id.
+        model: String,
+        /// The mode.
+        mode: Mode,
+    },
+    /// The user said something to the running turn; the model reads it from here on.
+    Steered {
+        /// The turn.
+        turn_id: TurnId,
+        /// What was said.
+        prompt: Vec<PromptBlock>,
+        /// What its mentions came to.
+        #[serde(default)]
+        context: String,
+    },
+    /// A prompt waits for the turn's end.
+    PromptQueued {
+        /// The waiting prompt.
+        queue_id: QueueId,
+        /// What it says.
+        prompt: Vec<PromptBlock>,
+    },
+    /// A waiting prompt is no longer one: it was started or taken back.
+    PromptDequeued {
+        /// The waiting prompt.
+        queue_id: QueueId,
+    },
+    /// The model was told something by us: decisions on its edits, new problems. Part of its context.
+    Noted {
+        /// The turn.
+        turn_id: TurnId,
+        /// What it was told.
+        text: String,
+    },
+    /// A piece of the assistant's text.
+    MessageDelta {
+        /// The message.
+        message_id: MessageId,
+        /// The piece.
+        text: String,
+    },
+    /// A piece of the model's thinking.
+    ThinkingDelta {
+        /// The message.
+        message_id: MessageId,
+        /// The piece.
+        text: String,
+    },
+    /// A message is whole. What its deltas said stands here again, with the tool calls.
+    MessageCompleted {
+        /// The turn.
+        turn_id: TurnId,
+        /// The message.
+        message_id: MessageId,
+        /// All of it.
+        content: Vec<AssistantBlock>,
+        /// What the request used.
+        usage: Usage,
+        /// What the request cost in US dollars; absent where the price is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
+    /// A message broke off and will be asked for again; what was shown of it is void.
+    MessageDiscarded {
+        /// The message.
+        message_id: MessageId,
+    },
+    /// A request to the model failed in passing and is tried again.
+    Retrying {
+        /// The turn.
+        turn_id: TurnId,
+        /// Which retry this is, from 1.
+        attempt: u32,
+        /// How long it waits first, in milliseconds.
+        delay_ms: u64,
+        /// What went wrong.
+        reason: String,
+    },
+    /// A tool call begins.
+    ToolCallStarted {
+        /// The turn.
+        turn_id: TurnId,
+        /// The call.
+        tool_call_id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// What kind of thing it does.
+        kind: ToolKind,
+        /// What it does, in a few words: `Reading main.rs`.
+        title: String,
+        /// Its input.
+        input: Value,
+        /// The places it is about.
+        #[serde(default)]
+        locations: Vec<Location>,
+    },
+    /// A tool call ended.
+    ToolCallEnded {
+        /// The turn.
+        turn_id: TurnId,
+        /// What the model reads of it.
+        result: ToolResult,
+        /// What it came to, in a few words: `3 matches`, `+2 -1`.
+        #[serde(default)]
+        summary: String,
+        /// The places it is about.
+        #[serde(default)]
+        locations: Vec<Location>,
+        /// How long it ran, in milliseconds.
+        duration_ms: u64,
+    },
+    /// The user is asked.
+    PermissionAsked {
+        /// The turn.
+        turn_id: TurnId,
+        /// The question.
+        request: PermissionRequest,
+    },
+    /// A question was answered or fell away.
+    PermissionAnswered {
+        /// The question.
+        permission_id: PermissionId,
+        /// How.
+        outcome: PermissionOutcome,
+    },
+    /// Something was allowed or denied without asking; why.
+    PermissionJudged {
+        /// The call.
+        tool_call_id: ToolCallId,
+        /// Whether it may go on.
+        allowed: bool,
+        /// The rule or default, and where it comes from.
+        reason: String,
+    },
+    /// The pending change of a file is new, or has changed.
+    ProposalChanged {
+        /// The proposal as it is now.
+        proposal: Proposal,
+    },
+    /// Hunks were decided.
+    ReviewDecided {
+        /// The proposal.
+        proposal_id: ProposalId,
+        /// The hunks.
+        hunk_ids: Vec<HunkId>,
+        /// How.
+        decision: Decision,
+        /// A word to the model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// Accepted hunks were put into their document, or could not be.
+    EditApplied {
+        /// The proposal.
+        proposal_id: ProposalId,
+        /// The hunks.
+        hunk_ids: Vec<HunkId>,
+        /// The document.
+        uri: String,
+        /// The hash of its text before; absent for a file that was not there. The text is kept (design D4).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        /// The hash of its text after; absent where it is no more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+        /// How it went.
+        outcome: ApplyOutcome,
+    },
+    /// A command begins in a terminal.
+    TerminalStarted {
+        /// The terminal.
+        terminal_id: TerminalId,
+        /// The call that started it.
+        tool_call_id: ToolCallId,
+        /// The command line.
+        command: String,
+        /// The folder it starts in.
+        cwd: String,
+        /// The offset of its first byte of output.
+        offset: u64,
+    },
+    /// A command ended.
+    TerminalEnded {
+        /// The terminal.
+        terminal_id: TerminalId,
+        /// The call that started it.
+        tool_call_id: ToolCallId,
+        /// The offset after its last byte of output.
+        offset: u64,
+        /// Its exit code; absent where it was killed or timed out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+    },
+    /// A word to the user: something that is worth knowing and needs no answer.
+    Notice {
+        /// How grave it is.
+        severity: Severity,
+        /// What it says.
+        text: String,
+    },
+    /// The context filled up: the results of these calls were replaced by a short note.
+    ContextTrimmed {
+        /// The turn.
+        turn_id: TurnId,
+        /// The calls whose results the model no longer sees.
+        tool_call_ids: Vec<ToolCallId>,
+    },
+    /// How full the context is.
+    ContextUsed {
+        /// Tokens of the last request.
+        used: u64,
+        /// The model's limit.
+        limit: u64,
+    },
+    /// A turn ended.
+    TurnEnded {
+        /// The turn.
+        turn_id: TurnId,
+        /// Why.
+        stop_reason: StopReason,
+        /// What failed, and what to do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// What the turn used.
+        usage: Usage,
+        /// What the turn cost in US dollars; absent where a price is unknown.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+    },
+}
+
+/// How grave a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Something may not be as expected.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// How applying an edit went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ApplyOutcome {
+    /// The text was seen to be as expected.
+    Verified,
+    /// The client said yes, but did not show the text in time.
+    Unverified,
+    /// Nothing was changed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,26 @@
+//! The wire types of Azimuth's own methods.
+//!
+//! This crate is the one source of the protocol: the JSON schema, the TypeScript and Lua types of the editors and the
+//! method part of `docs/protocol.md` are generated from it (`cargo run -p xtask -- codegen`), and a test fails when
+//! they are stale. It holds no logic.
+//!
+//! Conventions (design D3): methods are `azimuth/<noun>/<verb>`; fields are camelCase; unions are tagged by `type`;
+//! ids are strings; documents are named by URI; positions are LSP positions in the encoding negotiated in
+//! `initialize`; times are milliseconds since the Unix epoch.
+
+pub mod content;
+pub mod errors;
+pub mod event;
+pub mod ids;
+pub mod methods;
+pub mod model;
+pub mod permission;
+pub mod review;
+pub mod session;
+pub mod terminal;
+pub mod turn;
+
+pub use content::{AssistantBlock, Position, PromptBlock, Range, ToolResult};
+pub use errors::ErrorCode;
+pub use event::{Event, SequencedEvent};
+pub use ids::{HunkId, MessageId, PermissionId, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId};

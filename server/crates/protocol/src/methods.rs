@@ -1,0 +1,154 @@
+//! The table of methods: one line each, with everything that is generated from it.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::errors::ErrorCode;
+use crate::event::EventParams;
+use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
+use crate::permission::{PermissionAnswerParams, PermissionAnswerResult};
+use crate::review::{ReviewDecideParams, ReviewListParams, ReviewResult};
+use crate::session::{
+    PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
+    SessionListResult, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult, SessionRenameParams,
+};
+use crate::terminal::{
+    Done, TerminalKillParams, TerminalOpenParams, TerminalOpenResult, TerminalOutputParams, TerminalResizeParams,
+    TerminalWriteParams,
+};
+use crate::turn::{
+    TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
+    TurnSteerParams,
+};
+
+/// A request from the client to the server.
+pub trait Request {
+    /// The method's name.
+    const METHOD: &'static str;
+    /// What it takes.
+    type Params: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
+    /// What it gives.
+    type Result: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
+}
+
+/// A notification from the server to the client.
+pub trait Notification {
+    /// The method's name.
+    const METHOD: &'static str;
+    /// What it carries.
+    type Params: DeserializeOwned + Serialize + JsonSchema + Send + 'static;
+}
+
+/// A method as data, for documents and generated types.
+pub struct MethodSpec {
+    /// The method's name.
+    pub method: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// The schema of its parameters.
+    pub params: fn(&mut SchemaGenerator) -> Schema,
+    /// The schema of its result; none for a notification.
+    pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
+    /// The errors it can give beside `invalidParams` and `internalError`.
+    pub errors: &'static [ErrorCode],
+}
+
+macro_rules! requests {
+    ($($(#[doc = $doc:literal])+ $name:ident = $method:literal, $params:ty => $result:ty, [$($error:ident),*];)*) => {
+        $(
+            $(#[doc = $doc])+
+            pub struct $name;
+            impl Request for $name {
+                const METHOD: &'static str = $method;
+                type Params = $params;
+                type Result = $result;
+            }
+        )*
+
+        /// Every request from client to server, in the order of the documentation.
+        pub const REQUESTS: &[MethodSpec] = &[$(
+            MethodSpec {
+                method: $method,
+                doc: concat!($($doc, "\n"),+),
+                params: |generator| generator.subschema_for::<$params>(),
+                result: Some(|generator| generator.subschema_for::<$result>()),
+                errors: &[$(ErrorCode::$error),*],
+            },
+        )*];
+    };
+}
+
+macro_rules! notifications {
+    ($($(#[doc = $doc:literal])+ $name:ident = $method:literal, $params:ty;)*) => {
+        $(
+            $(#[doc = $doc])+
+            pub struct $name;
+            impl Notification for $name {
+                const METHOD: &'static str = $method;
+                type Params = $params;
+            }
+        )*
+
+        /// Every notification from server to client, in the order of the documentation.
+        pub const NOTIFICATIONS: &[MethodSpec] = &[$(
+            MethodSpec {
+                method: $method,
+                doc: concat!($($doc, "\n"),+),
+                params: |generator| generator.subschema_for::<$params>(),
+                result: None,
+                errors: &[],
+            },
+        )*];
+    };
+}
+
+requests! {
+    /// Makes a session and attaches the client to it.
+    SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, StoreFailed];
+    /// Lists sessions.
+    SessionList = "azimuth/session/list", SessionListParams => SessionListResult, [StoreFailed];
+    /// Opens a session and gives its events after a number. The client is attached to it.
+    SessionOpen = "azimuth/session/open", SessionOpenParams => SessionOpenResult, [NotFound, SessionLocked, StoreFailed];
+    /// Detaches the client from a session.
+    SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound];
+    /// Gives a session another title.
+    SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed];
+    /// Deletes a session with all that belongs to it. This cannot be undone.
+    SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed];
+    /// Starts a turn. Answers at once with the turn's id; the rest are events.
+    TurnStart = "azimuth/turn/start", TurnStartParams => TurnStartResult, [NotFound, TurnRunning, StoreFailed];
+    /// Says something to the running turn.
+    TurnSteer = "azimuth/turn/steer", TurnSteerParams => Done, [NotFound, WrongTurn];
+    /// Adds a prompt to the queue, or takes one back.
+    TurnQueue = "azimuth/turn/queue", TurnQueueParams => TurnQueueResult, [NotFound];
+    /// Cancels the running turn.
+    TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn];
+    /// Answers a question for permission.
+    PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound];
+    /// Lists the proposals that wait for a decision.
+    ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound];
+    /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
+    ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview];
+    /// Follows a terminal's output from an offset on.
+    TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, OperationFailed];
+    /// Types into a terminal.
+    TerminalWrite = "azimuth/terminal/write", TerminalWriteParams => Done, [NotFound, OperationFailed];
+    /// Sets a terminal's size.
+    TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, OperationFailed];
+    /// Ends what runs in a terminal.
+    TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, OperationFailed];
+    /// Lists the models.
+    ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
+    /// Chooses a model for a session, or for new sessions.
+    ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound];
+    /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
+    PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound];
+}
+
+notifications! {
+    /// Something happened in a session that the client is attached to.
+    EventNotification = "azimuth/event", EventParams;
+    /// Bytes of a terminal that the client follows.
+    TerminalOutput = "azimuth/terminal/output", TerminalOutputParams;
+}

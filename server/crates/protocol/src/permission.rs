@@ -1,0 +1,90 @@
+//! `azimuth/permission/*`: questions the agent asks before it acts, and their answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{PermissionId, SessionId, ToolCallId};
+
+/// What an option does; ACP's option kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionOptionKind {
+    /// Go on, this time.
+    AllowOnce,
+    /// Go on, and do not ask for this again in this project.
+    AllowAlways,
+    /// Do not.
+    RejectOnce,
+    /// Do not, and never again in this project.
+    RejectAlways,
+}
+
+/// One possible answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionOption {
+    /// What to answer with.
+    pub option_id: String,
+    /// What it says, its scope in words: `Always allow cargo test … in this project`.
+    pub name: String,
+    /// What it does.
+    pub kind: PermissionOptionKind,
+}
+
+/// A question. It stands until it is answered or its turn ends, across reconnects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionRequest {
+    /// The question.
+    pub permission_id: PermissionId,
+    /// The tool call that waits, where one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The question in a few words: `Run a command?`
+    pub title: String,
+    /// What exactly would be done: the command line, the paths.
+    pub detail: String,
+    /// Why it is asked: the rule or default that led here.
+    pub reason: String,
+    /// The answers to choose from.
+    pub options: Vec<PermissionOption>,
+}
+
+/// How a question ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PermissionOutcome {
+    /// An option was chosen.
+    Selected {
+        /// Which.
+        option_id: String,
+        /// A word to the model, such as why it was rejected.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// The turn ended first, or nobody could answer.
+    Cancelled,
+}
+
+/// Parameters of `azimuth/permission/answer`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionAnswerParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The question.
+    pub permission_id: PermissionId,
+    /// The option chosen.
+    pub option_id: String,
+    /// A word to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Result of `azimuth/permission/answer`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionAnswerResult {
+    /// False if the question had already been answered, in another view or by the turn's end. No harm is done.
+    pub accepted: bool,
+}

@@ -1,0 +1,130 @@
+//! `azimuth/review/*`: pending edits, hunk by hunk (design D4).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{HunkId, ProposalId, SessionId, ToolCallId};
+
+/// The pending change of one file: the difference between its text and what the agent proposes.
+///
+/// Further edits of the same file join the proposal until all its hunks are decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// The proposal.
+    pub proposal_id: ProposalId,
+    /// Grows when a hunk appears, vanishes or changes, not when one is decided or merely moves.
+    pub revision: u64,
+    /// The document.
+    pub uri: String,
+    /// Its path for people: relative to the workspace folder.
+    pub path: String,
+    /// What becomes of the file.
+    pub change: FileChange,
+    /// The hunks, from top to bottom, decided ones included.
+    pub hunks: Vec<Hunk>,
+}
+
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileChange {
+    /// It is new.
+    Create,
+    /// It is changed.
+    Modify,
+    /// It is deleted.
+    Delete,
+}
+
+/// A piece of a change that is decided as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Hunk {
+    /// The hunk.
+    pub hunk_id: HunkId,
+    /// The tool calls it came from.
+    pub tool_call_ids: Vec<ToolCallId>,
+    /// First line it replaces in the document as it is now, from 0.
+    pub start_line: u32,
+    /// The lines it replaces, with their line ends (LF). Empty for an insertion.
+    pub old_text: String,
+    /// The lines it puts there, with their line ends (LF). Empty for a deletion.
+    pub new_text: String,
+    /// How it stands.
+    pub state: HunkState,
+}
+
+/// How a hunk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HunkState {
+    /// Not decided.
+    Pending,
+    /// Accepted, and on its way into the document.
+    Applying,
+    /// Accepted, and seen in the document.
+    Accepted,
+    /// Accepted and sent, but nobody could tell whether it arrived.
+    Unverified,
+    /// Rejected.
+    Rejected,
+    /// The text it was made for has changed; it cannot be accepted as it is.
+    Conflicted,
+    /// Accepted, then taken back by the user in the editor.
+    Undone,
+}
+
+/// What to do with hunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// Put them into the document.
+    Accept,
+    /// Drop them; the model is told.
+    Reject,
+}
+
+/// Parameters of `azimuth/review/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewListParams {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// Result of `azimuth/review/list` and `azimuth/review/decide`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewResult {
+    /// The proposals that still have undecided hunks; after `decide`, also those that it decided.
+    pub proposals: Vec<Proposal>,
+}
+
+/// What a decision is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DecisionTarget {
+    /// The proposal.
+    pub proposal_id: ProposalId,
+    /// Its revision as the user saw it.
+    pub revision: u64,
+    /// The hunks; without them, all that are pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk_ids: Option<Vec<HunkId>>,
+}
+
+/// Parameters of `azimuth/review/decide`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewDecideParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Accept or reject.
+    pub decision: Decision,
+    /// A file each, whole or in hunks. All proposals that the user saw, for "all".
+    pub targets: Vec<DecisionTarget>,
+    /// A word to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}

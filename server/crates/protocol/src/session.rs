@@ -1,0 +1,199 @@
+//! `azimuth/session/*` and `azimuth/prompt/complete`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::content::Usage;
+use crate::{QueueId, SequencedEvent, SessionId, TurnId};
+
+/// What the agent may do in a turn (001 §8).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Look, and answer; nothing is changed or run.
+    Ask,
+    /// Everything, within the permissions.
+    #[default]
+    Agent,
+}
+
+/// A session in a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    /// The session.
+    pub session_id: SessionId,
+    /// Its title; empty before the first prompt.
+    pub title: String,
+    /// The workspace folders it works in, as URIs. The first one is where commands start.
+    pub folders: Vec<String>,
+    /// The model's id, if one is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mode of its next turn.
+    pub mode: Mode,
+    /// When it was made.
+    pub created_at: u64,
+    /// When something last happened in it.
+    pub updated_at: u64,
+    /// The number of its last event; 0 before the first.
+    pub last_seq: u64,
+    /// Tokens of all turns.
+    pub usage: Usage,
+    /// Cost of all turns in US dollars.
+    pub cost: f64,
+}
+
+/// Parameters of `azimuth/session/new`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionNewParams {
+    /// The folders to work in, as URIs; without them, the client's workspace folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folders: Option<Vec<String>>,
+    /// The model's id; without it, the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mode; without it, `agent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+}
+
+/// Result of `azimuth/session/new`. The client is attached to the session: its events follow as `azimuth/event`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionNewResult {
+    /// The session.
+    pub session: SessionInfo,
+}
+
+/// Parameters of `azimuth/session/list`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionListParams {
+    /// Only sessions of this folder (a URI); without it, those of the client's workspace folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Sessions of every folder.
+    #[serde(default)]
+    pub everywhere: bool,
+    /// Only sessions with this text in their title, whatever its case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// At most this many, 1 to 1000; 100 without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Result of `azimuth/session/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionListResult {
+    /// The sessions, the last used first.
+    pub sessions: Vec<SessionInfo>,
+}
+
+/// Parameters of `azimuth/session/open`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionOpenParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The number of the last event the client has; 0 for all.
+    #[serde(default)]
+    pub since: u64,
+}
+
+/// Result of `azimuth/session/open`. The client is attached: later events follow as `azimuth/event`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionOpenResult {
+    /// The session.
+    pub session: SessionInfo,
+    /// The events after `since`, in order.
+    pub events: Vec<SequencedEvent>,
+    /// The turn that runs, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_turn: Option<TurnId>,
+    /// The prompts that wait, first to go first.
+    pub queue: Vec<QueueId>,
+}
+
+/// Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionCloseParams {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// Parameters of `azimuth/session/rename`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionRenameParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The new title, one line, not empty.
+    pub title: String,
+}
+
+/// Parameters of `azimuth/session/delete`. A running turn is cancelled first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionDeleteParams {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// Parameters of `azimuth/prompt/complete`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptCompleteParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The prompt's text.
+    pub text: String,
+    /// Where the cursor is: an offset into `text` in UTF-16 units.
+    pub cursor: u32,
+}
+
+/// Result of `azimuth/prompt/complete`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptCompleteResult {
+    /// Where the token under the cursor begins, in UTF-16 units.
+    pub start: u32,
+    /// Where it ends, exclusive.
+    pub end: u32,
+    /// What could stand there, best first.
+    pub items: Vec<CompletionItem>,
+}
+
+/// A completion of the prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompletionItem {
+    /// What it is.
+    pub kind: CompletionKind,
+    /// What to show.
+    pub label: String,
+    /// A word about it.
+    pub detail: String,
+    /// What to put in place of the token.
+    pub insert: String,
+    /// For a file: its URI, to be sent as a `file` block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+}
+
+/// What a completion is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CompletionKind {
+    /// A slash command.
+    Command,
+    /// A value for a slash command's argument.
+    Argument,
+    /// A file, after `@`.
+    File,
+}

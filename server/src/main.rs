@@ -1,0 +1,2 @@
+//! azimuth
+fn main() {}
