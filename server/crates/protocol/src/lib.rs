@@ -9,6 +9,7 @@
 //! `initialize`; times are milliseconds since the Unix epoch.
 
 pub mod content;
+pub mod editor;
 pub mod errors;
 pub mod event;
 pub mod ids;

@@ -4,6 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::editor::{EditorDocumentParams, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
@@ -22,7 +23,7 @@ use crate::turn::{
     TurnSteerParams,
 };
 
-/// A request from the client to the server.
+/// A request.
 pub trait Request {
     /// The method's name.
     const METHOD: &'static str;
@@ -55,7 +56,7 @@ pub struct MethodSpec {
 }
 
 macro_rules! requests {
-    ($($(#[doc = $doc:literal])+ $name:ident = $method:literal, $params:ty => $result:ty, [$($error:ident),*];)*) => {
+    ($(#[doc = $table_doc:literal])+ $table:ident; $($(#[doc = $doc:literal])+ $name:ident = $method:literal, $params:ty => $result:ty, [$($error:ident),*];)*) => {
         $(
             $(#[doc = $doc])+
             pub struct $name;
@@ -66,8 +67,8 @@ macro_rules! requests {
             }
         )*
 
-        /// Every request from client to server, in the order of the documentation.
-        pub const REQUESTS: &[MethodSpec] = &[$(
+        $(#[doc = $table_doc])+
+        pub const $table: &[MethodSpec] = &[$(
             MethodSpec {
                 method: $method,
                 doc: concat!($($doc, "\n"),+),
@@ -104,6 +105,8 @@ macro_rules! notifications {
 }
 
 requests! {
+    /// Every request from client to server, in the order of the documentation.
+    REQUESTS;
     /// Makes a session and attaches the client to it.
     SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, StoreFailed];
     /// Lists sessions.
@@ -151,4 +154,14 @@ notifications! {
     EventNotification = "azimuth/event", EventParams;
     /// Bytes of a terminal that the client follows.
     TerminalOutput = "azimuth/terminal/output", TerminalOutputParams;
+}
+
+requests! {
+    /// Every request from server to client, in the order of the documentation. Each is sent only to a client that
+    /// announced it, and has a deadline.
+    CLIENT_REQUESTS;
+    /// Saves a document, with whatever the editor does on saving. Needs the capability `save`.
+    EditorSave = "azimuth/editor/save", EditorDocumentParams => EditorSaveResult, [];
+    /// Gives a document's text as the editor holds it. Needs the capability `text`.
+    EditorText = "azimuth/editor/text", EditorDocumentParams => EditorTextResult, [];
 }
