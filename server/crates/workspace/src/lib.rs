@@ -1,1 +1,24 @@
-//! workspace
+//! The user's project as a service: its paths, its texts (unsaved ones first), search, edits under review, and a shell.
+//!
+//! The truth of a file is what the session proposes for it, over what an editor holds of it, over what is on disk.
+//! Everything above this crate reads and searches through it, so that unsaved text counts everywhere.
+//!
+//! Reading order: [`paths`] (what belongs to the project), [`text`] (what a text is), [`buffers`] (what editors hold
+//! open), [`files`] (the disk, and the reader that joins all three), [`search`] (finding files and text), [`edit`]
+//! (where an edit goes), [`review`] (edits that wait for the user), [`shell`] (commands).
+
+pub mod paths;
+
+pub mod text;
+
+pub mod buffers;
+
+pub mod files;
+
+pub mod search;
+
+pub mod edit;
+
+pub mod review;
+
+pub mod shell;

@@ -1,0 +1,1 @@
+//! Which paths belong to the project.

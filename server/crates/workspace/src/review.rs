@@ -1,0 +1,1 @@
+//! Edits that wait for the user.

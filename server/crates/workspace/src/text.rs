@@ -1,0 +1,1 @@
+//! What a text is: decoded bytes, line ends, hashes, positions.
