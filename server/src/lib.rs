@@ -1,1 +1,7 @@
-//! azimuth
+//! Azimuth: a coding agent that is a language server. This crate is the composition root: it joins the layers below
+//! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
+//!
+//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`].
+
+pub mod config;
+pub mod hub;

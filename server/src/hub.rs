@@ -1,0 +1,178 @@
+//! The hub: a router to one task per session, and the one home of the editor's open documents (design D1, §2).
+//!
+//! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
+//! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
+//! before its prompt.
+
+pub mod board;
+pub mod editor;
+pub mod error;
+pub mod feed;
+pub mod request;
+
+mod router;
+mod session;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::store::Store;
+use protocol::content::Range;
+use tokio::sync::mpsc;
+use workspace::text::PositionEncoding;
+
+pub use self::board::Board;
+pub use self::editor::{DocumentEdit, Editor, EditorError};
+pub use self::error::Error;
+pub use self::feed::Feed;
+pub use self::request::{Answer, Reply, Request};
+use crate::config::Config;
+
+/// What a hub is made of.
+pub struct Parts {
+    /// Where sessions are kept.
+    pub store: Arc<dyn Store>,
+    /// The models.
+    pub catalog: Arc<providers::Catalog>,
+    /// The user's configuration.
+    pub config: Arc<Config>,
+}
+
+/// The hub of a process. Clones are handles to the same one; it ends with the last of them.
+#[derive(Clone)]
+pub struct Hub {
+    posts: mpsc::UnboundedSender<router::Post>,
+    board: Board,
+}
+
+impl Hub {
+    /// Starts a hub on the current runtime.
+    pub fn start(parts: Parts) -> Self {
+        let board = Board::default();
+        let posts = router::start(parts, board.clone());
+        Self { posts, board }
+    }
+
+    /// Connects a client.
+    pub fn connect(&self, client: Client) -> Connection {
+        let id = ClientId::next();
+        let connection = Connection { id, posts: self.posts.clone() };
+        connection.send(router::Message::Connected(client));
+        connection
+    }
+
+    /// The pending hunks of all sessions, by document.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// Ends all sessions: turns are cancelled, commands killed, and everything is stored. Returns when that is done.
+    pub async fn shutdown(&self) {
+        let (done, wait) = tokio::sync::oneshot::channel();
+        let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
+        let _ = wait.await;
+    }
+}
+
+/// A client that connects.
+pub struct Client {
+    /// Its workspace folders, absolute; the first one is where new sessions start.
+    pub folders: Vec<PathBuf>,
+    /// The encoding of positions in its document changes and prompts.
+    pub encoding: PositionEncoding,
+    /// How to reach it.
+    pub editor: Arc<dyn Editor>,
+}
+
+/// A client's end of the hub. Dropping it disconnects the client.
+pub struct Connection {
+    id: ClientId,
+    posts: mpsc::UnboundedSender<router::Post>,
+}
+
+impl Connection {
+    /// Posts an input. Never waits; inputs are handled in order.
+    pub fn post(&self, input: Input) {
+        self.send(router::Message::Input(input));
+    }
+
+    fn send(&self, message: router::Message) {
+        // Without a hub there is nobody to tell: the process is ending.
+        let _ = self.posts.send(router::Post { client: Some(self.id), message });
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.send(router::Message::Disconnected);
+    }
+}
+
+/// What a client says.
+pub enum Input {
+    /// One of our requests.
+    Request(Request),
+    /// A document was opened.
+    Opened {
+        /// The document.
+        path: PathBuf,
+        /// LSP's language id.
+        language: String,
+        /// Its version.
+        version: i32,
+        /// Its text, byte for byte.
+        text: String,
+    },
+    /// A document was changed.
+    Changed {
+        /// The document.
+        path: PathBuf,
+        /// Its version after the changes.
+        version: i32,
+        /// The changes, each to the text the one before left.
+        changes: Vec<Change>,
+    },
+    /// A document was saved.
+    Saved {
+        /// The document.
+        path: PathBuf,
+    },
+    /// A document was closed: the disk holds its truth again.
+    Closed {
+        /// The document.
+        path: PathBuf,
+    },
+    /// Files changed on disk.
+    FilesChanged {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+    /// Workspace folders came and went.
+    FoldersChanged {
+        /// All folders there are now.
+        folders: Vec<PathBuf>,
+    },
+    /// The configuration changed. It holds for turns that begin from now on.
+    ConfigChanged(Arc<Config>),
+}
+
+/// A change of a document: LSP's `TextDocumentContentChangeEvent`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What is replaced, in the client's encoding; none for all of it.
+    pub range: Option<Range>,
+    /// What stands there now.
+    pub text: String,
+}
+
+/// A client of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct ClientId(u64);
+
+impl ClientId {
+    fn next() -> Self {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,75 @@
+//! The port to a client: an editor behind LSP, or the command line.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::{SessionId, TerminalId};
+use workspace::review::LineEdit;
+use workspace::shell::Spool;
+
+use super::Feed;
+
+/// What the hub asks of a client. Nothing here waits for the client, but for the three that answer.
+#[async_trait]
+pub trait Editor: Send + Sync {
+    /// Begins to show a session: its events after number `since`, and all that follow.
+    fn follow(&self, feed: Feed, since: u64);
+
+    /// Ends showing a session, its terminals too.
+    fn unfollow(&self, session: &SessionId);
+
+    /// Begins to show a terminal, from offset `since` on.
+    fn follow_terminal(&self, session: &SessionId, terminal: &TerminalId, spool: Arc<Spool>, since: u64);
+
+    /// Something that the user must know and that no session can say, such as a full disk.
+    fn alert(&self, text: &str);
+
+    /// Changes one open document. An `Ok` proves nothing: the caller waits for the text (design D4).
+    ///
+    /// # Errors
+    /// The client said no, or did not answer in time.
+    async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError>;
+
+    /// Saves a document. False where it could not be saved.
+    ///
+    /// # Errors
+    /// The client cannot, or did not answer in time.
+    async fn save(&self, path: &Path) -> Result<bool, EditorError>;
+
+    /// The text of a document as the client holds it; none where it does not have it open.
+    ///
+    /// # Errors
+    /// The client cannot tell, or did not answer in time.
+    async fn text(&self, path: &Path) -> Result<Option<String>, EditorError>;
+}
+
+/// A change of one open document, in whole lines of its text at a version.
+#[derive(Clone, Debug)]
+pub struct DocumentEdit {
+    /// The document.
+    pub path: PathBuf,
+    /// The version the edit is made for.
+    pub version: i32,
+    /// What the editor may show as the name of the undo step.
+    pub label: String,
+    /// The lines to replace, from top to bottom, not overlapping. Texts have LF; the editor keeps its own line ends.
+    pub edits: Vec<LineEdit>,
+}
+
+/// A client that did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EditorError {
+    /// It has no such ability.
+    #[error("the editor cannot do that without Azimuth's plugin")]
+    Unsupported,
+    /// It said no.
+    #[error("the editor refused: {0}")]
+    Refused(String),
+    /// It did not answer in time.
+    #[error("the editor did not answer in time")]
+    TimedOut,
+    /// It is gone.
+    #[error("the editor is gone")]
+    Gone,
+}

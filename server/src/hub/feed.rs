@@ -1,0 +1,247 @@
+//! A session's log while it is being written: merged, numbered, stored, and only then shown (design D2).
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agent::store::{Store, StoreError};
+use protocol::{Event, SequencedEvent, SessionId};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+/// How long streamed pieces are gathered before they become one event (design D2: 30 to 50 ms).
+const MERGE: Duration = Duration::from_millis(33);
+/// How many events are kept in memory for clients that keep up; older ones are read from the store.
+const TAIL: usize = 512;
+/// How many events are read from the store at once for a client that lags.
+const PAGE: usize = 1000;
+/// How long to wait before a failed write is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Writes a session's log. Events keep their order.
+#[derive(Clone)]
+pub struct Log {
+    entries: mpsc::UnboundedSender<Entry>,
+    feed: Feed,
+}
+
+enum Entry {
+    Event(u64, Event),
+    Flush(oneshot::Sender<()>),
+}
+
+impl Log {
+    /// Starts the writer of a session whose last event is `last`. `alert` is told when the store fails.
+    pub fn start(
+        store: Arc<dyn Store>,
+        session: SessionId,
+        last: u64,
+        alert: impl Fn(&StoreError) + Send + 'static,
+    ) -> Self {
+        let (entries, inbox) = mpsc::unbounded_channel();
+        let shared = Shared { tail: Mutex::default(), last: watch::Sender::new(last) };
+        let feed = Feed { session, store, shared: Arc::new(shared) };
+        tokio::spawn(write(inbox, feed.clone(), alert));
+        Self { entries, feed }
+    }
+
+    /// Adds an event. Never waits.
+    pub fn record(&self, event: Event) {
+        // The writer lives as long as this sender; it can only be gone while the runtime ends.
+        let _ = self.entries.send(Entry::Event(now(), event));
+    }
+
+    /// Waits until all that was recorded so far is stored and shown.
+    pub async fn flush(&self) {
+        let (done, flushed) = oneshot::channel();
+        let _ = self.entries.send(Entry::Flush(done));
+        let _ = flushed.await;
+    }
+
+    /// The log for reading.
+    pub fn feed(&self) -> &Feed {
+        &self.feed
+    }
+}
+
+/// A session's log for reading: a cursor of one's own over what is stored.
+#[derive(Clone)]
+pub struct Feed {
+    session: SessionId,
+    store: Arc<dyn Store>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    tail: Mutex<VecDeque<Arc<SequencedEvent>>>,
+    last: watch::Sender<u64>,
+}
+
+impl Feed {
+    /// The session.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The number of the last event.
+    pub fn last(&self) -> u64 {
+        *self.shared.last.borrow()
+    }
+
+    /// Some of the events after number `since`, in order and without a gap; waits while there are none.
+    ///
+    /// # Errors
+    /// The store failed to give older events.
+    pub async fn after(&self, since: u64) -> Result<Vec<Arc<SequencedEvent>>, StoreError> {
+        // The writer may end before its readers; they then wait for good, and are dropped with their client.
+        let mut last = self.shared.last.subscribe();
+        let _ = last.wait_for(|last| *last > since).await;
+        if let Some(events) = self.recent(since) {
+            return Ok(events);
+        }
+        let (store, session) = (Arc::clone(&self.store), self.session.clone());
+        let events = blocking(move || store.events(&session, since, PAGE)).await?;
+        Ok(events.into_iter().map(Arc::new).collect())
+    }
+
+    /// The events after `since`, if all of them are still in memory.
+    fn recent(&self, since: u64) -> Option<Vec<Arc<SequencedEvent>>> {
+        let tail = self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = tail.front()?.seq;
+        let skip = usize::try_from((since + 1).checked_sub(first)?).ok()?;
+        Some(tail.iter().skip(skip).cloned().collect())
+    }
+
+    fn publish(&self, events: Vec<SequencedEvent>) {
+        let Some(last) = events.last().map(|event| event.seq) else { return };
+        let mut tail = self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend(events.into_iter().map(Arc::new));
+        let excess = tail.len().saturating_sub(TAIL);
+        tail.drain(..excess);
+        drop(tail);
+        self.shared.last.send_replace(last);
+    }
+}
+
+/// Runs a blocking function of the store off the runtime's threads.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(StoreError::Failed(error.to_string())),
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn write(mut inbox: mpsc::UnboundedReceiver<Entry>, feed: Feed, alert: impl Fn(&StoreError)) {
+    let mut batch = Batch::default();
+    loop {
+        // A delta at the batch's end waits for others of its stream; anything else goes at once.
+        let entry = match batch.due {
+            None => inbox.recv().await,
+            Some(due) => match tokio::time::timeout_at(due, inbox.recv()).await {
+                Ok(entry) => entry,
+                Err(_) => {
+                    batch.store(&feed, &alert).await;
+                    continue;
+                }
+            },
+        };
+        match entry {
+            Some(Entry::Event(at, event)) => batch.add(at, event),
+            Some(Entry::Flush(done)) => {
+                batch.store(&feed, &alert).await;
+                let _ = done.send(());
+            }
+            None => {
+                batch.store(&feed, &alert).await;
+                return;
+            }
+        }
+        if batch.due.is_some_and(|due| due <= Instant::now()) && inbox.is_empty() {
+            batch.store(&feed, &alert).await;
+        }
+    }
+}
+
+/// Events that wait to be stored, in one transaction.
+#[derive(Default)]
+struct Batch {
+    events: Vec<(u64, Event)>,
+    /// When they go at the latest; none while there are none.
+    due: Option<Instant>,
+}
+
+impl Batch {
+    fn add(&mut self, at: u64, event: Event) {
+        let now = Instant::now();
+        let due = if is_delta(&event) { now + MERGE } else { now };
+        self.due = Some(self.due.map_or(due, |earlier| earlier.min(due)));
+        if let Some((_, last)) = self.events.last_mut()
+            && merge(last, &event)
+        {
+            return;
+        }
+        self.events.push((at, event));
+    }
+
+    /// Stores and shows them. A store that fails is tried again for good: nothing is shown that is not stored.
+    async fn store(&mut self, feed: &Feed, alert: &impl Fn(&StoreError)) {
+        self.due = None;
+        if self.events.is_empty() {
+            return;
+        }
+        let events = Arc::new(std::mem::take(&mut self.events));
+        let durable = events.iter().any(|(_, event)| is_durable(event));
+        loop {
+            let (store, session, copy) = (Arc::clone(&feed.store), feed.session.clone(), Arc::clone(&events));
+            match blocking(move || store.append(&session, copy.to_vec(), durable)).await {
+                Ok(stored) => return feed.publish(stored),
+                // The session was deleted under us: there is nowhere to write to any more.
+                Err(StoreError::NotFound { .. }) => return,
+                Err(error) => {
+                    tracing::error!(session = %feed.session, %error, "events could not be stored; trying again");
+                    alert(&error);
+                    tokio::time::sleep(RETRY).await;
+                }
+            }
+        }
+    }
+}
+
+fn is_delta(event: &Event) -> bool {
+    matches!(event, Event::MessageDelta { .. } | Event::ThinkingDelta { .. })
+}
+
+/// Adds a piece to the one before it, if both are of one stream.
+fn merge(last: &mut Event, next: &Event) -> bool {
+    match (last, next) {
+        (Event::MessageDelta { message_id, text }, Event::MessageDelta { message_id: id, text: more })
+        | (Event::ThinkingDelta { message_id, text }, Event::ThinkingDelta { message_id: id, text: more })
+            if message_id == id =>
+        {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// User messages and decisions are kept even against power loss (design D2).
+fn is_durable(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::TurnStarted { .. }
+            | Event::Steered { .. }
+            | Event::PromptQueued { .. }
+            | Event::PermissionAnswered { .. }
+            | Event::ReviewDecided { .. }
+            | Event::EditApplied { .. }
+    )
+}

@@ -1,0 +1,104 @@
+//! Our own requests as typed values, each with the place its answer goes to.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protocol::ErrorCode;
+use protocol::methods::{self, Request as Method};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::Error;
+
+/// Where a request's answer goes. Dropping it answers with an internal error.
+pub type Reply<T> = oneshot::Sender<Result<T, Error>>;
+
+/// The answer to a request, as JSON, once it is there.
+pub type Answer = BoxFuture<'static, Result<Value, Error>>;
+
+macro_rules! requests {
+    ($($name:ident),* $(,)?) => {
+        /// A request of ours.
+        pub enum Request {
+            $(#[doc = concat!("`", stringify!($name), "` of [`protocol::methods`].")]
+            $name(<methods::$name as Method>::Params, Reply<<methods::$name as Method>::Result>),)*
+        }
+
+        impl Request {
+            /// The request of a method with its parameters, and its answer to come. None for a method that is not ours.
+            ///
+            /// # Errors
+            /// Parameters that do not fit; the message names the field.
+            pub fn parse(method: &str, params: Value) -> Option<Result<(Self, Answer), Error>> {
+                match method {
+                    $(<methods::$name as Method>::METHOD => Some(typed(params).map(|params| {
+                        let (reply, answer) = oneshot::channel();
+                        (Self::$name(params, reply), json(answer))
+                    })),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+requests! {
+    SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionDelete,
+    TurnStart, TurnSteer, TurnQueue, TurnCancel,
+    PermissionAnswer, ReviewList, ReviewDecide,
+    TerminalOpen, TerminalWrite, TerminalResize, TerminalKill,
+    ModelList, ModelSelect, PromptComplete,
+}
+
+fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    // A method without required parameters may be called without any.
+    let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        let place = if path == "." { String::new() } else { format!("`{path}`: ") };
+        Error::new(ErrorCode::InvalidParams, format!("invalid params: {place}{inner}"))
+    })
+}
+
+fn json<T: Serialize + Send + 'static>(answer: oneshot::Receiver<Result<T, Error>>) -> Answer {
+    async move {
+        let failed = |what: String| Error::new(ErrorCode::InternalError, what);
+        let value = answer.await.map_err(|_| failed("the request was dropped; the server's log says why".into()))??;
+        serde_json::to_value(value).map_err(|error| failed(format!("the answer could not be written: {error}")))
+    }
+    .boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn error_of(method: &str, params: Value) -> String {
+        match Request::parse(method, params) {
+            Some(Err(error)) if error.code == ErrorCode::InvalidParams => error.message,
+            _ => String::from("no error"),
+        }
+    }
+
+    #[test]
+    fn bad_params_name_the_field() {
+        assert!(error_of("azimuth/session/open", json!({})).contains("`sessionId`"));
+        assert!(error_of("azimuth/session/open", json!({ "sessionId": "a", "since": "x" })).contains("`since`"));
+        assert!(error_of("azimuth/session/list", json!({ "everywere": true })).contains("`everywere`"));
+        assert!(
+            error_of("azimuth/turn/start", json!({ "sessionId": "a", "prompt": [{ "type": "text" }] }))
+                .contains("`prompt[0]`")
+        );
+    }
+
+    #[test]
+    fn every_method_of_the_protocol_is_a_request() {
+        for spec in methods::REQUESTS {
+            assert!(Request::parse(spec.method, json!({ "!": 0 })).is_some(), "{} is missing", spec.method);
+        }
+    }
+}
