@@ -1,0 +1,855 @@
+-- Generated from the Rust crate `protocol` by `cargo run -p xtask -- codegen`. Do not edit.
+
+---The text was seen to be as expected.
+---@class azimuth.ApplyOutcome.Verified
+---@field type "verified"
+
+---The client said yes, but did not show the text in time.
+---@class azimuth.ApplyOutcome.Unverified
+---@field type "unverified"
+
+---Nothing was changed.
+---@class azimuth.ApplyOutcome.Failed
+---@field type "failed"
+---@field reason string Why.
+
+---How applying an edit went.
+---@alias azimuth.ApplyOutcome
+---| azimuth.ApplyOutcome.Verified
+---| azimuth.ApplyOutcome.Unverified
+---| azimuth.ApplyOutcome.Failed
+
+---Markdown text.
+---@class azimuth.AssistantBlock.Text
+---@field type "text"
+---@field text string The text.
+
+---The model's thinking.
+---@class azimuth.AssistantBlock.Thinking
+---@field type "thinking"
+---@field text string What may be shown; can be empty where a vendor hides it.
+---@field vendor? any What the vendor wants back unchanged (signature, encrypted content). Opaque.
+
+---A wish to call a tool.
+---@class azimuth.AssistantBlock.ToolCall
+---@field type "toolCall"
+---@field id azimuth.ToolCallId The call.
+---@field name string The tool.
+---@field input any Its input, an object.
+
+---A piece of an assistant's message.
+---@alias azimuth.AssistantBlock
+---| azimuth.AssistantBlock.Text
+---| azimuth.AssistantBlock.Thinking
+---| azimuth.AssistantBlock.ToolCall
+
+---What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing there gets no `azimuth/*` message that it did not ask for.
+---@class azimuth.ClientCapabilities
+---@field panel? boolean It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions.
+---@field save? boolean It answers `azimuth/editor/save`.
+---@field text? boolean It answers `azimuth/editor/text`.
+
+---A completion of the prompt.
+---@class azimuth.CompletionItem
+---@field kind azimuth.CompletionKind What it is.
+---@field label string What to show.
+---@field detail string A word about it.
+---@field insert string What to put in place of the token.
+---@field uri? string For a file: its URI, to be sent as a `file` block.
+
+---What a completion is.
+---@alias azimuth.CompletionKind
+---| "command" # A slash command.
+---| "argument" # A value for a slash command's argument.
+---| "file" # A file, after `@`.
+
+---What to do with hunks.
+---@alias azimuth.Decision
+---| "accept" # Put them into the document.
+---| "reject" # Drop them; the model is told.
+
+---What a decision is about.
+---@class azimuth.DecisionTarget
+---@field proposalId azimuth.ProposalId The proposal.
+---@field revision integer Its revision as the user saw it.
+---@field hunkIds? azimuth.HunkId[] The hunks; without them, all that are pending.
+
+---An empty result.
+---@class azimuth.Done
+
+---Parameters of `azimuth/editor/save` and `azimuth/editor/text`.
+---@class azimuth.EditorDocumentParams
+---@field uri string The document.
+
+---Result of `azimuth/editor/save`.
+---@class azimuth.EditorSaveResult
+---@field saved boolean Whether the document's text is on disk now.
+
+---Result of `azimuth/editor/text`.
+---@class azimuth.EditorTextResult
+---@field text? string The document's text as the editor holds it; absent where the editor does not have it open.
+
+---The session began. Always the first event.
+---@class azimuth.Event.SessionStarted
+---@field type "sessionStarted"
+---@field folders string[] Its folders, as URIs.
+
+---The session has a new title.
+---@class azimuth.Event.TitleChanged
+---@field type "titleChanged"
+---@field title string The title.
+
+---The session uses another model.
+---@class azimuth.Event.ModelChanged
+---@field type "modelChanged"
+---@field model string The model's id.
+---@field scripted boolean True for a model that plays a script; an interface must say so.
+
+---The session is in another mode.
+---@class azimuth.Event.ModeChanged
+---@field type "modeChanged"
+---@field mode azimuth.Mode The mode.
+
+---A slash command was executed. It is not part of the model's context.
+---@class azimuth.Event.CommandExecuted
+---@field type "commandExecuted"
+---@field command string The command as typed.
+---@field message string What came of it, in Markdown.
+---@field isError boolean Whether it failed.
+
+---A turn began, with the user's prompt.
+---@class azimuth.Event.TurnStarted
+---@field type "turnStarted"
+---@field turnId azimuth.TurnId The turn.
+---@field prompt azimuth.PromptBlock[] The prompt. Empty where an earlier turn is gone on with.
+---@field context string What the prompt's mentions and the editor's state came to, as the model reads it. May be empty.
+---@field model string The model's id.
+---@field mode azimuth.Mode The mode.
+
+---The user said something to the running turn; the model reads it from here on.
+---@class azimuth.Event.Steered
+---@field type "steered"
+---@field turnId azimuth.TurnId The turn.
+---@field prompt azimuth.PromptBlock[] What was said.
+---@field context string What its mentions came to.
+
+---A prompt waits for the turn's end.
+---@class azimuth.Event.PromptQueued
+---@field type "promptQueued"
+---@field queueId azimuth.QueueId The waiting prompt.
+---@field prompt azimuth.PromptBlock[] What it says.
+
+---A waiting prompt is no longer one: it was started or taken back.
+---@class azimuth.Event.PromptDequeued
+---@field type "promptDequeued"
+---@field queueId azimuth.QueueId The waiting prompt.
+
+---The model was told something by us: decisions on its edits, new problems. Part of its context.
+---@class azimuth.Event.Noted
+---@field type "noted"
+---@field turnId azimuth.TurnId The turn.
+---@field text string What it was told.
+
+---A piece of the assistant's text.
+---@class azimuth.Event.MessageDelta
+---@field type "messageDelta"
+---@field messageId azimuth.MessageId The message.
+---@field text string The piece.
+
+---A piece of the model's thinking.
+---@class azimuth.Event.ThinkingDelta
+---@field type "thinkingDelta"
+---@field messageId azimuth.MessageId The message.
+---@field text string The piece.
+
+---A message is whole. What its deltas said stands here again, with the tool calls.
+---@class azimuth.Event.MessageCompleted
+---@field type "messageCompleted"
+---@field turnId azimuth.TurnId The turn.
+---@field messageId azimuth.MessageId The message.
+---@field content azimuth.AssistantBlock[] All of it.
+---@field usage azimuth.Usage What the request used.
+---@field cost? number What the request cost in US dollars; absent where the price is unknown.
+
+---A message broke off and will be asked for again; what was shown of it is void.
+---@class azimuth.Event.MessageDiscarded
+---@field type "messageDiscarded"
+---@field messageId azimuth.MessageId The message.
+
+---A request to the model failed in passing and is tried again.
+---@class azimuth.Event.Retrying
+---@field type "retrying"
+---@field turnId azimuth.TurnId The turn.
+---@field attempt integer Which retry this is, from 1.
+---@field delayMs integer How long it waits first, in milliseconds.
+---@field reason string What went wrong.
+
+---A tool call begins.
+---@class azimuth.Event.ToolCallStarted
+---@field type "toolCallStarted"
+---@field turnId azimuth.TurnId The turn.
+---@field toolCallId azimuth.ToolCallId The call.
+---@field name string The tool.
+---@field kind azimuth.ToolKind What kind of thing it does.
+---@field title string What it does, in a few words: `Reading main.rs`.
+---@field input any Its input.
+---@field locations azimuth.Location[] The places it is about.
+
+---A tool call ended.
+---@class azimuth.Event.ToolCallEnded
+---@field type "toolCallEnded"
+---@field turnId azimuth.TurnId The turn.
+---@field result azimuth.ToolResult What the model reads of it.
+---@field summary string What it came to, in a few words: `3 matches`, `+2 -1`.
+---@field locations azimuth.Location[] The places it is about.
+---@field durationMs integer How long it ran, in milliseconds.
+
+---The user is asked.
+---@class azimuth.Event.PermissionAsked
+---@field type "permissionAsked"
+---@field turnId azimuth.TurnId The turn.
+---@field request azimuth.PermissionRequest The question.
+
+---A question was answered or fell away.
+---@class azimuth.Event.PermissionAnswered
+---@field type "permissionAnswered"
+---@field permissionId azimuth.PermissionId The question.
+---@field outcome azimuth.PermissionOutcome How.
+
+---Something was allowed or denied without asking; why.
+---@class azimuth.Event.PermissionJudged
+---@field type "permissionJudged"
+---@field toolCallId azimuth.ToolCallId The call.
+---@field allowed boolean Whether it may go on.
+---@field reason string The rule or default, and where it comes from.
+
+---The pending change of a file is new, or has changed.
+---@class azimuth.Event.ProposalChanged
+---@field type "proposalChanged"
+---@field proposal azimuth.Proposal The proposal as it is now.
+
+---Hunks were decided.
+---@class azimuth.Event.ReviewDecided
+---@field type "reviewDecided"
+---@field proposalId azimuth.ProposalId The proposal.
+---@field hunkIds azimuth.HunkId[] The hunks.
+---@field decision azimuth.Decision How.
+---@field message? string A word to the model.
+
+---Accepted hunks were put into their document, or could not be.
+---@class azimuth.Event.EditApplied
+---@field type "editApplied"
+---@field proposalId azimuth.ProposalId The proposal.
+---@field hunkIds azimuth.HunkId[] The hunks.
+---@field uri string The document.
+---@field outcome azimuth.ApplyOutcome How it went.
+---@field before? string The hash of its text before; absent for a file that was not there. The text is kept (design D4).
+---@field after? string The hash of its text after; absent where it is no more.
+
+---A command begins in a terminal.
+---@class azimuth.Event.TerminalStarted
+---@field type "terminalStarted"
+---@field terminalId azimuth.TerminalId The terminal.
+---@field toolCallId azimuth.ToolCallId The call that started it.
+---@field command string The command line.
+---@field cwd string The folder it starts in.
+---@field offset integer The offset of its first byte of output.
+
+---A command ended.
+---@class azimuth.Event.TerminalEnded
+---@field type "terminalEnded"
+---@field terminalId azimuth.TerminalId The terminal.
+---@field toolCallId azimuth.ToolCallId The call that started it.
+---@field offset integer The offset after its last byte of output.
+---@field exitCode? integer Its exit code; absent where it was killed or timed out.
+
+---A word to the user: something that is worth knowing and needs no answer.
+---@class azimuth.Event.Notice
+---@field type "notice"
+---@field severity azimuth.Severity How grave it is.
+---@field text string What it says.
+
+---The context filled up: the results of these calls were replaced by a short note.
+---@class azimuth.Event.ContextTrimmed
+---@field type "contextTrimmed"
+---@field turnId azimuth.TurnId The turn.
+---@field toolCallIds azimuth.ToolCallId[] The calls whose results the model no longer sees.
+
+---How full the context is.
+---@class azimuth.Event.ContextUsed
+---@field type "contextUsed"
+---@field used integer Tokens of the last request.
+---@field limit integer The model's limit.
+
+---A turn ended.
+---@class azimuth.Event.TurnEnded
+---@field type "turnEnded"
+---@field turnId azimuth.TurnId The turn.
+---@field stopReason azimuth.StopReason Why.
+---@field usage azimuth.Usage What the turn used.
+---@field error? string What failed, and what to do.
+---@field cost? number What the turn cost in US dollars; absent where a price is unknown.
+
+---What happened in a session.
+---@alias azimuth.Event
+---| azimuth.Event.SessionStarted
+---| azimuth.Event.TitleChanged
+---| azimuth.Event.ModelChanged
+---| azimuth.Event.ModeChanged
+---| azimuth.Event.CommandExecuted
+---| azimuth.Event.TurnStarted
+---| azimuth.Event.Steered
+---| azimuth.Event.PromptQueued
+---| azimuth.Event.PromptDequeued
+---| azimuth.Event.Noted
+---| azimuth.Event.MessageDelta
+---| azimuth.Event.ThinkingDelta
+---| azimuth.Event.MessageCompleted
+---| azimuth.Event.MessageDiscarded
+---| azimuth.Event.Retrying
+---| azimuth.Event.ToolCallStarted
+---| azimuth.Event.ToolCallEnded
+---| azimuth.Event.PermissionAsked
+---| azimuth.Event.PermissionAnswered
+---| azimuth.Event.PermissionJudged
+---| azimuth.Event.ProposalChanged
+---| azimuth.Event.ReviewDecided
+---| azimuth.Event.EditApplied
+---| azimuth.Event.TerminalStarted
+---| azimuth.Event.TerminalEnded
+---| azimuth.Event.Notice
+---| azimuth.Event.ContextTrimmed
+---| azimuth.Event.ContextUsed
+---| azimuth.Event.TurnEnded
+
+---Parameters of the notification `azimuth/event`.
+---@class azimuth.EventParams
+---@field sessionId azimuth.SessionId The session.
+---@field seq integer Its number in the session: 1, 2, 3, … without gaps.
+---@field at integer When it happened.
+---@field event azimuth.Event What happened.
+
+---What becomes of a file.
+---@alias azimuth.FileChange
+---| "create" # It is new.
+---| "modify" # It is changed.
+---| "delete" # It is deleted.
+
+---A piece of a change that is decided as one.
+---@class azimuth.Hunk
+---@field hunkId azimuth.HunkId The hunk.
+---@field toolCallIds azimuth.ToolCallId[] The tool calls it came from.
+---@field startLine integer First line it replaces in the document as it is now, from 0.
+---@field oldText string The lines it replaces, with their line ends (LF). Empty for an insertion.
+---@field newText string The lines it puts there, with their line ends (LF). Empty for a deletion.
+---@field state azimuth.HunkState How it stands.
+
+---A hunk. It keeps its id for as long as its content stays the same.
+---@alias azimuth.HunkId string
+
+---How a hunk stands.
+---@alias azimuth.HunkState
+---| "pending" # Not decided.
+---| "applying" # Accepted, and on its way into the document.
+---| "accepted" # Accepted, and seen in the document.
+---| "unverified" # Accepted and sent, but nobody could tell whether it arrived.
+---| "rejected" # Rejected.
+---| "conflicted" # The text it was made for has changed; it cannot be accepted as it is.
+---| "undone" # Accepted, then taken back by the user in the editor.
+
+---A place in a file that an event speaks of; an editor can show it.
+---@class azimuth.Location
+---@field uri string The document.
+---@field line? integer Line, from 0.
+
+---A message of the assistant, whose deltas carry the same id.
+---@alias azimuth.MessageId string
+
+---What the agent may do in a turn (001 §8).
+---@alias azimuth.Mode
+---| "ask" # Look, and answer; nothing is changed or run.
+---| "agent" # Everything, within the permissions.
+
+---A model that can be chosen.
+---@class azimuth.ModelInfo
+---@field id string What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`.
+---@field name string Its name for people.
+---@field provider string Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`.
+---@field contextTokens integer The context window in tokens.
+---@field maxOutputTokens integer The longest answer in tokens.
+---@field available boolean Whether it can be used now: a key is there, or a local server answers.
+---@field images boolean Whether it takes images.
+---@field thinking boolean Whether it can think before it answers.
+---@field scripted boolean True for a model that plays a script; an interface must say so.
+---@field price? azimuth.Price What it costs; absent where unknown, zero where it is free.
+---@field unavailableBecause? string Why it cannot be used and what to do.
+
+---Parameters of `azimuth/model/list`.
+---@class azimuth.ModelListParams
+
+---Result of `azimuth/model/list`.
+---@class azimuth.ModelListResult
+---@field models azimuth.ModelInfo[] Every model known, the usable ones first.
+---@field default? string The id of the model a new session gets, if any is usable.
+
+---Parameters of `azimuth/model/select`.
+---@class azimuth.ModelSelectParams
+---@field model string A model's id, its name without the provider, or an alias.
+---@field sessionId? azimuth.SessionId The session; without it, the default of new sessions is set.
+
+---Result of `azimuth/model/select`.
+---@class azimuth.ModelSelectResult
+---@field model azimuth.ModelInfo The model now chosen.
+
+---Parameters of `azimuth/permission/answer`.
+---@class azimuth.PermissionAnswerParams
+---@field sessionId azimuth.SessionId The session.
+---@field permissionId azimuth.PermissionId The question.
+---@field optionId string The option chosen.
+---@field message? string A word to the model.
+
+---Result of `azimuth/permission/answer`.
+---@class azimuth.PermissionAnswerResult
+---@field accepted boolean False if the question had already been answered, in another view or by the turn's end. No harm is done.
+
+---A question for permission.
+---@alias azimuth.PermissionId string
+
+---One possible answer.
+---@class azimuth.PermissionOption
+---@field optionId string What to answer with.
+---@field name string What it says, its scope in words: `Always allow cargo test … in this project`.
+---@field kind azimuth.PermissionOptionKind What it does.
+
+---What an option does; ACP's option kinds.
+---@alias azimuth.PermissionOptionKind
+---| "allow_once" # Go on, this time.
+---| "allow_always" # Go on, and do not ask for this again in this project.
+---| "reject_once" # Do not.
+---| "reject_always" # Do not, and never again in this project.
+
+---An option was chosen.
+---@class azimuth.PermissionOutcome.Selected
+---@field type "selected"
+---@field optionId string Which.
+---@field message? string A word to the model, such as why it was rejected.
+
+---The turn ended first, or nobody could answer.
+---@class azimuth.PermissionOutcome.Cancelled
+---@field type "cancelled"
+
+---How a question ended.
+---@alias azimuth.PermissionOutcome
+---| azimuth.PermissionOutcome.Selected
+---| azimuth.PermissionOutcome.Cancelled
+
+---A question. It stands until it is answered or its turn ends, across reconnects.
+---@class azimuth.PermissionRequest
+---@field permissionId azimuth.PermissionId The question.
+---@field title string The question in a few words: `Run a command?`
+---@field detail string What exactly would be done: the command line, the paths.
+---@field reason string Why it is asked: the rule or default that led here.
+---@field options azimuth.PermissionOption[] The answers to choose from.
+---@field toolCallId? azimuth.ToolCallId The tool call that waits, where one does.
+
+---A position in a document: LSP's `Position`.
+---@class azimuth.Position
+---@field line integer Line, from 0.
+---@field character integer Offset in the line, from 0, in units of the negotiated position encoding.
+
+---US dollars per million tokens.
+---@class azimuth.Price
+---@field input number Input that no cache served.
+---@field output number Output.
+---@field cacheRead number Input served by the cache.
+---@field cacheWrite number Input stored to the cache.
+
+---Text as typed. Slash commands are looked for in it.
+---@class azimuth.PromptBlock.Text
+---@field type "text"
+---@field text string The text.
+
+---A mention of a file. Its text, bounded, is put before the model.
+---@class azimuth.PromptBlock.File
+---@field type "file"
+---@field uri string The document.
+
+---A mention of a part of a file.
+---@class azimuth.PromptBlock.Range
+---@field type "range"
+---@field uri string The document.
+---@field range azimuth.Range Which part.
+
+---What the user has selected, as it stood when the prompt was sent.
+---@class azimuth.PromptBlock.Selection
+---@field type "selection"
+---@field uri string The document.
+---@field range azimuth.Range Where the selection is.
+---@field text string The selected text.
+
+---An image.
+---@class azimuth.PromptBlock.Image
+---@field type "image"
+---@field mimeType string Such as `image/png`.
+---@field data string The bytes, in base64.
+
+---A piece of the user's prompt.
+---@alias azimuth.PromptBlock
+---| azimuth.PromptBlock.Text
+---| azimuth.PromptBlock.File
+---| azimuth.PromptBlock.Range
+---| azimuth.PromptBlock.Selection
+---| azimuth.PromptBlock.Image
+
+---Parameters of `azimuth/prompt/complete`.
+---@class azimuth.PromptCompleteParams
+---@field sessionId azimuth.SessionId The session.
+---@field text string The prompt's text.
+---@field cursor integer Where the cursor is: an offset into `text` in UTF-16 units.
+
+---Result of `azimuth/prompt/complete`.
+---@class azimuth.PromptCompleteResult
+---@field start integer Where the token under the cursor begins, in UTF-16 units.
+---@field end integer Where it ends, exclusive.
+---@field items azimuth.CompletionItem[] What could stand there, best first.
+
+---The pending change of one file: the difference between its text and what the agent proposes.
+---
+---Further edits of the same file join the proposal until all its hunks are decided.
+---@class azimuth.Proposal
+---@field proposalId azimuth.ProposalId The proposal.
+---@field revision integer Grows when a hunk appears, vanishes or changes, not when one is decided or merely moves.
+---@field uri string The document.
+---@field path string Its path for people: relative to the workspace folder.
+---@field change azimuth.FileChange What becomes of the file.
+---@field hunks azimuth.Hunk[] The hunks, from top to bottom, decided ones included.
+
+---The pending change of one file.
+---@alias azimuth.ProposalId string
+
+---A prompt that waits for the running turn to end.
+---@alias azimuth.QueueId string
+
+---A range in a document, its end exclusive: LSP's `Range`.
+---@class azimuth.Range
+---@field start azimuth.Position Where it begins.
+---@field end azimuth.Position Where it ends, exclusive.
+
+---Parameters of `azimuth/review/decide`.
+---@class azimuth.ReviewDecideParams
+---@field sessionId azimuth.SessionId The session.
+---@field decision azimuth.Decision Accept or reject.
+---@field targets azimuth.DecisionTarget[] A file each, whole or in hunks. All proposals that the user saw, for "all".
+---@field message? string A word to the model.
+
+---Parameters of `azimuth/review/list`.
+---@class azimuth.ReviewListParams
+---@field sessionId azimuth.SessionId The session.
+
+---Result of `azimuth/review/list` and `azimuth/review/decide`.
+---@class azimuth.ReviewResult
+---@field proposals azimuth.Proposal[] The proposals that still have undecided hunks; after `decide`, also those that it decided.
+
+---An event with its place in the session.
+---@class azimuth.SequencedEvent
+---@field seq integer Its number in the session: 1, 2, 3, … without gaps.
+---@field at integer When it happened.
+---@field event azimuth.Event What happened.
+
+---Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on.
+---@class azimuth.SessionCloseParams
+---@field sessionId azimuth.SessionId The session.
+
+---Parameters of `azimuth/session/delete`. A running turn is cancelled first.
+---@class azimuth.SessionDeleteParams
+---@field sessionId azimuth.SessionId The session.
+
+---A session: one conversation with all that happened in it. Six hexadecimal digits (001 §24).
+---@alias azimuth.SessionId string
+
+---A session in a list.
+---@class azimuth.SessionInfo
+---@field sessionId azimuth.SessionId The session.
+---@field title string Its title; empty before the first prompt.
+---@field folders string[] The workspace folders it works in, as URIs. The first one is where commands start.
+---@field mode azimuth.Mode The mode of its next turn.
+---@field createdAt integer When it was made.
+---@field updatedAt integer When something last happened in it.
+---@field lastSeq integer The number of its last event; 0 before the first.
+---@field usage azimuth.Usage Tokens of all turns.
+---@field cost number Cost of all turns in US dollars.
+---@field model? string The model's id, if one is chosen.
+
+---Parameters of `azimuth/session/list`.
+---@class azimuth.SessionListParams
+---@field folder? string Only sessions of this folder (a URI); without it, those of the client's workspace folders.
+---@field everywhere? boolean Sessions of every folder.
+---@field query? string Only sessions with this text in their title, whatever its case.
+---@field limit? integer At most this many, 1 to 1000; 100 without it.
+
+---Result of `azimuth/session/list`.
+---@class azimuth.SessionListResult
+---@field sessions azimuth.SessionInfo[] The sessions, the last used first.
+
+---Parameters of `azimuth/session/new`.
+---@class azimuth.SessionNewParams
+---@field folders? string[] The folders to work in, as URIs; without them, the client's workspace folders.
+---@field model? string The model's id; without it, the default.
+---@field mode? azimuth.Mode The mode; without it, `agent`.
+
+---Result of `azimuth/session/new`. The client is attached to the session: its events follow as `azimuth/event`.
+---@class azimuth.SessionNewResult
+---@field session azimuth.SessionInfo The session.
+
+---Parameters of `azimuth/session/open`.
+---@class azimuth.SessionOpenParams
+---@field sessionId azimuth.SessionId The session.
+---@field since? integer The number of the last event the client has; 0 for all.
+
+---Result of `azimuth/session/open`. The client is attached: later events follow as `azimuth/event`.
+---@class azimuth.SessionOpenResult
+---@field session azimuth.SessionInfo The session.
+---@field events azimuth.SequencedEvent[] The events after `since`, in order.
+---@field queue azimuth.QueueId[] The prompts that wait, first to go first.
+---@field runningTurn? azimuth.TurnId The turn that runs, if one does.
+
+---Parameters of `azimuth/session/rename`.
+---@class azimuth.SessionRenameParams
+---@field sessionId azimuth.SessionId The session.
+---@field title string The new title, one line, not empty.
+
+---How grave a notice is.
+---@alias azimuth.Severity
+---| "info" # Good to know.
+---| "warning" # Something may not be as expected.
+---| "error" # Something failed.
+
+---Why a turn ended. The first five are ACP's.
+---@alias azimuth.StopReason
+---| "end_turn" # The model was done.
+---| "max_tokens" # The answer reached the model's longest length.
+---| "max_turn_requests" # The turn reached its limit of rounds, or went in circles; it asks whether to go on.
+---| "refusal" # The model would not answer.
+---| "cancelled" # The user cancelled it.
+---| "error" # Something failed; `error` says what, and what to do.
+---| "interrupted" # The server ended, or the client that started the turn left. It can be gone on with.
+
+---A pseudo-terminal.
+---@alias azimuth.TerminalId string
+
+---Parameters of `azimuth/terminal/kill`: end what runs in a terminal.
+---@class azimuth.TerminalKillParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+
+---Parameters of `azimuth/terminal/open`: start to follow a terminal's output.
+---@class azimuth.TerminalOpenParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId? azimuth.TerminalId The terminal; without it, the session's shell, which is started if need be.
+---@field since? integer The offset to begin at, in bytes since the terminal's start. 0 gives all that is kept.
+---@field size? azimuth.TerminalSize The size of the view.
+
+---Result of `azimuth/terminal/open`. The bytes follow as `azimuth/terminal/output`.
+---@class azimuth.TerminalOpenResult
+---@field terminalId azimuth.TerminalId The terminal.
+---@field since integer The offset of the first byte that will come. Larger than asked where older bytes are no longer kept.
+---@field alive boolean Whether the terminal's process lives.
+
+---Parameters of the notification `azimuth/terminal/output`.
+---@class azimuth.TerminalOutputParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field offset integer The offset of the first byte.
+---@field data string The bytes, in base64.
+
+---Parameters of `azimuth/terminal/resize`.
+---@class azimuth.TerminalResizeParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field size azimuth.TerminalSize The new size.
+
+---A terminal's size in cells.
+---@class azimuth.TerminalSize
+---@field columns integer Columns, 1 to 1000.
+---@field rows integer Rows, 1 to 1000.
+
+---Parameters of `azimuth/terminal/write`: type into a terminal.
+---@class azimuth.TerminalWriteParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field data string The bytes, in base64.
+
+---One call of a tool. It is the vendor's id where the vendor gives one.
+---@alias azimuth.ToolCallId string
+
+---What kind of thing a tool does; ACP's tool kinds.
+---@alias azimuth.ToolKind
+---| "read" # Reads files or other data.
+---| "edit" # Changes files.
+---| "delete" # Deletes files.
+---| "move" # Moves files.
+---| "search" # Searches.
+---| "execute" # Runs commands.
+---| "think" # Reasons.
+---| "fetch" # Fetches from outside.
+---| "other" # Anything else.
+
+---What a tool call came to. Every tool call has exactly one.
+---@class azimuth.ToolResult
+---@field toolCallId azimuth.ToolCallId The call.
+---@field text string What the model reads, bounded.
+---@field isError boolean Whether the call failed.
+
+---Parameters of `azimuth/turn/cancel`.
+---@class azimuth.TurnCancelParams
+---@field sessionId azimuth.SessionId The session.
+---@field turnId? azimuth.TurnId Only if this turn runs; without it, whichever does.
+
+---Result of `azimuth/turn/cancel`.
+---@class azimuth.TurnCancelResult
+---@field cancelled boolean Whether a turn was running. Its end follows as the event `turnEnded`.
+
+---One prompt turn of a session.
+---@alias azimuth.TurnId string
+
+---Put a prompt at the queue's end. With no turn running it starts at once.
+---@class azimuth.TurnQueueParams.Add
+---@field type "add"
+---@field sessionId azimuth.SessionId The session.
+---@field prompt azimuth.PromptBlock[] The prompt.
+
+---Take a waiting prompt back.
+---@class azimuth.TurnQueueParams.Remove
+---@field type "remove"
+---@field sessionId azimuth.SessionId The session.
+---@field queueId azimuth.QueueId The waiting prompt.
+
+---Parameters of `azimuth/turn/queue`: a prompt for after the running turn, or one taken back.
+---@alias azimuth.TurnQueueParams
+---| azimuth.TurnQueueParams.Add
+---| azimuth.TurnQueueParams.Remove
+
+---Result of `azimuth/turn/queue`.
+---@class azimuth.TurnQueueResult
+---@field queue azimuth.QueueId[] The prompts that wait, first to go first.
+---@field added? azimuth.QueueId The waiting prompt that was added.
+
+---Parameters of `azimuth/turn/start`.
+---@class azimuth.TurnStartParams
+---@field sessionId azimuth.SessionId The session.
+---@field prompt azimuth.PromptBlock[] The prompt. Empty to go on after a turn was interrupted or failed.
+---@field mode? azimuth.Mode The mode of this turn and the next ones; without it, the session's.
+
+---Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events.
+---@class azimuth.TurnStartResult
+---@field turnId? azimuth.TurnId The turn; absent where the prompt held only slash commands, whose results are events.
+---@field switchTo? azimuth.SessionId Where the client should go on, after `/new` or `/resume`.
+
+---Parameters of `azimuth/turn/steer`: a word to the running turn, heard at its next request to the model.
+---@class azimuth.TurnSteerParams
+---@field sessionId azimuth.SessionId The session.
+---@field expectedTurnId azimuth.TurnId The turn the user means. Another one, or none, running is the error `wrongTurn`.
+---@field prompt azimuth.PromptBlock[] What to say.
+
+---Tokens used, each kind counted once: `input` leaves out what the cache served or stored.
+---@class azimuth.Usage
+---@field input integer Input tokens billed in full.
+---@field output integer Output tokens, thinking included.
+---@field cacheRead integer Input tokens read from the vendor's cache.
+---@field cacheWrite integer Input tokens written to the vendor's cache.
+
+local M = {}
+
+---The names of requests from client to server.
+M.requests = {
+  ---Makes a session and attaches the client to it. Params: `azimuth.SessionNewParams`. Result: `azimuth.SessionNewResult`.
+  session_new = "azimuth/session/new",
+  ---Lists sessions. Params: `azimuth.SessionListParams`. Result: `azimuth.SessionListResult`.
+  session_list = "azimuth/session/list",
+  ---Opens a session and gives its events after a number. The client is attached to it. Params: `azimuth.SessionOpenParams`. Result: `azimuth.SessionOpenResult`.
+  session_open = "azimuth/session/open",
+  ---Detaches the client from a session. Params: `azimuth.SessionCloseParams`. Result: `azimuth.Done`.
+  session_close = "azimuth/session/close",
+  ---Gives a session another title. Params: `azimuth.SessionRenameParams`. Result: `azimuth.Done`.
+  session_rename = "azimuth/session/rename",
+  ---Deletes a session with all that belongs to it. This cannot be undone. Params: `azimuth.SessionDeleteParams`. Result: `azimuth.Done`.
+  session_delete = "azimuth/session/delete",
+  ---Starts a turn. Answers at once with the turn's id; the rest are events. Params: `azimuth.TurnStartParams`. Result: `azimuth.TurnStartResult`.
+  turn_start = "azimuth/turn/start",
+  ---Says something to the running turn. Params: `azimuth.TurnSteerParams`. Result: `azimuth.Done`.
+  turn_steer = "azimuth/turn/steer",
+  ---Adds a prompt to the queue, or takes one back. Params: `azimuth.TurnQueueParams`. Result: `azimuth.TurnQueueResult`.
+  turn_queue = "azimuth/turn/queue",
+  ---Cancels the running turn. Params: `azimuth.TurnCancelParams`. Result: `azimuth.TurnCancelResult`.
+  turn_cancel = "azimuth/turn/cancel",
+  ---Answers a question for permission. Params: `azimuth.PermissionAnswerParams`. Result: `azimuth.PermissionAnswerResult`.
+  permission_answer = "azimuth/permission/answer",
+  ---Lists the proposals that wait for a decision. Params: `azimuth.ReviewListParams`. Result: `azimuth.ReviewResult`.
+  review_list = "azimuth/review/list",
+  ---Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing. Params: `azimuth.ReviewDecideParams`. Result: `azimuth.ReviewResult`.
+  review_decide = "azimuth/review/decide",
+  ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.
+  terminal_open = "azimuth/terminal/open",
+  ---Types into a terminal. Params: `azimuth.TerminalWriteParams`. Result: `azimuth.Done`.
+  terminal_write = "azimuth/terminal/write",
+  ---Sets a terminal's size. Params: `azimuth.TerminalResizeParams`. Result: `azimuth.Done`.
+  terminal_resize = "azimuth/terminal/resize",
+  ---Ends what runs in a terminal. Params: `azimuth.TerminalKillParams`. Result: `azimuth.Done`.
+  terminal_kill = "azimuth/terminal/kill",
+  ---Lists the models. Params: `azimuth.ModelListParams`. Result: `azimuth.ModelListResult`.
+  model_list = "azimuth/model/list",
+  ---Chooses a model for a session, or for new sessions. Params: `azimuth.ModelSelectParams`. Result: `azimuth.ModelSelectResult`.
+  model_select = "azimuth/model/select",
+  ---Completes a prompt: slash commands and their arguments after `/`, files after `@`. Params: `azimuth.PromptCompleteParams`. Result: `azimuth.PromptCompleteResult`.
+  prompt_complete = "azimuth/prompt/complete",
+}
+
+---The names of requests from server to client.
+M.client_requests = {
+  ---Saves a document, with whatever the editor does on saving. Needs the capability `save`. Params: `azimuth.EditorDocumentParams`. Result: `azimuth.EditorSaveResult`.
+  editor_save = "azimuth/editor/save",
+  ---Gives a document's text as the editor holds it. Needs the capability `text`. Params: `azimuth.EditorDocumentParams`. Result: `azimuth.EditorTextResult`.
+  editor_text = "azimuth/editor/text",
+}
+
+---The names of notifications from server to client.
+M.notifications = {
+  ---Something happened in a session that the client is attached to. Params: `azimuth.EventParams`.
+  event = "azimuth/event",
+  ---Bytes of a terminal that the client follows. Params: `azimuth.TerminalOutputParams`.
+  terminal_output = "azimuth/terminal/output",
+}
+
+---The numbers of errors, by name.
+M.error_codes = {
+  ---The message is not JSON.
+  parseError = -32700,
+  ---The JSON is not a request.
+  invalidRequest = -32600,
+  ---There is no such method.
+  methodNotFound = -32601,
+  ---The parameters do not fit; the message names the field.
+  invalidParams = -32602,
+  ---A fault of the server's. It goes on.
+  internalError = -32603,
+  ---A request came before `initialize` was answered.
+  serverNotInitialized = -32002,
+  ---The client cancelled the request.
+  requestCancelled = -32800,
+  ---There is no such session, turn, proposal, hunk, terminal, question or model.
+  notFound = -32010,
+  ---The review moved on since; `data.proposals` holds it as it is now.
+  staleReview = -32011,
+  ---The turn named is not the one that runs; `data.turnId` is the running one, or null.
+  wrongTurn = -32012,
+  ---A turn is running in the session: steer it, queue the prompt, or cancel it.
+  turnRunning = -32013,
+  ---Another process has the session open; the message says which.
+  sessionLocked = -32014,
+  ---The session's data could not be read or written; the message says why.
+  storeFailed = -32015,
+  ---The operation could not be done; the message says why and what to do.
+  operationFailed = -32016,
+}
+
+return M

@@ -1,0 +1,1330 @@
+// Generated from the Rust crate `protocol` by `cargo run -p xtask -- codegen`. Do not edit.
+
+/** Requests from client to server, by method. */
+export interface Requests {
+  /**
+   * Makes a session and attaches the client to it.
+   *
+   * Errors: `notFound`, `storeFailed`.
+   */
+  'azimuth/session/new': { params: SessionNewParams; result: SessionNewResult };
+  /**
+   * Lists sessions.
+   *
+   * Errors: `storeFailed`.
+   */
+  'azimuth/session/list': { params: SessionListParams; result: SessionListResult };
+  /**
+   * Opens a session and gives its events after a number. The client is attached to it.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   */
+  'azimuth/session/open': { params: SessionOpenParams; result: SessionOpenResult };
+  /**
+   * Detaches the client from a session.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/session/close': { params: SessionCloseParams; result: Done };
+  /**
+   * Gives a session another title.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   */
+  'azimuth/session/rename': { params: SessionRenameParams; result: Done };
+  /**
+   * Deletes a session with all that belongs to it. This cannot be undone.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   */
+  'azimuth/session/delete': { params: SessionDeleteParams; result: Done };
+  /**
+   * Starts a turn. Answers at once with the turn's id; the rest are events.
+   *
+   * Errors: `notFound`, `turnRunning`, `storeFailed`.
+   */
+  'azimuth/turn/start': { params: TurnStartParams; result: TurnStartResult };
+  /**
+   * Says something to the running turn.
+   *
+   * Errors: `notFound`, `wrongTurn`.
+   */
+  'azimuth/turn/steer': { params: TurnSteerParams; result: Done };
+  /**
+   * Adds a prompt to the queue, or takes one back.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/turn/queue': { params: TurnQueueParams; result: TurnQueueResult };
+  /**
+   * Cancels the running turn.
+   *
+   * Errors: `notFound`, `wrongTurn`.
+   */
+  'azimuth/turn/cancel': { params: TurnCancelParams; result: TurnCancelResult };
+  /**
+   * Answers a question for permission.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/permission/answer': { params: PermissionAnswerParams; result: PermissionAnswerResult };
+  /**
+   * Lists the proposals that wait for a decision.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/review/list': { params: ReviewListParams; result: ReviewResult };
+  /**
+   * Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
+   *
+   * Errors: `notFound`, `staleReview`.
+   */
+  'azimuth/review/decide': { params: ReviewDecideParams; result: ReviewResult };
+  /**
+   * Follows a terminal's output from an offset on.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/terminal/open': { params: TerminalOpenParams; result: TerminalOpenResult };
+  /**
+   * Types into a terminal.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/terminal/write': { params: TerminalWriteParams; result: Done };
+  /**
+   * Sets a terminal's size.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/terminal/resize': { params: TerminalResizeParams; result: Done };
+  /**
+   * Ends what runs in a terminal.
+   *
+   * Errors: `notFound`, `operationFailed`.
+   */
+  'azimuth/terminal/kill': { params: TerminalKillParams; result: Done };
+  /** Lists the models. */
+  'azimuth/model/list': { params: ModelListParams; result: ModelListResult };
+  /**
+   * Chooses a model for a session, or for new sessions.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
+  /**
+   * Completes a prompt: slash commands and their arguments after `/`, files after `@`.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/prompt/complete': { params: PromptCompleteParams; result: PromptCompleteResult };
+}
+
+/** Requests from server to client, by method. */
+export interface ClientRequests {
+  /** Saves a document, with whatever the editor does on saving. Needs the capability `save`. */
+  'azimuth/editor/save': { params: EditorDocumentParams; result: EditorSaveResult };
+  /** Gives a document's text as the editor holds it. Needs the capability `text`. */
+  'azimuth/editor/text': { params: EditorDocumentParams; result: EditorTextResult };
+}
+
+/** Notifications from server to client, by method. */
+export interface Notifications {
+  /** Something happened in a session that the client is attached to. */
+  'azimuth/event': { params: EventParams };
+  /** Bytes of a terminal that the client follows. */
+  'azimuth/terminal/output': { params: TerminalOutputParams };
+}
+
+/** The numbers of errors, by name. */
+export const errorCodes = {
+  /** The message is not JSON. */
+  parseError: -32700,
+  /** The JSON is not a request. */
+  invalidRequest: -32600,
+  /** There is no such method. */
+  methodNotFound: -32601,
+  /** The parameters do not fit; the message names the field. */
+  invalidParams: -32602,
+  /** A fault of the server's. It goes on. */
+  internalError: -32603,
+  /** A request came before `initialize` was answered. */
+  serverNotInitialized: -32002,
+  /** The client cancelled the request. */
+  requestCancelled: -32800,
+  /** There is no such session, turn, proposal, hunk, terminal, question or model. */
+  notFound: -32010,
+  /** The review moved on since; `data.proposals` holds it as it is now. */
+  staleReview: -32011,
+  /** The turn named is not the one that runs; `data.turnId` is the running one, or null. */
+  wrongTurn: -32012,
+  /** A turn is running in the session: steer it, queue the prompt, or cancel it. */
+  turnRunning: -32013,
+  /** Another process has the session open; the message says which. */
+  sessionLocked: -32014,
+  /** The session's data could not be read or written; the message says why. */
+  storeFailed: -32015,
+  /** The operation could not be done; the message says why and what to do. */
+  operationFailed: -32016,
+} as const;
+
+/** The name of an error. */
+export type ErrorName = keyof typeof errorCodes;
+
+/** How applying an edit went. */
+export type ApplyOutcome =
+  | ApplyOutcomeVerified
+  | ApplyOutcomeUnverified
+  | ApplyOutcomeFailed;
+
+/** The text was seen to be as expected. */
+export interface ApplyOutcomeVerified {
+  type: 'verified';
+}
+
+/** The client said yes, but did not show the text in time. */
+export interface ApplyOutcomeUnverified {
+  type: 'unverified';
+}
+
+/** Nothing was changed. */
+export interface ApplyOutcomeFailed {
+  type: 'failed';
+  /** Why. */
+  reason: string;
+}
+
+/** A piece of an assistant's message. */
+export type AssistantBlock =
+  | AssistantBlockText
+  | AssistantBlockThinking
+  | AssistantBlockToolCall;
+
+/** Markdown text. */
+export interface AssistantBlockText {
+  type: 'text';
+  /** The text. */
+  text: string;
+}
+
+/** The model's thinking. */
+export interface AssistantBlockThinking {
+  type: 'thinking';
+  /** What may be shown; can be empty where a vendor hides it. */
+  text: string;
+  /** What the vendor wants back unchanged (signature, encrypted content). Opaque. */
+  vendor?: unknown;
+}
+
+/** A wish to call a tool. */
+export interface AssistantBlockToolCall {
+  type: 'toolCall';
+  /** The call. */
+  id: ToolCallId;
+  /** The tool. */
+  name: string;
+  /** Its input, an object. */
+  input: unknown;
+}
+
+/** What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing there gets no `azimuth/*` message that it did not ask for. */
+export interface ClientCapabilities {
+  /** It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions. */
+  panel?: boolean;
+  /** It answers `azimuth/editor/save`. */
+  save?: boolean;
+  /** It answers `azimuth/editor/text`. */
+  text?: boolean;
+}
+
+/** A completion of the prompt. */
+export interface CompletionItem {
+  /** What it is. */
+  kind: CompletionKind;
+  /** What to show. */
+  label: string;
+  /** A word about it. */
+  detail: string;
+  /** What to put in place of the token. */
+  insert: string;
+  /** For a file: its URI, to be sent as a `file` block. */
+  uri?: string;
+}
+
+/** What a completion is. */
+export type CompletionKind =
+  /** A slash command. */
+  | 'command'
+  /** A value for a slash command's argument. */
+  | 'argument'
+  /** A file, after `@`. */
+  | 'file';
+
+/** What to do with hunks. */
+export type Decision =
+  /** Put them into the document. */
+  | 'accept'
+  /** Drop them; the model is told. */
+  | 'reject';
+
+/** What a decision is about. */
+export interface DecisionTarget {
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** Its revision as the user saw it. */
+  revision: number;
+  /** The hunks; without them, all that are pending. */
+  hunkIds?: HunkId[];
+}
+
+/** An empty result. */
+export type Done = Record<string, never>;
+
+/** Parameters of `azimuth/editor/save` and `azimuth/editor/text`. */
+export interface EditorDocumentParams {
+  /** The document. */
+  uri: string;
+}
+
+/** Result of `azimuth/editor/save`. */
+export interface EditorSaveResult {
+  /** Whether the document's text is on disk now. */
+  saved: boolean;
+}
+
+/** Result of `azimuth/editor/text`. */
+export interface EditorTextResult {
+  /** The document's text as the editor holds it; absent where the editor does not have it open. */
+  text?: string;
+}
+
+/** What happened in a session. */
+export type Event =
+  | EventSessionStarted
+  | EventTitleChanged
+  | EventModelChanged
+  | EventModeChanged
+  | EventCommandExecuted
+  | EventTurnStarted
+  | EventSteered
+  | EventPromptQueued
+  | EventPromptDequeued
+  | EventNoted
+  | EventMessageDelta
+  | EventThinkingDelta
+  | EventMessageCompleted
+  | EventMessageDiscarded
+  | EventRetrying
+  | EventToolCallStarted
+  | EventToolCallEnded
+  | EventPermissionAsked
+  | EventPermissionAnswered
+  | EventPermissionJudged
+  | EventProposalChanged
+  | EventReviewDecided
+  | EventEditApplied
+  | EventTerminalStarted
+  | EventTerminalEnded
+  | EventNotice
+  | EventContextTrimmed
+  | EventContextUsed
+  | EventTurnEnded;
+
+/** The session began. Always the first event. */
+export interface EventSessionStarted {
+  type: 'sessionStarted';
+  /** Its folders, as URIs. */
+  folders: string[];
+}
+
+/** The session has a new title. */
+export interface EventTitleChanged {
+  type: 'titleChanged';
+  /** The title. */
+  title: string;
+}
+
+/** The session uses another model. */
+export interface EventModelChanged {
+  type: 'modelChanged';
+  /** The model's id. */
+  model: string;
+  /** True for a model that plays a script; an interface must say so. */
+  scripted: boolean;
+}
+
+/** The session is in another mode. */
+export interface EventModeChanged {
+  type: 'modeChanged';
+  /** The mode. */
+  mode: Mode;
+}
+
+/** A slash command was executed. It is not part of the model's context. */
+export interface EventCommandExecuted {
+  type: 'commandExecuted';
+  /** The command as typed. */
+  command: string;
+  /** What came of it, in Markdown. */
+  message: string;
+  /** Whether it failed. */
+  isError: boolean;
+}
+
+/** A turn began, with the user's prompt. */
+export interface EventTurnStarted {
+  type: 'turnStarted';
+  /** The turn. */
+  turnId: TurnId;
+  /** The prompt. Empty where an earlier turn is gone on with. */
+  prompt: PromptBlock[];
+  /** What the prompt's mentions and the editor's state came to, as the model reads it. May be empty. */
+  context: string;
+  /** The model's id. */
+  model: string;
+  /** The mode. */
+  mode: Mode;
+}
+
+/** The user said something to the running turn; the model reads it from here on. */
+export interface EventSteered {
+  type: 'steered';
+  /** The turn. */
+  turnId: TurnId;
+  /** What was said. */
+  prompt: PromptBlock[];
+  /** What its mentions came to. */
+  context: string;
+}
+
+/** A prompt waits for the turn's end. */
+export interface EventPromptQueued {
+  type: 'promptQueued';
+  /** The waiting prompt. */
+  queueId: QueueId;
+  /** What it says. */
+  prompt: PromptBlock[];
+}
+
+/** A waiting prompt is no longer one: it was started or taken back. */
+export interface EventPromptDequeued {
+  type: 'promptDequeued';
+  /** The waiting prompt. */
+  queueId: QueueId;
+}
+
+/** The model was told something by us: decisions on its edits, new problems. Part of its context. */
+export interface EventNoted {
+  type: 'noted';
+  /** The turn. */
+  turnId: TurnId;
+  /** What it was told. */
+  text: string;
+}
+
+/** A piece of the assistant's text. */
+export interface EventMessageDelta {
+  type: 'messageDelta';
+  /** The message. */
+  messageId: MessageId;
+  /** The piece. */
+  text: string;
+}
+
+/** A piece of the model's thinking. */
+export interface EventThinkingDelta {
+  type: 'thinkingDelta';
+  /** The message. */
+  messageId: MessageId;
+  /** The piece. */
+  text: string;
+}
+
+/** A message is whole. What its deltas said stands here again, with the tool calls. */
+export interface EventMessageCompleted {
+  type: 'messageCompleted';
+  /** The turn. */
+  turnId: TurnId;
+  /** The message. */
+  messageId: MessageId;
+  /** All of it. */
+  content: AssistantBlock[];
+  /** What the request used. */
+  usage: Usage;
+  /** What the request cost in US dollars; absent where the price is unknown. */
+  cost?: number;
+}
+
+/** A message broke off and will be asked for again; what was shown of it is void. */
+export interface EventMessageDiscarded {
+  type: 'messageDiscarded';
+  /** The message. */
+  messageId: MessageId;
+}
+
+/** A request to the model failed in passing and is tried again. */
+export interface EventRetrying {
+  type: 'retrying';
+  /** The turn. */
+  turnId: TurnId;
+  /** Which retry this is, from 1. */
+  attempt: number;
+  /** How long it waits first, in milliseconds. */
+  delayMs: number;
+  /** What went wrong. */
+  reason: string;
+}
+
+/** A tool call begins. */
+export interface EventToolCallStarted {
+  type: 'toolCallStarted';
+  /** The turn. */
+  turnId: TurnId;
+  /** The call. */
+  toolCallId: ToolCallId;
+  /** The tool. */
+  name: string;
+  /** What kind of thing it does. */
+  kind: ToolKind;
+  /** What it does, in a few words: `Reading main.rs`. */
+  title: string;
+  /** Its input. */
+  input: unknown;
+  /** The places it is about. */
+  locations: Location[];
+}
+
+/** A tool call ended. */
+export interface EventToolCallEnded {
+  type: 'toolCallEnded';
+  /** The turn. */
+  turnId: TurnId;
+  /** What the model reads of it. */
+  result: ToolResult;
+  /** What it came to, in a few words: `3 matches`, `+2 -1`. */
+  summary: string;
+  /** The places it is about. */
+  locations: Location[];
+  /** How long it ran, in milliseconds. */
+  durationMs: number;
+}
+
+/** The user is asked. */
+export interface EventPermissionAsked {
+  type: 'permissionAsked';
+  /** The turn. */
+  turnId: TurnId;
+  /** The question. */
+  request: PermissionRequest;
+}
+
+/** A question was answered or fell away. */
+export interface EventPermissionAnswered {
+  type: 'permissionAnswered';
+  /** The question. */
+  permissionId: PermissionId;
+  /** How. */
+  outcome: PermissionOutcome;
+}
+
+/** Something was allowed or denied without asking; why. */
+export interface EventPermissionJudged {
+  type: 'permissionJudged';
+  /** The call. */
+  toolCallId: ToolCallId;
+  /** Whether it may go on. */
+  allowed: boolean;
+  /** The rule or default, and where it comes from. */
+  reason: string;
+}
+
+/** The pending change of a file is new, or has changed. */
+export interface EventProposalChanged {
+  type: 'proposalChanged';
+  /** The proposal as it is now. */
+  proposal: Proposal;
+}
+
+/** Hunks were decided. */
+export interface EventReviewDecided {
+  type: 'reviewDecided';
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** The hunks. */
+  hunkIds: HunkId[];
+  /** How. */
+  decision: Decision;
+  /** A word to the model. */
+  message?: string;
+}
+
+/** Accepted hunks were put into their document, or could not be. */
+export interface EventEditApplied {
+  type: 'editApplied';
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** The hunks. */
+  hunkIds: HunkId[];
+  /** The document. */
+  uri: string;
+  /** How it went. */
+  outcome: ApplyOutcome;
+  /** The hash of its text before; absent for a file that was not there. The text is kept (design D4). */
+  before?: string;
+  /** The hash of its text after; absent where it is no more. */
+  after?: string;
+}
+
+/** A command begins in a terminal. */
+export interface EventTerminalStarted {
+  type: 'terminalStarted';
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The call that started it. */
+  toolCallId: ToolCallId;
+  /** The command line. */
+  command: string;
+  /** The folder it starts in. */
+  cwd: string;
+  /** The offset of its first byte of output. */
+  offset: number;
+}
+
+/** A command ended. */
+export interface EventTerminalEnded {
+  type: 'terminalEnded';
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The call that started it. */
+  toolCallId: ToolCallId;
+  /** The offset after its last byte of output. */
+  offset: number;
+  /** Its exit code; absent where it was killed or timed out. */
+  exitCode?: number;
+}
+
+/** A word to the user: something that is worth knowing and needs no answer. */
+export interface EventNotice {
+  type: 'notice';
+  /** How grave it is. */
+  severity: Severity;
+  /** What it says. */
+  text: string;
+}
+
+/** The context filled up: the results of these calls were replaced by a short note. */
+export interface EventContextTrimmed {
+  type: 'contextTrimmed';
+  /** The turn. */
+  turnId: TurnId;
+  /** The calls whose results the model no longer sees. */
+  toolCallIds: ToolCallId[];
+}
+
+/** How full the context is. */
+export interface EventContextUsed {
+  type: 'contextUsed';
+  /** Tokens of the last request. */
+  used: number;
+  /** The model's limit. */
+  limit: number;
+}
+
+/** A turn ended. */
+export interface EventTurnEnded {
+  type: 'turnEnded';
+  /** The turn. */
+  turnId: TurnId;
+  /** Why. */
+  stopReason: StopReason;
+  /** What the turn used. */
+  usage: Usage;
+  /** What failed, and what to do. */
+  error?: string;
+  /** What the turn cost in US dollars; absent where a price is unknown. */
+  cost?: number;
+}
+
+/** Parameters of the notification `azimuth/event`. */
+export interface EventParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** Its number in the session: 1, 2, 3, … without gaps. */
+  seq: number;
+  /** When it happened. */
+  at: number;
+  /** What happened. */
+  event: Event;
+}
+
+/** What becomes of a file. */
+export type FileChange =
+  /** It is new. */
+  | 'create'
+  /** It is changed. */
+  | 'modify'
+  /** It is deleted. */
+  | 'delete';
+
+/** A piece of a change that is decided as one. */
+export interface Hunk {
+  /** The hunk. */
+  hunkId: HunkId;
+  /** The tool calls it came from. */
+  toolCallIds: ToolCallId[];
+  /** First line it replaces in the document as it is now, from 0. */
+  startLine: number;
+  /** The lines it replaces, with their line ends (LF). Empty for an insertion. */
+  oldText: string;
+  /** The lines it puts there, with their line ends (LF). Empty for a deletion. */
+  newText: string;
+  /** How it stands. */
+  state: HunkState;
+}
+
+/** A hunk. It keeps its id for as long as its content stays the same. */
+export type HunkId = string;
+
+/** How a hunk stands. */
+export type HunkState =
+  /** Not decided. */
+  | 'pending'
+  /** Accepted, and on its way into the document. */
+  | 'applying'
+  /** Accepted, and seen in the document. */
+  | 'accepted'
+  /** Accepted and sent, but nobody could tell whether it arrived. */
+  | 'unverified'
+  /** Rejected. */
+  | 'rejected'
+  /** The text it was made for has changed; it cannot be accepted as it is. */
+  | 'conflicted'
+  /** Accepted, then taken back by the user in the editor. */
+  | 'undone';
+
+/** A place in a file that an event speaks of; an editor can show it. */
+export interface Location {
+  /** The document. */
+  uri: string;
+  /** Line, from 0. */
+  line?: number;
+}
+
+/** A message of the assistant, whose deltas carry the same id. */
+export type MessageId = string;
+
+/** What the agent may do in a turn (001 §8). */
+export type Mode =
+  /** Look, and answer; nothing is changed or run. */
+  | 'ask'
+  /** Everything, within the permissions. */
+  | 'agent';
+
+/** A model that can be chosen. */
+export interface ModelInfo {
+  /** What to select it by: `provider/name`, such as `anthropic/claude-sonnet-4-5`. */
+  id: string;
+  /** Its name for people. */
+  name: string;
+  /** Who serves it, such as `anthropic`, `openai`, `ollama`, `scripted`. */
+  provider: string;
+  /** The context window in tokens. */
+  contextTokens: number;
+  /** The longest answer in tokens. */
+  maxOutputTokens: number;
+  /** Whether it can be used now: a key is there, or a local server answers. */
+  available: boolean;
+  /** Whether it takes images. */
+  images: boolean;
+  /** Whether it can think before it answers. */
+  thinking: boolean;
+  /** True for a model that plays a script; an interface must say so. */
+  scripted: boolean;
+  /** What it costs; absent where unknown, zero where it is free. */
+  price?: Price;
+  /** Why it cannot be used and what to do. */
+  unavailableBecause?: string;
+}
+
+/** Parameters of `azimuth/model/list`. */
+export type ModelListParams = Record<string, never>;
+
+/** Result of `azimuth/model/list`. */
+export interface ModelListResult {
+  /** Every model known, the usable ones first. */
+  models: ModelInfo[];
+  /** The id of the model a new session gets, if any is usable. */
+  default?: string;
+}
+
+/** Parameters of `azimuth/model/select`. */
+export interface ModelSelectParams {
+  /** A model's id, its name without the provider, or an alias. */
+  model: string;
+  /** The session; without it, the default of new sessions is set. */
+  sessionId?: SessionId;
+}
+
+/** Result of `azimuth/model/select`. */
+export interface ModelSelectResult {
+  /** The model now chosen. */
+  model: ModelInfo;
+}
+
+/** Parameters of `azimuth/permission/answer`. */
+export interface PermissionAnswerParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The question. */
+  permissionId: PermissionId;
+  /** The option chosen. */
+  optionId: string;
+  /** A word to the model. */
+  message?: string;
+}
+
+/** Result of `azimuth/permission/answer`. */
+export interface PermissionAnswerResult {
+  /** False if the question had already been answered, in another view or by the turn's end. No harm is done. */
+  accepted: boolean;
+}
+
+/** A question for permission. */
+export type PermissionId = string;
+
+/** One possible answer. */
+export interface PermissionOption {
+  /** What to answer with. */
+  optionId: string;
+  /** What it says, its scope in words: `Always allow cargo test … in this project`. */
+  name: string;
+  /** What it does. */
+  kind: PermissionOptionKind;
+}
+
+/** What an option does; ACP's option kinds. */
+export type PermissionOptionKind =
+  /** Go on, this time. */
+  | 'allow_once'
+  /** Go on, and do not ask for this again in this project. */
+  | 'allow_always'
+  /** Do not. */
+  | 'reject_once'
+  /** Do not, and never again in this project. */
+  | 'reject_always';
+
+/** How a question ended. */
+export type PermissionOutcome =
+  | PermissionOutcomeSelected
+  | PermissionOutcomeCancelled;
+
+/** An option was chosen. */
+export interface PermissionOutcomeSelected {
+  type: 'selected';
+  /** Which. */
+  optionId: string;
+  /** A word to the model, such as why it was rejected. */
+  message?: string;
+}
+
+/** The turn ended first, or nobody could answer. */
+export interface PermissionOutcomeCancelled {
+  type: 'cancelled';
+}
+
+/** A question. It stands until it is answered or its turn ends, across reconnects. */
+export interface PermissionRequest {
+  /** The question. */
+  permissionId: PermissionId;
+  /** The question in a few words: `Run a command?` */
+  title: string;
+  /** What exactly would be done: the command line, the paths. */
+  detail: string;
+  /** Why it is asked: the rule or default that led here. */
+  reason: string;
+  /** The answers to choose from. */
+  options: PermissionOption[];
+  /** The tool call that waits, where one does. */
+  toolCallId?: ToolCallId;
+}
+
+/** A position in a document: LSP's `Position`. */
+export interface Position {
+  /** Line, from 0. */
+  line: number;
+  /** Offset in the line, from 0, in units of the negotiated position encoding. */
+  character: number;
+}
+
+/** US dollars per million tokens. */
+export interface Price {
+  /** Input that no cache served. */
+  input: number;
+  /** Output. */
+  output: number;
+  /** Input served by the cache. */
+  cacheRead: number;
+  /** Input stored to the cache. */
+  cacheWrite: number;
+}
+
+/** A piece of the user's prompt. */
+export type PromptBlock =
+  | PromptBlockText
+  | PromptBlockFile
+  | PromptBlockRange
+  | PromptBlockSelection
+  | PromptBlockImage;
+
+/** Text as typed. Slash commands are looked for in it. */
+export interface PromptBlockText {
+  type: 'text';
+  /** The text. */
+  text: string;
+}
+
+/** A mention of a file. Its text, bounded, is put before the model. */
+export interface PromptBlockFile {
+  type: 'file';
+  /** The document. */
+  uri: string;
+}
+
+/** A mention of a part of a file. */
+export interface PromptBlockRange {
+  type: 'range';
+  /** The document. */
+  uri: string;
+  /** Which part. */
+  range: Range;
+}
+
+/** What the user has selected, as it stood when the prompt was sent. */
+export interface PromptBlockSelection {
+  type: 'selection';
+  /** The document. */
+  uri: string;
+  /** Where the selection is. */
+  range: Range;
+  /** The selected text. */
+  text: string;
+}
+
+/** An image. */
+export interface PromptBlockImage {
+  type: 'image';
+  /** Such as `image/png`. */
+  mimeType: string;
+  /** The bytes, in base64. */
+  data: string;
+}
+
+/** Parameters of `azimuth/prompt/complete`. */
+export interface PromptCompleteParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The prompt's text. */
+  text: string;
+  /** Where the cursor is: an offset into `text` in UTF-16 units. */
+  cursor: number;
+}
+
+/** Result of `azimuth/prompt/complete`. */
+export interface PromptCompleteResult {
+  /** Where the token under the cursor begins, in UTF-16 units. */
+  start: number;
+  /** Where it ends, exclusive. */
+  end: number;
+  /** What could stand there, best first. */
+  items: CompletionItem[];
+}
+
+/**
+ * The pending change of one file: the difference between its text and what the agent proposes.
+ *
+ * Further edits of the same file join the proposal until all its hunks are decided.
+ */
+export interface Proposal {
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** Grows when a hunk appears, vanishes or changes, not when one is decided or merely moves. */
+  revision: number;
+  /** The document. */
+  uri: string;
+  /** Its path for people: relative to the workspace folder. */
+  path: string;
+  /** What becomes of the file. */
+  change: FileChange;
+  /** The hunks, from top to bottom, decided ones included. */
+  hunks: Hunk[];
+}
+
+/** The pending change of one file. */
+export type ProposalId = string;
+
+/** A prompt that waits for the running turn to end. */
+export type QueueId = string;
+
+/** A range in a document, its end exclusive: LSP's `Range`. */
+export interface Range {
+  /** Where it begins. */
+  start: Position;
+  /** Where it ends, exclusive. */
+  end: Position;
+}
+
+/** Parameters of `azimuth/review/decide`. */
+export interface ReviewDecideParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** Accept or reject. */
+  decision: Decision;
+  /** A file each, whole or in hunks. All proposals that the user saw, for "all". */
+  targets: DecisionTarget[];
+  /** A word to the model. */
+  message?: string;
+}
+
+/** Parameters of `azimuth/review/list`. */
+export interface ReviewListParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** Result of `azimuth/review/list` and `azimuth/review/decide`. */
+export interface ReviewResult {
+  /** The proposals that still have undecided hunks; after `decide`, also those that it decided. */
+  proposals: Proposal[];
+}
+
+/** An event with its place in the session. */
+export interface SequencedEvent {
+  /** Its number in the session: 1, 2, 3, … without gaps. */
+  seq: number;
+  /** When it happened. */
+  at: number;
+  /** What happened. */
+  event: Event;
+}
+
+/** Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on. */
+export interface SessionCloseParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** Parameters of `azimuth/session/delete`. A running turn is cancelled first. */
+export interface SessionDeleteParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** A session: one conversation with all that happened in it. Six hexadecimal digits (001 §24). */
+export type SessionId = string;
+
+/** A session in a list. */
+export interface SessionInfo {
+  /** The session. */
+  sessionId: SessionId;
+  /** Its title; empty before the first prompt. */
+  title: string;
+  /** The workspace folders it works in, as URIs. The first one is where commands start. */
+  folders: string[];
+  /** The mode of its next turn. */
+  mode: Mode;
+  /** When it was made. */
+  createdAt: number;
+  /** When something last happened in it. */
+  updatedAt: number;
+  /** The number of its last event; 0 before the first. */
+  lastSeq: number;
+  /** Tokens of all turns. */
+  usage: Usage;
+  /** Cost of all turns in US dollars. */
+  cost: number;
+  /** The model's id, if one is chosen. */
+  model?: string;
+}
+
+/** Parameters of `azimuth/session/list`. */
+export interface SessionListParams {
+  /** Only sessions of this folder (a URI); without it, those of the client's workspace folders. */
+  folder?: string;
+  /** Sessions of every folder. */
+  everywhere?: boolean;
+  /** Only sessions with this text in their title, whatever its case. */
+  query?: string;
+  /** At most this many, 1 to 1000; 100 without it. */
+  limit?: number;
+}
+
+/** Result of `azimuth/session/list`. */
+export interface SessionListResult {
+  /** The sessions, the last used first. */
+  sessions: SessionInfo[];
+}
+
+/** Parameters of `azimuth/session/new`. */
+export interface SessionNewParams {
+  /** The folders to work in, as URIs; without them, the client's workspace folders. */
+  folders?: string[];
+  /** The model's id; without it, the default. */
+  model?: string;
+  /** The mode; without it, `agent`. */
+  mode?: Mode;
+}
+
+/** Result of `azimuth/session/new`. The client is attached to the session: its events follow as `azimuth/event`. */
+export interface SessionNewResult {
+  /** The session. */
+  session: SessionInfo;
+}
+
+/** Parameters of `azimuth/session/open`. */
+export interface SessionOpenParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The number of the last event the client has; 0 for all. */
+  since?: number;
+}
+
+/** Result of `azimuth/session/open`. The client is attached: later events follow as `azimuth/event`. */
+export interface SessionOpenResult {
+  /** The session. */
+  session: SessionInfo;
+  /** The events after `since`, in order. */
+  events: SequencedEvent[];
+  /** The prompts that wait, first to go first. */
+  queue: QueueId[];
+  /** The turn that runs, if one does. */
+  runningTurn?: TurnId;
+}
+
+/** Parameters of `azimuth/session/rename`. */
+export interface SessionRenameParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The new title, one line, not empty. */
+  title: string;
+}
+
+/** How grave a notice is. */
+export type Severity =
+  /** Good to know. */
+  | 'info'
+  /** Something may not be as expected. */
+  | 'warning'
+  /** Something failed. */
+  | 'error';
+
+/** Why a turn ended. The first five are ACP's. */
+export type StopReason =
+  /** The model was done. */
+  | 'end_turn'
+  /** The answer reached the model's longest length. */
+  | 'max_tokens'
+  /** The turn reached its limit of rounds, or went in circles; it asks whether to go on. */
+  | 'max_turn_requests'
+  /** The model would not answer. */
+  | 'refusal'
+  /** The user cancelled it. */
+  | 'cancelled'
+  /** Something failed; `error` says what, and what to do. */
+  | 'error'
+  /** The server ended, or the client that started the turn left. It can be gone on with. */
+  | 'interrupted';
+
+/** A pseudo-terminal. */
+export type TerminalId = string;
+
+/** Parameters of `azimuth/terminal/kill`: end what runs in a terminal. */
+export interface TerminalKillParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+}
+
+/** Parameters of `azimuth/terminal/open`: start to follow a terminal's output. */
+export interface TerminalOpenParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal; without it, the session's shell, which is started if need be. */
+  terminalId?: TerminalId;
+  /** The offset to begin at, in bytes since the terminal's start. 0 gives all that is kept. */
+  since?: number;
+  /** The size of the view. */
+  size?: TerminalSize;
+}
+
+/** Result of `azimuth/terminal/open`. The bytes follow as `azimuth/terminal/output`. */
+export interface TerminalOpenResult {
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The offset of the first byte that will come. Larger than asked where older bytes are no longer kept. */
+  since: number;
+  /** Whether the terminal's process lives. */
+  alive: boolean;
+}
+
+/** Parameters of the notification `azimuth/terminal/output`. */
+export interface TerminalOutputParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The offset of the first byte. */
+  offset: number;
+  /** The bytes, in base64. */
+  data: string;
+}
+
+/** Parameters of `azimuth/terminal/resize`. */
+export interface TerminalResizeParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The new size. */
+  size: TerminalSize;
+}
+
+/** A terminal's size in cells. */
+export interface TerminalSize {
+  /** Columns, 1 to 1000. */
+  columns: number;
+  /** Rows, 1 to 1000. */
+  rows: number;
+}
+
+/** Parameters of `azimuth/terminal/write`: type into a terminal. */
+export interface TerminalWriteParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The bytes, in base64. */
+  data: string;
+}
+
+/** One call of a tool. It is the vendor's id where the vendor gives one. */
+export type ToolCallId = string;
+
+/** What kind of thing a tool does; ACP's tool kinds. */
+export type ToolKind =
+  /** Reads files or other data. */
+  | 'read'
+  /** Changes files. */
+  | 'edit'
+  /** Deletes files. */
+  | 'delete'
+  /** Moves files. */
+  | 'move'
+  /** Searches. */
+  | 'search'
+  /** Runs commands. */
+  | 'execute'
+  /** Reasons. */
+  | 'think'
+  /** Fetches from outside. */
+  | 'fetch'
+  /** Anything else. */
+  | 'other';
+
+/** What a tool call came to. Every tool call has exactly one. */
+export interface ToolResult {
+  /** The call. */
+  toolCallId: ToolCallId;
+  /** What the model reads, bounded. */
+  text: string;
+  /** Whether the call failed. */
+  isError: boolean;
+}
+
+/** Parameters of `azimuth/turn/cancel`. */
+export interface TurnCancelParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** Only if this turn runs; without it, whichever does. */
+  turnId?: TurnId;
+}
+
+/** Result of `azimuth/turn/cancel`. */
+export interface TurnCancelResult {
+  /** Whether a turn was running. Its end follows as the event `turnEnded`. */
+  cancelled: boolean;
+}
+
+/** One prompt turn of a session. */
+export type TurnId = string;
+
+/** Parameters of `azimuth/turn/queue`: a prompt for after the running turn, or one taken back. */
+export type TurnQueueParams =
+  | TurnQueueParamsAdd
+  | TurnQueueParamsRemove;
+
+/** Put a prompt at the queue's end. With no turn running it starts at once. */
+export interface TurnQueueParamsAdd {
+  type: 'add';
+  /** The session. */
+  sessionId: SessionId;
+  /** The prompt. */
+  prompt: PromptBlock[];
+}
+
+/** Take a waiting prompt back. */
+export interface TurnQueueParamsRemove {
+  type: 'remove';
+  /** The session. */
+  sessionId: SessionId;
+  /** The waiting prompt. */
+  queueId: QueueId;
+}
+
+/** Result of `azimuth/turn/queue`. */
+export interface TurnQueueResult {
+  /** The prompts that wait, first to go first. */
+  queue: QueueId[];
+  /** The waiting prompt that was added. */
+  added?: QueueId;
+}
+
+/** Parameters of `azimuth/turn/start`. */
+export interface TurnStartParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The prompt. Empty to go on after a turn was interrupted or failed. */
+  prompt: PromptBlock[];
+  /** The mode of this turn and the next ones; without it, the session's. */
+  mode?: Mode;
+}
+
+/** Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events. */
+export interface TurnStartResult {
+  /** The turn; absent where the prompt held only slash commands, whose results are events. */
+  turnId?: TurnId;
+  /** Where the client should go on, after `/new` or `/resume`. */
+  switchTo?: SessionId;
+}
+
+/** Parameters of `azimuth/turn/steer`: a word to the running turn, heard at its next request to the model. */
+export interface TurnSteerParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn the user means. Another one, or none, running is the error `wrongTurn`. */
+  expectedTurnId: TurnId;
+  /** What to say. */
+  prompt: PromptBlock[];
+}
+
+/** Tokens used, each kind counted once: `input` leaves out what the cache served or stored. */
+export interface Usage {
+  /** Input tokens billed in full. */
+  input: number;
+  /** Output tokens, thinking included. */
+  output: number;
+  /** Input tokens read from the vendor's cache. */
+  cacheRead: number;
+  /** Input tokens written to the vendor's cache. */
+  cacheWrite: number;
+}

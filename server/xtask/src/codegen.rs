@@ -1,0 +1,173 @@
+//! Files generated from the crate `protocol`: JSON schema, TypeScript and Lua types, and the method part of
+//! `docs/protocol.md` (design D3).
+//!
+//! Reading order: [`schema`] gathers the schemas of all methods into one document, [`model`] reads that document into
+//! the few shapes our types have, and each of [`typescript`], [`lua`] and [`markdown`] writes the model out.
+#![expect(clippy::disallowed_methods, reason = "a development tool: it reads and writes the project's own files")]
+
+pub mod schema;
+
+pub mod model;
+
+pub mod typescript;
+
+pub mod lua;
+
+pub mod markdown;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::Protocol;
+
+/// The command that writes the generated files.
+pub const COMMAND: &str = "cargo run -p xtask -- codegen";
+
+const SCHEMA: &str = "docs/protocol.schema.json";
+const TYPESCRIPT: &str = "editors/vscode/src/generated/protocol.ts";
+const LUA: &str = "editors/nvim/lua/azimuth/generated/protocol.lua";
+const DOCUMENT: &str = "docs/protocol.md";
+
+/// Why the files could not be generated.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// `docs/protocol.md` has lost the marks between which the generated part stands.
+    #[error("{path} must hold the line {mark:?} once, before the closing mark; put it back")]
+    Marks {
+        /// The file.
+        path: PathBuf,
+        /// The mark that is missing.
+        mark: &'static str,
+    },
+    /// A type travels both ways, and what is optional in it differs by the way.
+    #[error(
+        "the type {0} is sent by both sides, and has a field that only the reader may leave out; \
+         give it `skip_serializing_if`, or make it required"
+    )]
+    TwoForms(String),
+    /// A type has a shape that is not one of ours.
+    #[error("{place} has a shape that our documents and types do not know: {schema}")]
+    UnknownShape {
+        /// The type, or its field.
+        place: String,
+        /// Its schema.
+        schema: String,
+    },
+    /// Two types would get the same name.
+    #[error("two types are called {0}")]
+    SameName(String),
+}
+
+/// The root of the project this program was built in.
+pub fn project_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Writes every generated file whose text is not as it should be, and names them, relative to `root`.
+///
+/// # Errors
+/// A protocol that cannot be expressed, or a file that cannot be read or written.
+pub fn write(root: &Path) -> Result<Vec<&'static str>, Error> {
+    let mut written = Vec::new();
+    for (name, text) in changed(root)? {
+        let path = root.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(|source| Error::File { path: folder.to_owned(), source })?;
+        }
+        fs::write(&path, text).map_err(|source| Error::File { path, source })?;
+        written.push(name);
+    }
+    Ok(written)
+}
+
+/// Names the generated files that [`write`] would change, relative to `root`.
+///
+/// # Errors
+/// A protocol that cannot be expressed, or a file that cannot be read.
+pub fn stale(root: &Path) -> Result<Vec<&'static str>, Error> {
+    Ok(changed(root)?.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The generated files whose text is not as it should be, with the text that it should be.
+fn changed(root: &Path) -> Result<Vec<(&'static str, String)>, Error> {
+    let document = schema::document()?;
+    let protocol = Protocol::read(&document)?;
+    let mut files = vec![
+        (SCHEMA, format!("{:#}\n", document.json())),
+        (TYPESCRIPT, typescript::render(&protocol)),
+        (LUA, lua::render(&protocol)),
+    ];
+    let path = root.join(DOCUMENT);
+    let hand_written = fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+    let generated = markdown::render(&protocol);
+    let text = markdown::put_between_marks(&hand_written, &generated)
+        .map_err(|mark| Error::Marks { path: path.clone(), mark })?;
+    files.push((DOCUMENT, text));
+
+    let mut changed = Vec::new();
+    for (name, text) in files {
+        let path = root.join(name);
+        match fs::read_to_string(&path) {
+            Ok(found) if found == text => {}
+            Ok(_) => changed.push((name, text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => changed.push((name, text)),
+            Err(source) => return Err(Error::File { path, source }),
+        }
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that holds nothing but a document with the marks.
+    fn fresh_project() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("docs")).unwrap();
+        let marks = format!("# Head\n\n{}\n{}\n", markdown::BEGIN, markdown::END);
+        fs::write(root.path().join(DOCUMENT), marks).unwrap();
+        root
+    }
+
+    #[test]
+    fn files_once_written_are_not_stale() {
+        let root = fresh_project();
+        assert_eq!(stale(root.path()).unwrap(), [SCHEMA, TYPESCRIPT, LUA, DOCUMENT]);
+        assert_eq!(write(root.path()).unwrap(), [SCHEMA, TYPESCRIPT, LUA, DOCUMENT]);
+        assert!(stale(root.path()).unwrap().is_empty());
+        assert!(write(root.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_file_edited_by_hand_is_named_as_stale() {
+        let root = fresh_project();
+        write(root.path()).unwrap();
+        let path = root.path().join(LUA);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("azimuth/session/new", "azimuth/session/create")).unwrap();
+        assert_eq!(stale(root.path()).unwrap(), [LUA]);
+    }
+
+    #[test]
+    fn text_outside_the_marks_is_the_authors() {
+        let root = fresh_project();
+        write(root.path()).unwrap();
+        let path = root.path().join(DOCUMENT);
+        let text = fs::read_to_string(&path).unwrap().replace("# Head", "# Another head");
+        fs::write(&path, &text).unwrap();
+        assert!(stale(root.path()).unwrap().is_empty());
+
+        fs::write(&path, text.replace(markdown::END, "")).unwrap();
+        assert!(matches!(stale(root.path()), Err(Error::Marks { .. })));
+    }
+}
