@@ -1,0 +1,161 @@
+//! The layers of docs/architecture.md, held by a test: who may depend on whom, and where third parties live.
+#![expect(clippy::disallowed_methods, reason = "the test reads the project's own sources")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+
+/// Every package of ours, lowest layer first, and which of ours it may depend on.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("protocol", &[]),
+    ("agent", &["protocol"]),
+    ("providers", &["protocol", "agent"]),
+    ("workspace", &["protocol", "agent"]),
+    ("store", &["protocol", "agent"]),
+    ("tools", &["protocol", "agent", "workspace"]),
+    ("extend", &["protocol", "agent", "workspace"]),
+    ("azimuth", &["protocol", "agent", "providers", "workspace", "store", "tools", "extend"]),
+    ("xtask", &["protocol"]),
+    ("e2e", &["protocol", "agent", "providers", "workspace", "store", "tools", "extend", "azimuth", "xtask"]),
+];
+
+/// Third parties that live in one place, and where that is. A name that ends in `*` stands for all that begin with it.
+const HOMES: &[(&str, &[&str])] = &[
+    ("tower-lsp*", &["azimuth"]),
+    ("ls-types", &["azimuth", "workspace"]),
+    ("lsp-types", &[]),
+    ("reqwest", &["providers"]),
+    ("rusqlite", &["store"]),
+    ("portable-pty", &["workspace"]),
+    ("tree-sitter*", &["workspace"]),
+];
+
+/// What the source of the pure core does not mention, because it has no way to the world but its ports.
+const UNKNOWN_TO_AGENT: &[&str] = &["std::fs", "std::process", "std::net", "tokio::fs", "tokio::process", "tokio::net"];
+
+#[test]
+fn dependencies_point_down() {
+    let offences = offences(&dependencies(&metadata()));
+    assert!(offences.is_empty(), "docs/architecture.md, \"Layers\":\n{}", offences.join("\n"));
+}
+
+#[test]
+fn an_edge_that_breaks_the_rule_is_named_with_it() {
+    let edges = [
+        ("agent", "serde"),
+        ("agent", "workspace"),
+        ("newcomer", "agent"),
+        ("tools", "rusqlite"),
+        ("workspace", "tools"),
+        ("workspace", "tree-sitter-bash"),
+    ];
+    let mut dependencies = BTreeMap::<String, Vec<String>>::new();
+    for (package, dependency) in edges {
+        dependencies.entry(package.to_owned()).or_default().push(dependency.to_owned());
+    }
+    assert_eq!(
+        offences(&dependencies),
+        [
+            "agent -> workspace: of our own packages, agent may depend on protocol only",
+            "newcomer: no layer is given for it; add it to LAYERS in this test and to docs/architecture.md",
+            "tools -> rusqlite: rusqlite may be used in store only",
+            "workspace -> tools: of our own packages, workspace may depend on protocol, agent only",
+        ]
+    );
+}
+
+#[test]
+fn the_core_knows_no_file_process_or_network() {
+    let mut offences = Vec::new();
+    for path in rust_files(&project_root().join("server/crates/agent/src")) {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            for name in UNKNOWN_TO_AGENT.iter().filter(|name| line.contains(*name)) {
+                offences.push(format!("{}:{}: {name}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(offences.is_empty(), "the crate agent reaches the world through its ports only:\n{}", offences.join("\n"));
+}
+
+#[test]
+fn every_package_of_the_server_takes_the_lints_of_the_workspace() {
+    let metadata = metadata();
+    let without: Vec<_> = metadata
+        .workspace_packages()
+        .into_iter()
+        .filter(|package| package.name != "e2e")
+        .filter(|package| !takes_workspace_lints(package))
+        .map(|package| package.manifest_path.as_str())
+        .collect();
+    assert!(without.is_empty(), "add `[lints]` with `workspace = true` to:\n{}", without.join("\n"));
+}
+
+/// The packages of the workspace, without those they come from: this needs no network and no other package's files.
+fn metadata() -> Metadata {
+    MetadataCommand::new().manifest_path(project_root().join("Cargo.toml")).no_deps().exec().unwrap()
+}
+
+fn project_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Each package of ours with all it names in its manifest, of every kind and for every platform.
+fn dependencies(metadata: &Metadata) -> BTreeMap<String, Vec<String>> {
+    let of = |package: &&Package| package.dependencies.iter().map(|dependency| dependency.name.clone()).collect();
+    metadata.workspace_packages().iter().map(|package| (package.name.to_string(), of(package))).collect()
+}
+
+fn offences(dependencies: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let mut offences = Vec::new();
+    for (package, dependencies) in dependencies {
+        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| name == package) else {
+            offences.push(format!(
+                "{package}: no layer is given for it; add it to LAYERS in this test and to docs/architecture.md"
+            ));
+            continue;
+        };
+        for dependency in dependencies {
+            let ours = LAYERS.iter().any(|(name, _)| name == dependency);
+            if ours && !allowed.contains(&dependency.as_str()) {
+                let allowed = if allowed.is_empty() { "nothing".to_owned() } else { allowed.join(", ") };
+                offences.push(format!(
+                    "{package} -> {dependency}: of our own packages, {package} may depend on {allowed} only"
+                ));
+            }
+            if let Some((_, homes)) = HOMES.iter().find(|(name, _)| names(name, dependency))
+                && !homes.contains(&package.as_str())
+            {
+                let homes = if homes.is_empty() { "nothing".to_owned() } else { homes.join(", ") };
+                offences.push(format!("{package} -> {dependency}: {dependency} may be used in {homes} only"));
+            }
+        }
+    }
+    offences
+}
+
+fn names(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
+}
+
+fn takes_workspace_lints(package: &Package) -> bool {
+    let manifest = fs::read_to_string(&package.manifest_path).unwrap();
+    let mut lines = manifest.lines().map(str::trim).skip_while(|line| *line != "[lints]").skip(1);
+    lines.next() == Some("workspace = true")
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    assert!(!files.is_empty(), "no sources in {}", folder.display());
+    files
+}
