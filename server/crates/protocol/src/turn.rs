@@ -45,7 +45,7 @@ pub struct TurnSteerParams {
 
 /// Parameters of `azimuth/turn/queue`: a prompt for after the running turn, or one taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum TurnQueueParams {
     /// Put a prompt at the queue's end. With no turn running it starts at once.
     Add {
