@@ -4,11 +4,18 @@
 //! [`tool::Tool`], [`session::Session`] and [`store::Store`], which the layers above implement.
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
-//! there), [`history`] (what the model sees, a fold of the session's events).
+//! there), [`history`] (what the model sees, a fold of the session's events), [`prompt`] (what it is told first),
+//! [`commands`] (what of a prompt is for us), [`title`], then the ports.
 
+pub mod commands;
+pub mod dispatch;
 pub mod edit;
+pub mod history;
 pub mod model;
 pub mod permission;
+pub mod prompt;
 pub mod session;
 pub mod store;
+pub mod title;
 pub mod tool;
+pub mod turn;

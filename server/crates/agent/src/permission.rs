@@ -1,6 +1,8 @@
 //! Permission: one pure function of rules, mode and action (design D7).
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// What a tool call would do, as far as permission cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,4 +94,48 @@ pub struct SourcedRule {
     pub rule: Rule,
     /// Where it comes from.
     pub source: String,
+}
+
+/// A rule that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is not a permission rule ({problem}); write `Tool` or `Tool(pattern)`, such as `Shell(cargo test:*)`"
+)]
+pub struct RuleError {
+    /// What was written.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let error = |problem| RuleError { text: text.to_owned(), problem };
+        let (tool, pattern) = match text.trim().split_once('(') {
+            None => (text.trim(), None),
+            Some((tool, rest)) => {
+                let pattern = rest.strip_suffix(')').ok_or_else(|| error("the closing parenthesis is missing"))?;
+                if pattern.trim().is_empty() {
+                    return Err(error("nothing stands between the parentheses"));
+                }
+                (tool, Some(pattern.trim().to_owned()))
+            }
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-*.".contains(c);
+        if tool.is_empty() || !tool.chars().all(is_name) {
+            return Err(error("it does not begin with a tool's name"));
+        }
+        Ok(Self { tool: tool.to_owned(), pattern })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pattern {
+            None => f.write_str(&self.tool),
+            Some(pattern) => write!(f, "{}({pattern})", self.tool),
+        }
+    }
 }

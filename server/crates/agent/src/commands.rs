@@ -1,0 +1,374 @@
+//! Slash commands: what there is, finding them in a prompt (001 §2.3), and completing them. Executing is the hub's.
+
+use std::ops::Range;
+
+use protocol::session::{CompletionItem, CompletionKind, Mode};
+
+/// A slash command, ready to be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Start a new session.
+    New,
+    /// List the commands.
+    Help,
+    /// Choose a model; without one, list those there are.
+    Model(Option<String>),
+    /// Choose a mode; without one, tell which it is.
+    Mode(Option<Mode>),
+    /// Go on with an earlier session.
+    Resume(String),
+    /// List the sessions.
+    Conversations,
+    /// Tell what was used and what it cost.
+    Costs,
+}
+
+/// What a command is, for the parser, help and completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// Its name, without the slash.
+    pub name: &'static str,
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does.
+    pub description: &'static str,
+    /// How many words it takes at most; what follows them is not its own.
+    pub max_positionals: usize,
+    /// The flags it knows.
+    pub flags: &'static [Flag],
+}
+
+/// A flag of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// As in `--name`.
+    pub name: &'static str,
+    /// As in `-n`.
+    pub short: Option<char>,
+    /// Whether a value follows.
+    pub takes_value: bool,
+}
+
+/// Every command, in the order of help.
+pub const COMMANDS: &[Spec] = &[
+    Spec { name: "new", usage: "/new", description: "Start a new conversation", max_positionals: 0, flags: &[] },
+    Spec { name: "help", usage: "/help", description: "List the commands", max_positionals: 0, flags: &[] },
+    Spec {
+        name: "model",
+        usage: "/model [name]",
+        description: "Choose the model, or list those there are",
+        max_positionals: 1,
+        flags: &[],
+    },
+    Spec {
+        name: "mode",
+        usage: "/mode [ask|agent]",
+        description: "Choose between looking only (ask) and working (agent)",
+        max_positionals: 1,
+        flags: &[],
+    },
+    Spec {
+        name: "resume",
+        usage: "/resume <id>",
+        description: "Go on with an earlier conversation",
+        max_positionals: 1,
+        flags: &[],
+    },
+    Spec {
+        name: "conversations",
+        usage: "/conversations",
+        description: "List the conversations of this project",
+        max_positionals: 0,
+        flags: &[],
+    },
+    Spec {
+        name: "costs",
+        usage: "/costs",
+        description: "Show what was used and what it cost",
+        max_positionals: 0,
+        flags: &[],
+    },
+];
+
+/// A prompt's commands, and what is left for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// The commands in the order they were written, which is the order to execute them in.
+    pub invocations: Vec<Invocation>,
+    /// The prompt without them. Where it is blank, nothing goes to the model.
+    pub remaining: String,
+}
+
+/// A command in a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// As typed.
+    pub text: String,
+    /// Where it stands, in bytes.
+    pub span: Range<usize>,
+    /// The command, or what is wrong with it, for the user.
+    pub command: Result<Command, String>,
+}
+
+/// What stands under the cursor of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Where it stands, in bytes. Empty at a blank.
+    pub span: Range<usize>,
+    /// What it is.
+    pub kind: TokenKind,
+}
+
+/// What a token of a prompt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A command's name or the beginning of one, with its slash.
+    Command,
+    /// A word that belongs to this command.
+    Argument(&'static Spec),
+    /// A mention or the beginning of one, with its `@`.
+    Mention,
+    /// Anything else.
+    Text,
+}
+
+/// A value that an argument can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The value.
+    pub value: String,
+    /// A word about it.
+    pub detail: String,
+}
+
+/// What arguments can be chosen from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// For `/model`.
+    pub models: Vec<Choice>,
+    /// For `/resume`.
+    pub sessions: Vec<Choice>,
+}
+
+/// Finds the commands of a prompt.
+///
+/// A command is `/name` at a line's start or after a blank, with a blank or the end after it, where `name` is one of
+/// [`COMMANDS`]; so paths and unknown names stay text. Its arguments follow on the same line, as many as it takes, up
+/// to the next command; a word in quotes is one argument, and a quote without an end runs to the line's end. What
+/// follows its arguments belongs to the prompt again.
+pub fn parse(input: &str) -> Parsed {
+    let mut invocations: Vec<Invocation> = Vec::new();
+    let mut at = 0;
+    while let Some((start, spec)) = next_command(input, at) {
+        let name_end = start + 1 + spec.name.len();
+        let (arguments, end) = arguments(input, name_end, spec);
+        invocations.push(Invocation {
+            text: input.get(start..end).unwrap_or_default().to_owned(),
+            span: start..end,
+            command: command(spec, &arguments),
+        });
+        at = end;
+    }
+    let mut remaining = input.to_owned();
+    for invocation in invocations.iter().rev() {
+        remaining.replace_range(invocation.span.clone(), "");
+    }
+    Parsed { invocations, remaining }
+}
+
+/// The token that the cursor stands in or at the end of. The cursor is in bytes; one past the end or inside a
+/// character counts as just before it.
+pub fn token_at_cursor(input: &str, cursor: usize) -> Token {
+    let cursor = input.floor_char_boundary(cursor);
+    let (before, after) = input.split_at(cursor);
+    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + width(before, at));
+    let end = cursor + after.find(char::is_whitespace).unwrap_or(after.len());
+    let text = input.get(start..end).unwrap_or_default();
+    let kind = if text.starts_with('@') {
+        TokenKind::Mention
+    } else if let Some(spec) = owner(input, start) {
+        TokenKind::Argument(spec)
+    } else if text.starts_with('/') {
+        TokenKind::Command
+    } else {
+        TokenKind::Text
+    };
+    Token { span: start..end, kind }
+}
+
+/// What could stand in place of the token under the cursor, best first: commands and their arguments. Mentions are the
+/// caller's, which knows the files.
+pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<CompletionItem>) {
+    let token = token_at_cursor(input, cursor);
+    let typed = input.get(token.span.start..input.floor_char_boundary(cursor)).unwrap_or_default();
+    let items = match token.kind {
+        TokenKind::Command => {
+            let names = COMMANDS.iter().map(|spec| (format!("/{}", spec.name), spec.description.to_owned()));
+            ranked(CompletionKind::Command, typed, names)
+        }
+        TokenKind::Argument(spec) => {
+            let values = match spec.name {
+                "model" => choices.models.clone(),
+                "resume" => choices.sessions.clone(),
+                "mode" => modes(),
+                _ => Vec::new(),
+            };
+            ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
+        }
+        TokenKind::Mention | TokenKind::Text => Vec::new(),
+    };
+    (token, items)
+}
+
+fn modes() -> Vec<Choice> {
+    vec![
+        Choice { value: "ask".to_owned(), detail: "Look and answer; nothing is changed or run".to_owned() },
+        Choice { value: "agent".to_owned(), detail: "Work: edits for review, commands with permission".to_owned() },
+    ]
+}
+
+/// The candidates that begin with what was typed, then those that hold it, whatever the case.
+fn ranked(
+    kind: CompletionKind,
+    typed: &str,
+    candidates: impl Iterator<Item = (String, String)>,
+) -> Vec<CompletionItem> {
+    let wanted = typed.to_lowercase();
+    let inner = wanted.trim_start_matches('/');
+    let mut items: Vec<(bool, CompletionItem)> = candidates
+        .filter(|(value, _)| value.to_lowercase().contains(inner))
+        .map(|(value, detail)| {
+            let item = CompletionItem { kind, label: value.clone(), detail, insert: value, uri: None };
+            (!item.label.to_lowercase().starts_with(&wanted), item)
+        })
+        .collect();
+    items.sort_by_key(|(later, _)| *later);
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
+/// The next command at or after `from`.
+fn next_command(input: &str, from: usize) -> Option<(usize, &'static Spec)> {
+    let rest = input.get(from..)?;
+    rest.match_indices('/').find_map(|(at, _)| Some((from + at, command_at(input, from + at)?)))
+}
+
+/// The command whose slash stands at `at`.
+fn command_at(input: &str, at: usize) -> Option<&'static Spec> {
+    let (before, slash) = (input.get(..at)?, input.get(at..)?);
+    let word = slash.strip_prefix('/')?.split(char::is_whitespace).next()?;
+    let stands_alone = before.chars().next_back().is_none_or(char::is_whitespace);
+    COMMANDS.iter().find(|spec| stands_alone && spec.name == word)
+}
+
+/// The command that would take the word at `start` as its argument.
+fn owner(input: &str, start: usize) -> Option<&'static Spec> {
+    let (mut at, mut last) = (0, None);
+    while let Some((slash, spec)) = next_command(input, at) {
+        if slash >= start {
+            break;
+        }
+        last = Some((slash, spec));
+        at = arguments(input, slash + 1 + spec.name.len(), spec).1;
+    }
+    let (slash, spec) = last?;
+    let name_end = slash + 1 + spec.name.len();
+    // With any word put at `start`, would it be the command's?
+    let probed = format!("{}x", input.get(..start)?);
+    let (_, end) = arguments(&probed, name_end, spec);
+    (end > start && command_at(input, start).is_none()).then_some(spec)
+}
+
+/// Words and flags of a command, up to its limits, and where they end.
+fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
+    let mut arguments = Arguments::default();
+    let (mut at, mut end) = (from, from);
+    while let Some(word) = word(input, at) {
+        if command_at(input, word.span.start).is_some() {
+            break;
+        }
+        let flag = spec.flags.iter().find(|flag| {
+            !word.quoted && (word.value.strip_prefix("--") == Some(flag.name) || is_short(&word.value, flag))
+        });
+        at = word.span.end;
+        if let Some(flag) = flag {
+            let value = self::word(input, at).filter(|value| {
+                flag.takes_value
+                    && (value.quoted || !value.value.starts_with('-'))
+                    && command_at(input, value.span.start).is_none()
+            });
+            at = value.as_ref().map_or(at, |value| value.span.end);
+            arguments.flags.push((flag.name, value.map(|value| value.value)));
+        } else if arguments.positionals.len() < spec.max_positionals {
+            arguments.positionals.push(word.value);
+        } else {
+            break;
+        }
+        end = at;
+    }
+    (arguments, end)
+}
+
+#[derive(Debug, Default)]
+struct Arguments {
+    positionals: Vec<String>,
+    flags: Vec<(&'static str, Option<String>)>,
+}
+
+struct ArgumentWord {
+    span: Range<usize>,
+    value: String,
+    quoted: bool,
+}
+
+/// The next word of the line, if there is one.
+fn word(input: &str, from: usize) -> Option<ArgumentWord> {
+    let line = input.get(from..)?.split(['\n', '\r']).next()?;
+    let start = line.find(|c: char| !c.is_whitespace())?;
+    let text = line.get(start..)?;
+    let quote = text.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let (value, length) = match quote {
+        Some(quote) => {
+            let inner = text.get(1..)?;
+            match inner.find(quote) {
+                Some(end) => (inner.get(..end)?, end + 2),
+                None => (inner, text.len()),
+            }
+        }
+        None => {
+            let end = text.find(char::is_whitespace).unwrap_or(text.len());
+            (text.get(..end)?, end)
+        }
+    };
+    let span = from + start..from + start + length;
+    Some(ArgumentWord { span, value: value.to_owned(), quoted: quote.is_some() })
+}
+
+fn is_short(word: &str, flag: &Flag) -> bool {
+    word.strip_prefix('-').is_some_and(|short| flag.short.is_some_and(|c| short.chars().eq([c])))
+}
+
+fn width(text: &str, at: usize) -> usize {
+    text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
+}
+
+/// The command that a name and its arguments make.
+fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
+    let first = arguments.positionals.first().filter(|first| !first.is_empty()).cloned();
+    match spec.name {
+        "new" => Ok(Command::New),
+        "help" => Ok(Command::Help),
+        "model" => Ok(Command::Model(first)),
+        "mode" => match first.as_deref() {
+            None => Ok(Command::Mode(None)),
+            Some("ask") => Ok(Command::Mode(Some(Mode::Ask))),
+            Some("agent") => Ok(Command::Mode(Some(Mode::Agent))),
+            Some(other) => Err(format!("there is no mode `{other}`; use `/mode ask` or `/mode agent`")),
+        },
+        "resume" => first
+            .map(Command::Resume)
+            .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),
+        "conversations" => Ok(Command::Conversations),
+        "costs" => Ok(Command::Costs),
+        other => Err(format!("there is no command `/{other}`; `/help` lists them")),
+    }
+}

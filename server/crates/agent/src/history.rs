@@ -1,0 +1,265 @@
+//! What the model sees of a session: its conversation, as a fold of the session's events (design D2).
+//!
+//! The same events give equal messages, whether they are applied one by one by the running turn or read from the
+//! store after a crash, and whether streamed deltas were merged or not. What the vendors ask of a conversation holds
+//! after *every* event:
+//!
+//! - every tool call has exactly one result, in the message right after it, in the order of the calls; where none
+//!   came (yet), one that says so stands in;
+//! - nothing stands between a call and its result: words of the user and notes wait for the round's end;
+//! - no message and no text in one is empty.
+//!
+//! Messages are only ever added at the end, so that a request's bytes begin with those of the one before it; the one
+//! exception is [`Event::ContextTrimmed`]. This counts between [`settled`](History::is_settled) moments, which are
+//! those at which requests are made. For the same reason neighbouring user messages stay apart: joining them, for a
+//! vendor that wants roles to alternate, is its adapter's work.
+
+mod words;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use protocol::{AssistantBlock, Event, MessageId, ToolCallId, ToolResult};
+use serde_json::Value;
+
+use crate::model::{Message, UserBlock};
+
+/// What the model reads in place of a result that never came.
+pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
+/// What the model reads in place of a result that was trimmed.
+pub const TRIMMED: &str = "[removed to make room in the context; call the tool again if this is still needed]";
+
+/// A conversation as the model sees it.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    messages: Vec<Arc<Message>>,
+    /// The message that streams in: text so far.
+    streaming: Option<(MessageId, String)>,
+    /// The calls of the last assistant message, while one of them has no result.
+    round: Option<Round>,
+    /// What was said meanwhile; follows when round or stream is over.
+    waiting: Vec<Arc<Message>>,
+    /// In which message the result of a call stands.
+    results: HashMap<ToolCallId, usize>,
+    /// Every call ever made.
+    calls: HashSet<ToolCallId>,
+}
+
+/// A call of the last assistant message that has no result yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenCall {
+    /// The call.
+    pub id: ToolCallId,
+    /// The tool.
+    pub name: String,
+    /// Its input.
+    pub input: Value,
+}
+
+#[derive(Clone, Debug)]
+struct Round {
+    calls: Vec<OpenCall>,
+    results: HashMap<ToolCallId, ToolResult>,
+}
+
+impl History {
+    /// The conversation that these events come to.
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut history = Self::default();
+        for event in events {
+            history.apply(event);
+        }
+        history
+    }
+
+    /// Takes in the next event. Events that do not concern the model change nothing.
+    pub fn apply(&mut self, event: &Event) {
+        match event {
+            Event::TurnStarted { prompt, context, .. } => {
+                self.settle_stream();
+                if words::is_empty(prompt) {
+                    // The turn goes on: open calls stay open, so that one that waited for an answer can be taken up.
+                    self.say(words::user(context, &[]));
+                    self.ensure_something_to_answer();
+                } else {
+                    self.close_round();
+                    self.say(words::user(context, prompt));
+                }
+            }
+            Event::Steered { prompt, context, .. } => self.say(words::user(context, prompt)),
+            Event::Noted { text, .. } => self.say(words::note(text)),
+            Event::MessageDelta { message_id, text } => {
+                if self.streaming.as_ref().is_some_and(|(streaming, _)| streaming != message_id) {
+                    self.settle_stream();
+                }
+                self.close_round();
+                let (_, partial) = self.streaming.get_or_insert_with(|| (message_id.clone(), String::new()));
+                partial.push_str(text);
+            }
+            Event::MessageCompleted { message_id, content, .. } => {
+                self.streaming.take_if(|(streaming, _)| streaming == message_id);
+                self.settle_stream();
+                self.close_round();
+                self.answer(content);
+            }
+            Event::MessageDiscarded { message_id } => {
+                self.streaming.take_if(|(streaming, _)| streaming == message_id);
+                self.release();
+            }
+            Event::ToolCallEnded { result, .. } => self.result(result),
+            Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
+            // What was streamed of an answer that was cancelled, or cut off with the server, stays said.
+            Event::TurnEnded { .. } => self.settle_stream(),
+            _ => {}
+        }
+    }
+
+    /// The messages for the next request. Costs a reference count per message.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        let mut messages = self.messages.clone();
+        if let Some(round) = &self.round {
+            messages.push(Arc::new(Message::ToolResults(round.results())));
+        }
+        messages.extend(self.waiting.iter().cloned());
+        messages
+    }
+
+    /// The calls that have no result yet, in their order.
+    pub fn open_calls(&self) -> Vec<OpenCall> {
+        let Some(round) = &self.round else { return Vec::new() };
+        round.calls.iter().filter(|call| !round.results.contains_key(&call.id)).cloned().collect()
+    }
+
+    /// Whether every call has its own result and no message streams in.
+    pub fn is_settled(&self) -> bool {
+        self.round.is_none() && self.streaming.is_none()
+    }
+
+    /// Whether a call of this id was ever made.
+    pub fn knows_call(&self, id: &ToolCallId) -> bool {
+        self.calls.contains(id)
+    }
+
+    /// The results that still stand in full in all but the last `keep` rounds, oldest first: what can be trimmed.
+    pub fn trimmable(&self, keep: usize) -> Vec<&ToolResult> {
+        let rounds: Vec<_> = self.messages.iter().filter_map(|message| results_of(message)).collect();
+        let old = rounds.len().saturating_sub(keep);
+        rounds.into_iter().take(old).flatten().filter(|result| result.text.len() > TRIMMED.len()).collect()
+    }
+
+    /// Adds a user's message, if there is anything in it: now, or as soon as nothing stands open.
+    fn say(&mut self, blocks: Vec<UserBlock>) {
+        if blocks.is_empty() {
+            return;
+        }
+        self.waiting.push(Arc::new(Message::User(blocks)));
+        self.release();
+    }
+
+    fn release(&mut self) {
+        if self.is_settled() {
+            self.messages.append(&mut self.waiting);
+        }
+    }
+
+    /// A request must end with something to answer; not every vendor takes one that ends with the model's own words.
+    fn ensure_something_to_answer(&mut self) {
+        let answered = matches!(self.messages.last().map(|last| &**last), None | Some(Message::Assistant(_)));
+        if answered && self.is_settled() {
+            self.say(words::go_on());
+        }
+    }
+
+    fn settle_stream(&mut self) {
+        if let Some((_, text)) = self.streaming.take() {
+            if !text.trim().is_empty() {
+                self.messages.push(Arc::new(Message::Assistant(vec![AssistantBlock::Text { text }])));
+            }
+            self.release();
+        }
+    }
+
+    fn answer(&mut self, content: &[AssistantBlock]) {
+        let mut calls: Vec<OpenCall> = Vec::new();
+        let mut blocks = Vec::new();
+        for block in content {
+            match block {
+                AssistantBlock::Text { text } if text.trim().is_empty() => continue,
+                AssistantBlock::ToolCall { id, .. } if calls.iter().any(|call| call.id == *id) => continue,
+                AssistantBlock::ToolCall { id, name, input } => {
+                    calls.push(OpenCall { id: id.clone(), name: name.clone(), input: input.clone() });
+                }
+                AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => {}
+            }
+            blocks.push(block.clone());
+        }
+        // Thinking alone is not an answer; vendors refuse a message of nothing else.
+        if blocks.iter().all(|block| matches!(block, AssistantBlock::Thinking { .. })) {
+            return self.release();
+        }
+        self.messages.push(Arc::new(Message::Assistant(blocks)));
+        if calls.is_empty() {
+            return self.release();
+        }
+        self.calls.extend(calls.iter().map(|call| call.id.clone()));
+        self.round = Some(Round { calls, results: HashMap::new() });
+    }
+
+    /// Takes a result; one for a call that is not open is not the model's business any more.
+    fn result(&mut self, result: &ToolResult) {
+        let Some(round) = &mut self.round else { return };
+        let id = &result.tool_call_id;
+        if round.calls.iter().any(|call| call.id == *id) && !round.results.contains_key(id) {
+            round.results.insert(id.clone(), result.clone());
+            if round.results.len() == round.calls.len() {
+                self.close_round();
+            }
+        }
+    }
+
+    fn close_round(&mut self) {
+        if let Some(round) = self.round.take() {
+            let results = round.results();
+            let place = self.messages.len();
+            self.results.extend(results.iter().map(|result| (result.tool_call_id.clone(), place)));
+            self.messages.push(Arc::new(Message::ToolResults(results)));
+            self.release();
+        }
+    }
+
+    fn trim(&mut self, id: &ToolCallId) {
+        let shorten = |result: &mut ToolResult| {
+            if result.tool_call_id == *id && result.text.len() > TRIMMED.len() {
+                TRIMMED.clone_into(&mut result.text);
+            }
+        };
+        if let Some(round) = &mut self.round {
+            round.results.values_mut().for_each(shorten);
+        }
+        let place = self.results.get(id).and_then(|place| self.messages.get_mut(*place));
+        if let Some(Message::ToolResults(results)) = place.map(Arc::make_mut) {
+            results.iter_mut().for_each(shorten);
+        }
+    }
+}
+
+impl Round {
+    /// The results in the order of the calls.
+    fn results(&self) -> Vec<ToolResult> {
+        let result = |call: &OpenCall| {
+            self.results.get(&call.id).cloned().unwrap_or_else(|| ToolResult {
+                tool_call_id: call.id.clone(),
+                text: INTERRUPTED.to_owned(),
+                is_error: true,
+            })
+        };
+        self.calls.iter().map(result).collect()
+    }
+}
+
+fn results_of(message: &Message) -> Option<&Vec<ToolResult>> {
+    match message {
+        Message::ToolResults(results) => Some(results),
+        Message::User(_) | Message::Assistant(_) => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! How prompts, mentions and notes read to the model.
+
+use protocol::{PromptBlock, Range};
+
+use crate::model::UserBlock;
+
+/// Whether a prompt says nothing.
+pub(super) fn is_empty(prompt: &[PromptBlock]) -> bool {
+    prompt.iter().all(|block| matches!(block, PromptBlock::Text { text } if text.trim().is_empty()))
+}
+
+/// A user's message: what the mentions came to, then the prompt as it was typed, mentions as `@path` in their place.
+pub(super) fn user(context: &str, prompt: &[PromptBlock]) -> Vec<UserBlock> {
+    let mut blocks = Vec::new();
+    push_text(&mut blocks, context.to_owned());
+    if is_empty(prompt) {
+        return blocks;
+    }
+    let mut text = String::new();
+    for block in prompt {
+        match block {
+            PromptBlock::Text { text: typed } => {
+                // A mention that ends in a letter must not run into the word after it.
+                if text.ends_with(|c: char| !c.is_whitespace()) && typed.starts_with(char::is_alphanumeric) {
+                    text.push(' ');
+                }
+                text.push_str(typed);
+            }
+            PromptBlock::File { uri } => mention(&mut text, &path(uri)),
+            PromptBlock::Range { uri, range } => mention(&mut text, &format!("{}:{}", path(uri), lines(range))),
+            PromptBlock::Selection { uri, range, .. } => {
+                mention(&mut text, &format!("{}:{} (selected)", path(uri), lines(range)));
+            }
+            PromptBlock::Image { mime_type, data } => {
+                push_text(&mut blocks, std::mem::take(&mut text));
+                blocks.push(UserBlock::Image { mime_type: mime_type.clone(), data: data.clone() });
+            }
+        }
+    }
+    push_text(&mut blocks, text);
+    blocks
+}
+
+/// A note of ours. It is marked, so that the model does not take it for the user's words.
+pub(super) fn note(text: &str) -> Vec<UserBlock> {
+    let mut blocks = Vec::new();
+    if !text.trim().is_empty() {
+        push_text(&mut blocks, format!("<note>\n{}\n</note>", text.trim()));
+    }
+    blocks
+}
+
+/// What is said where the user said nothing but that the work should go on.
+pub(super) fn go_on() -> Vec<UserBlock> {
+    vec![UserBlock::Text("Go on from where you stopped.".to_owned())]
+}
+
+fn push_text(blocks: &mut Vec<UserBlock>, text: String) {
+    if !text.trim().is_empty() {
+        blocks.push(UserBlock::Text(text));
+    }
+}
+
+fn mention(text: &mut String, what: &str) {
+    if text.ends_with(|c: char| !c.is_whitespace() && c != '(') {
+        text.push(' ');
+    }
+    text.push('@');
+    text.push_str(what);
+}
+
+/// Line numbers as people count, from 1, the last one included.
+fn lines(range: &Range) -> String {
+    let first = range.start.line.saturating_add(1);
+    let ends_before_text = range.end.character == 0 && range.end.line > range.start.line;
+    let last = if ends_before_text { range.end.line } else { range.end.line.saturating_add(1) };
+    if last > first { format!("{first}-{last}") } else { first.to_string() }
+}
+
+/// The path of a `file:` URI, its escapes undone; any other URI as it is.
+fn path(uri: &str) -> String {
+    let Some(escaped) = uri.strip_prefix("file://") else { return uri.to_owned() };
+    let bytes = escaped.as_bytes();
+    let mut path = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let code = escaped.get(at + 1..at + 3).filter(|_| byte == b'%');
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                path.push(code);
+                at += 3;
+            }
+            None => {
+                path.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(path).unwrap_or_else(|_| uri.to_owned())
+}

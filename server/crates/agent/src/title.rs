@@ -1,0 +1,58 @@
+//! A session's title, from its first prompt.
+
+use protocol::PromptBlock;
+
+/// The longest title, in characters.
+const LONGEST: usize = 60;
+
+/// The title that a first prompt gives: its first sentence that says something, without Markdown's marks, at most 60
+/// characters. None where the prompt holds nothing that can be read.
+pub fn from_prompt(prompt: &[PromptBlock]) -> Option<String> {
+    let mut text = String::new();
+    for block in prompt {
+        match block {
+            PromptBlock::Text { text: typed } => text.push_str(typed),
+            PromptBlock::File { uri } | PromptBlock::Range { uri, .. } | PromptBlock::Selection { uri, .. } => {
+                let name = uri.rsplit('/').next().unwrap_or(uri);
+                text.push_str(&format!(" {name} "));
+            }
+            PromptBlock::Image { .. } => {}
+        }
+    }
+    let mut in_fence = false;
+    text.lines()
+        .filter(|line| {
+            let is_fence = line.trim_start().starts_with("```");
+            in_fence ^= is_fence;
+            !is_fence && !in_fence
+        })
+        .map(plain)
+        .find(|line| line.chars().any(char::is_alphanumeric))
+        .map(|line| shorten(first_sentence(&line)))
+}
+
+/// A line without Markdown's marks, its blanks made single.
+fn plain(line: &str) -> String {
+    let line = line.trim_start().trim_start_matches(['#', '>', '-', '*', '+', ' ']);
+    let line = line.replace(['`', '*'], "").replace("__", "");
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Up to the first sentence's end, which a blank follows, without its full stop.
+fn first_sentence(line: &str) -> &str {
+    let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
+    let sentence = end.and_then(|end| line.get(..=end)).unwrap_or(line);
+    sentence.trim_end_matches(['.', ':', ' '])
+}
+
+/// At most [`LONGEST`] characters, cut between words where there are any.
+fn shorten(text: &str) -> String {
+    let Some((cut, _)) = text.char_indices().nth(LONGEST) else { return text.to_owned() };
+    let keep = text.char_indices().nth(LONGEST - 1).map_or(cut, |(keep, _)| keep);
+    let head = text.get(..keep).unwrap_or(text);
+    let head = match head.rfind(' ') {
+        Some(blank) if blank * 2 > keep => head.get(..blank).unwrap_or(head),
+        _ => head,
+    };
+    format!("{}…", head.trim_end())
+}
