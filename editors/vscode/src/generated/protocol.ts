@@ -680,6 +680,10 @@ export interface Hunk {
   newText: string;
   /** How it stands. */
   state: HunkState;
+  /** The line above those it replaces, with its line end; absent at the document's start. */
+  lineBefore?: string;
+  /** The line below them, with its line end; absent at the document's end. */
+  lineAfter?: string;
 }
 
 /** A hunk. It keeps its id for as long as its content stays the same. */

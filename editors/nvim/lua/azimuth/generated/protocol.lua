@@ -343,6 +343,8 @@
 ---@field oldText string The lines it replaces, with their line ends (LF). Empty for an insertion.
 ---@field newText string The lines it puts there, with their line ends (LF). Empty for a deletion.
 ---@field state azimuth.HunkState How it stands.
+---@field lineBefore? string The line above those it replaces, with its line end; absent at the document's start.
+---@field lineAfter? string The line below them, with its line end; absent at the document's end.
 
 ---A hunk. It keeps its id for as long as its content stays the same.
 ---@alias azimuth.HunkId string
