@@ -51,6 +51,12 @@ pub struct Hunk {
     pub old_text: String,
     /// The lines it puts there, with their line ends (LF). Empty for a deletion.
     pub new_text: String,
+    /// The line above those it replaces, with its line end; absent at the document's start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_before: Option<String>,
+    /// The line below them, with its line end; absent at the document's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line_after: Option<String>,
     /// How it stands.
     pub state: HunkState,
 }
