@@ -69,7 +69,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let wanted = folder != root || ["docs", "editors", "tests"].contains(&name.as_str());
-            if path.is_dir() && wanted && !["node_modules", "artifacts"].contains(&name.as_str()) {
+            if path.is_dir() && wanted && !["node_modules", "artifacts", "fixtures"].contains(&name.as_str()) {
                 folders.push(path);
             } else if name.ends_with(".md") {
                 found.push(path);

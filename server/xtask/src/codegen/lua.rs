@@ -101,7 +101,8 @@ fn class(out: &mut String, name: &str, tag: Option<&str>, fields: &[Field]) -> f
     }
     for field in fields {
         let mark = if field.optional { "?" } else { "" };
-        writeln!(out, "---@field {}{mark} {} {}", field.name, lua(&field.r#type), flat(&field.doc))?;
+        let line = format!("---@field {}{mark} {} {}", field.name, lua(&field.r#type), flat(&field.doc));
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -123,5 +124,56 @@ fn lua(r#type: &Type) -> String {
         Type::Any => "any".to_owned(),
         Type::List(item) => format!("{}[]", lua(item)),
         Type::Named(name) => format!("azimuth.{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::tests::one_of_each_shape;
+    use super::*;
+
+    #[test]
+    fn each_shape_has_its_annotation() {
+        let text = render(&one_of_each_shape());
+        let types = text.split_once("Do not edit.\n").unwrap().1.split_once("local M").unwrap().0;
+        assert_eq!(
+            types,
+            r#"
+---Yes.
+---@class azimuth.Answer.FullYes
+---@field type "fullYes"
+---@field ids azimuth.Id[]
+
+---No.
+---@class azimuth.Answer.No
+---@field type "no"
+
+---An answer.
+---@alias azimuth.Answer
+---| azimuth.Answer.FullYes
+---| azimuth.Answer.No
+
+---An id.
+---@alias azimuth.Id string
+
+---Nothing.
+---@class azimuth.Nothing
+
+---A size.
+---@class azimuth.Size
+---@field value number How much.
+---@field unit? azimuth.Unit Its unit.
+
+---A unit.
+---@alias azimuth.Unit
+---| "cell" # A cell.
+
+"#
+        );
+    }
+
+    #[test]
+    fn a_method_has_a_key_without_slashes() {
+        assert_eq!(key("azimuth/session/new"), "session_new");
     }
 }

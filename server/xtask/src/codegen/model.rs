@@ -265,10 +265,47 @@ fn unknown(place: &str, schema: &Value) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// A type of each shape, and no methods.
+    pub(in crate::codegen) fn one_of_each_shape() -> Protocol {
+        let schemas = json!({
+            "Answer": {
+                "description": "An answer.",
+                "oneOf": [
+                    {
+                        "description": "Yes.",
+                        "type": "object",
+                        "properties": { "type": { "const": "fullYes" }, "ids": { "type": "array", "items": { "$ref": "#/$defs/Id" } } },
+                        "required": ["type", "ids"],
+                    },
+                    { "description": "No.", "type": "object", "properties": { "type": { "const": "no" } }, "required": ["type"] },
+                ],
+            },
+            "Id": { "description": "An id.", "type": "string" },
+            "Nothing": { "description": "Nothing.", "type": "object" },
+            "Size": {
+                "description": "A size.",
+                "type": "object",
+                "properties": {
+                    "unit": { "anyOf": [{ "$ref": "#/$defs/Unit" }, { "type": "null" }], "description": "Its unit." },
+                    "value": { "type": "number", "description": "How much." },
+                },
+                "required": ["value"],
+            },
+            "Unit": { "description": "A unit.", "oneOf": [{ "type": "string", "const": "cell", "description": "A cell." }] },
+        });
+        let definitions = schemas.as_object().unwrap().iter().map(|(name, schema)| definition(name, schema).unwrap());
+        Protocol {
+            requests: Vec::new(),
+            client_requests: Vec::new(),
+            notifications: Vec::new(),
+            types: definitions.collect(),
+        }
+    }
 
     #[test]
     fn an_optional_field_loses_its_null() {

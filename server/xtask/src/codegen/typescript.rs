@@ -136,7 +136,53 @@ fn typescript(r#type: &Type) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::tests::one_of_each_shape;
     use super::*;
+
+    #[test]
+    fn each_shape_has_its_typescript() {
+        let text = render(&one_of_each_shape());
+        let types = text.split_once("keyof typeof errorCodes;\n").unwrap().1;
+        assert_eq!(
+            types,
+            r"
+/** An answer. */
+export type Answer =
+  | AnswerFullYes
+  | AnswerNo;
+
+/** Yes. */
+export interface AnswerFullYes {
+  type: 'fullYes';
+  ids: Id[];
+}
+
+/** No. */
+export interface AnswerNo {
+  type: 'no';
+}
+
+/** An id. */
+export type Id = string;
+
+/** Nothing. */
+export type Nothing = Record<string, never>;
+
+/** A size. */
+export interface Size {
+  /** How much. */
+  value: number;
+  /** Its unit. */
+  unit?: Unit;
+}
+
+/** A unit. */
+export type Unit =
+  /** A cell. */
+  | 'cell';
+"
+        );
+    }
 
     #[test]
     fn a_doc_comment_cannot_end_early() {
