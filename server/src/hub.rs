@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::store::Store;
-use protocol::content::Range;
 use tokio::sync::mpsc;
+use workspace::buffers::Change;
 use workspace::text::PositionEncoding;
 
 pub use self::board::Board;
@@ -114,8 +114,8 @@ pub enum Input {
     Request(Request),
     /// A document was opened.
     Opened {
-        /// The document.
-        path: PathBuf,
+        /// The document, as the client writes it.
+        uri: String,
         /// LSP's language id.
         language: String,
         /// Its version.
@@ -126,7 +126,7 @@ pub enum Input {
     /// A document was changed.
     Changed {
         /// The document.
-        path: PathBuf,
+        uri: String,
         /// Its version after the changes.
         version: i32,
         /// The changes, each to the text the one before left.
@@ -135,12 +135,14 @@ pub enum Input {
     /// A document was saved.
     Saved {
         /// The document.
-        path: PathBuf,
+        uri: String,
+        /// The text that was saved, where the client says it.
+        text: Option<String>,
     },
     /// A document was closed: the disk holds its truth again.
     Closed {
         /// The document.
-        path: PathBuf,
+        uri: String,
     },
     /// Files changed on disk.
     FilesChanged {
@@ -154,15 +156,6 @@ pub enum Input {
     },
     /// The configuration changed. It holds for turns that begin from now on.
     ConfigChanged(Arc<Config>),
-}
-
-/// A change of a document: LSP's `TextDocumentContentChangeEvent`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// What is replaced, in the client's encoding; none for all of it.
-    pub range: Option<Range>,
-    /// What stands there now.
-    pub text: String,
 }
 
 /// A client of this process.

@@ -1,6 +1,5 @@
 //! The port to a client: an editor behind LSP, or the command line.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -31,24 +30,24 @@ pub trait Editor: Send + Sync {
     /// The client said no, or did not answer in time.
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError>;
 
-    /// Saves a document. False where it could not be saved.
+    /// Saves a document, named by its URI as the client writes it. False where it could not be saved.
     ///
     /// # Errors
     /// The client cannot, or did not answer in time.
-    async fn save(&self, path: &Path) -> Result<bool, EditorError>;
+    async fn save(&self, uri: &str) -> Result<bool, EditorError>;
 
     /// The text of a document as the client holds it; none where it does not have it open.
     ///
     /// # Errors
     /// The client cannot tell, or did not answer in time.
-    async fn text(&self, path: &Path) -> Result<Option<String>, EditorError>;
+    async fn text(&self, uri: &str) -> Result<Option<String>, EditorError>;
 }
 
 /// A change of one open document, in whole lines of its text at a version.
 #[derive(Clone, Debug)]
 pub struct DocumentEdit {
-    /// The document.
-    pub path: PathBuf,
+    /// The document, as the client writes it.
+    pub uri: Arc<str>,
     /// The version the edit is made for.
     pub version: i32,
     /// What the editor may show as the name of the undo step.

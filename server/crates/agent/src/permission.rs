@@ -1,8 +1,46 @@
 //! Permission: one pure function of rules, mode and action (design D7).
+//!
+//! [`judge`] is a seat belt, not a sandbox: it reads what a command says, not what the programs it starts will do. What
+//! it lets through unasked is a small table of commands that only read; what it never lets through are a few that
+//! nobody means. Everything between is the user's rules, and then the user.
+//!
+//! # Rules
+//!
+//! `Tool` fits every call of a tool, `Tool(pattern)` some. The tool is `Shell` (or `Bash`) for commands, `Edit` (or
+//! `Write`) for edits, `Read` for reading, the tool's own name, or a name with `*`.
+//!
+//! - `Shell(git status)`: exactly these words.
+//! - `Shell(cargo test:*)`: these words first, then anything.
+//! - `Shell(npm run *)`: `*` is any text. A word whose value is not known before it runs (`$X`, `$(…)`, a glob) is fitted
+//!   only by a `*` or `:*` at the end.
+//! - `Edit(src/**)`, `Read(*.pem)`: paths from a workspace folder, or absolute. `*` stays within a name, `**` does not; a
+//!   pattern without `/` fits a name at any depth; one that fits a folder fits all that is in it.
+//!
+//! Every simple command of a line is judged, and each must be allowed. `deny` and `ask` rules also look through
+//! `sudo`, `env`, `xargs`, `bash -c` and the like, and at a command's name without its path; `allow` rules take the line as it
+//! is written. Variables set before a command (`X=1 make`) must be part of an allow rule, but for a few that are
+//! known to be harmless.
+//!
+//! Output that goes to a file is a write of its own. It is never covered by what is allowed unasked as read-only. An
+//! allow rule for the command covers it only where the file is known and lies in the workspace or a temporary folder.
+//! `Edit` rules that deny or ask count for it, as `Read` rules do for the files a command names.
+//!
+//! A line that cannot be parsed is allowed only by a rule without a pattern.
 
-use std::fmt;
+mod always;
+mod destructive;
+mod places;
+mod read_only;
+mod rule;
+mod shell;
+
 use std::path::PathBuf;
-use std::str::FromStr;
+
+use protocol::session::Mode;
+
+use self::places::Places;
+pub use self::rule::RuleError;
+use self::rule::{Pattern, find};
 
 /// What a tool call would do, as far as permission cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,46 +134,86 @@ pub struct SourcedRule {
     pub source: String,
 }
 
-/// A rule that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is not a permission rule ({problem}); write `Tool` or `Tool(pattern)`, such as `Shell(cargo test:*)`"
-)]
-pub struct RuleError {
-    /// What was written.
-    pub text: String,
-    /// What is wrong with it.
-    pub problem: &'static str,
+/// What is to be judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The tool's own name.
+    pub tool: &'a str,
+    /// What the call would do.
+    pub action: &'a Action,
+    /// The files that a reading call names, absolute.
+    pub reads: &'a [PathBuf],
+    /// The mode.
+    pub mode: Mode,
+    /// The workspace's folders, absolute.
+    pub folders: &'a [PathBuf],
 }
 
-impl FromStr for Rule {
-    type Err = RuleError;
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It runs.
+    Allow {
+        /// The rule or default, and where it comes from.
+        reason: String,
+    },
+    /// It does not.
+    Deny {
+        /// The rule or default, and where it comes from.
+        reason: String,
+    },
+    /// The user is asked.
+    Ask {
+        /// The question in a few words.
+        title: String,
+        /// What exactly would be done.
+        detail: String,
+        /// The rule or default that led here.
+        reason: String,
+        /// The narrowest rules that would have allowed it; empty where none would.
+        always: Vec<Rule>,
+    },
+}
 
-    fn from_str(text: &str) -> Result<Self, RuleError> {
-        let error = |problem| RuleError { text: text.to_owned(), problem };
-        let (tool, pattern) = match text.trim().split_once('(') {
-            None => (text.trim(), None),
-            Some((tool, rest)) => {
-                let pattern = rest.strip_suffix(')').ok_or_else(|| error("the closing parenthesis is missing"))?;
-                if pattern.trim().is_empty() {
-                    return Err(error("nothing stands between the parentheses"));
-                }
-                (tool, Some(pattern.trim().to_owned()))
-            }
-        };
-        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-*.".contains(c);
-        if tool.is_empty() || !tool.chars().all(is_name) {
-            return Err(error("it does not begin with a tool's name"));
+/// Judges a call. What comes first decides, and a line of several commands is as bad as the worst of them:
+///
+/// 1. the mode: `ask` neither edits nor runs commands (001 §8);
+/// 2. the built-in list of what nobody means (`rm -rf /`);
+/// 3. `deny` rules;
+/// 4. `ask` rules;
+/// 5. `allow` rules;
+/// 6. the tool's default: reading is allowed; edits are allowed, since review is their gate; commands are allowed
+///    where they are known only to read, and asked otherwise.
+pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
+    match (case.mode, case.action) {
+        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => {
+            Verdict::Deny { reason: "mode `ask` only looks; nothing is changed or run in it".to_owned() }
         }
-        Ok(Self { tool: tool.to_owned(), pattern })
+        (_, Action::Execute { line, parsed, cwd }) => shell::judge(rules, case, line, parsed, cwd),
+        (_, Action::Edit { paths }) => {
+            judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
+        }
+        (_, Action::Read) => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
     }
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.pattern {
-            None => f.write_str(&self.tool),
-            Some(pattern) => write!(f, "{}({pattern})", self.tool),
-        }
+/// What an answer "always" would cover, in words.
+pub fn scope_in_words(always: &[Rule]) -> String {
+    always::in_words(always)
+}
+
+fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, default: &str) -> Verdict {
+    let places = Places::new(case.folders);
+    let fits = |pattern: &Pattern<'_>| paths.iter().any(|path| pattern.fits_path(path, &places));
+    if let Some(rule) = find(&rules.deny, case, fits) {
+        return Verdict::Deny { reason: rule.to_string() };
     }
+    if let Some(rule) = find(&rules.ask, case, fits) {
+        let files: Vec<_> = paths.iter().map(|path| places.relative(path).display().to_string()).collect();
+        let (title, detail) = (title.to_owned(), format!("{}: {}", case.tool, files.join(", ")));
+        return Verdict::Ask { title, detail, reason: rule.to_string(), always: Vec::new() };
+    }
+    let all = |pattern: &Pattern<'_>| !paths.is_empty() && paths.iter().all(|path| pattern.fits_path(path, &places));
+    let reason = find(&rules.allow, case, all).map_or_else(|| default.to_owned(), ToString::to_string);
+    Verdict::Allow { reason }
 }

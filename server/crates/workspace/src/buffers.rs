@@ -1,1 +1,374 @@
-//! The documents that editors hold open.
+//! The documents that editors hold open: the one home of their texts (design §2).
+//!
+//! One task writes (the hub's, in the order of the wire); any thread reads. What is read is an immutable
+//! [`Snapshot`], so a reader is never disturbed by what is typed meanwhile.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use agent::edit::TextHash;
+use protocol::content;
+use tokio::sync::watch;
+
+use crate::paths::{self, PathError};
+use crate::text::{self, LineIndex, PositionEncoding};
+
+/// The open documents.
+#[derive(Debug, Default)]
+pub struct Buffers {
+    documents: RwLock<Documents>,
+    /// Counts the writes, for those who wait for one.
+    writes: watch::Sender<u64>,
+}
+
+/// An open document as it was at one version.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The document's URI, exactly as the editor wrote it; this is what it is called in messages to the editor.
+    pub uri: Arc<str>,
+    /// The file it belongs to: absolute, links resolved, as [`paths::Roots::resolve`] gives it.
+    pub path: PathBuf,
+    /// The editor's language identifier, such as `rust`.
+    pub language_id: Arc<str>,
+    /// The editor's version of it.
+    pub version: i32,
+    /// The text exactly as the editor holds it, its own line ends included.
+    pub text: Arc<str>,
+    /// The version that the editor last said it had saved; none if it has not since the document was opened. An editor
+    /// can open a document with unsaved text, so only a comparison with the disk shows that there is none
+    /// ([`crate::reader::Reader::unsaved`]).
+    pub saved_version: Option<i32>,
+    derived: Arc<Derived>,
+}
+
+/// A change of a document, as in `textDocument/didChange`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What is replaced; none for the whole text.
+    pub range: Option<content::Range>,
+    /// The text in its place.
+    pub text: String,
+}
+
+/// A message about a document that does not fit. The document is as it was, but for [`BufferError::OutOfSync`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BufferError {
+    /// The document is not a file.
+    #[error(transparent)]
+    NotAFile(#[from] PathError),
+    /// The document is not open.
+    #[error("{uri} is not open; the editor must open a document before it changes, saves or closes it")]
+    NotOpen {
+        /// Its URI.
+        uri: String,
+    },
+    /// The change cannot be understood. What the editor shows is unknown from here on, so the text is withdrawn until
+    /// the editor sends the whole of it or opens the document again.
+    #[error("the change of {uri} to version {version} does not fit ({reason}); open the document again")]
+    OutOfSync {
+        /// The document's URI.
+        uri: String,
+        /// The version it was to become.
+        version: i32,
+        /// What does not fit.
+        reason: String,
+    },
+}
+
+/// Why waiting for a document came to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WaitError {
+    /// The document is not open, or was closed meanwhile.
+    #[error("the document is not open")]
+    NotOpen,
+    /// It did not happen in time.
+    #[error("the document did not change in time")]
+    TimedOut,
+}
+
+#[derive(Debug, Default)]
+struct Documents {
+    by_uri: HashMap<Arc<str>, Document>,
+    /// The document last opened for each file.
+    by_path: HashMap<PathBuf, Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Document {
+    snapshot: Arc<Snapshot>,
+    /// Whether the text is the editor's.
+    in_sync: bool,
+}
+
+/// What can be worked out of a text, once and only when it is asked for.
+#[derive(Debug, Default)]
+struct Derived {
+    hash: OnceLock<TextHash>,
+    lines: OnceLock<LineIndex>,
+    normal: OnceLock<Arc<str>>,
+}
+
+impl Buffers {
+    /// Opens a document. One that is open already is replaced, and in sync again.
+    ///
+    /// Resolves the links of the file's path, which asks the disk.
+    ///
+    /// # Errors
+    /// [`BufferError::NotAFile`] for a URI that is not a file's.
+    pub fn open(
+        &self,
+        uri: &str,
+        language_id: &str,
+        version: i32,
+        text: impl Into<Arc<str>>,
+    ) -> Result<Arc<Snapshot>, BufferError> {
+        let snapshot = Arc::new(Snapshot {
+            uri: uri.into(),
+            path: paths::canonical(&paths::from_uri(uri)?)?,
+            language_id: language_id.into(),
+            version,
+            text: text.into(),
+            saved_version: None,
+            derived: Arc::default(),
+        });
+        let mut documents = self.write();
+        documents.by_path.insert(snapshot.path.clone(), snapshot.uri.clone());
+        documents.by_uri.insert(snapshot.uri.clone(), Document { snapshot: snapshot.clone(), in_sync: true });
+        self.announce(documents);
+        Ok(snapshot)
+    }
+
+    /// Changes a document: each change on the text that the one before it left, all or none of them.
+    ///
+    /// # Errors
+    /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, a version that is not
+    /// higher than the last, or changes of parts while the text is not known.
+    pub fn change(
+        &self,
+        uri: &str,
+        version: i32,
+        changes: &[Change],
+        encoding: PositionEncoding,
+    ) -> Result<Arc<Snapshot>, BufferError> {
+        let old = self.read().by_uri.get(uri).map(|document| (document.snapshot.clone(), document.in_sync));
+        let (old, in_sync) = old.ok_or_else(|| BufferError::NotOpen { uri: uri.to_owned() })?;
+        // The text is made outside the lock: there is one writer, and readers need not wait for it.
+        let result = if version <= old.version {
+            Err(format!("it has version {} already", old.version))
+        } else if !in_sync && changes.first().is_none_or(|change| change.range.is_some()) {
+            Err("an earlier change did not fit".to_owned())
+        } else {
+            applied(&old, changes, encoding)
+        };
+        let mut documents = self.write();
+        let Some(document) = documents.by_uri.get_mut(uri) else {
+            return Err(BufferError::NotOpen { uri: uri.to_owned() });
+        };
+        let result = match result {
+            Ok((text, lines)) => {
+                let derived = Derived { lines: lines.into(), ..Derived::default() };
+                let snapshot = Snapshot { version, text, derived: Arc::new(derived), ..Snapshot::clone(&old) };
+                *document = Document { snapshot: Arc::new(snapshot), in_sync: true };
+                Ok(document.snapshot.clone())
+            }
+            Err(reason) => {
+                document.in_sync = false;
+                Err(BufferError::OutOfSync { uri: uri.to_owned(), version, reason })
+            }
+        };
+        self.announce(documents);
+        result
+    }
+
+    /// Notes that the editor saved a document. `text` is the text it says it saved, if it says so; where it is not the
+    /// one we know, it is taken as the document's text.
+    ///
+    /// # Errors
+    /// [`BufferError::NotOpen`].
+    pub fn save(&self, uri: &str, text: Option<&str>) -> Result<Arc<Snapshot>, BufferError> {
+        let mut documents = self.write();
+        let Some(document) = documents.by_uri.get_mut(uri) else {
+            return Err(BufferError::NotOpen { uri: uri.to_owned() });
+        };
+        let mut snapshot = Snapshot::clone(&document.snapshot);
+        snapshot.saved_version = Some(snapshot.version);
+        if let Some(text) = text {
+            if text != &*snapshot.text {
+                snapshot.text = text.into();
+                snapshot.derived = Arc::default();
+            }
+            document.in_sync = true;
+        }
+        document.snapshot = Arc::new(snapshot);
+        let snapshot = document.snapshot.clone();
+        self.announce(documents);
+        Ok(snapshot)
+    }
+
+    /// Closes a document; the file's text is that on disk again.
+    ///
+    /// # Errors
+    /// [`BufferError::NotOpen`].
+    pub fn close(&self, uri: &str) -> Result<(), BufferError> {
+        let mut documents = self.write();
+        let Some(document) = documents.by_uri.remove(uri) else {
+            return Err(BufferError::NotOpen { uri: uri.to_owned() });
+        };
+        let path = &document.snapshot.path;
+        if documents.by_path.get(path).is_some_and(|of_path| &**of_path == uri) {
+            documents.by_path.remove(path);
+            // The same file may be open under another name too.
+            let other = documents.by_uri.values().find(|other| other.snapshot.path == *path);
+            if let Some(uri) = other.map(|other| other.snapshot.uri.clone()) {
+                documents.by_path.insert(path.clone(), uri);
+            }
+        }
+        self.announce(documents);
+        Ok(())
+    }
+
+    /// The open document with this URI; none where the text is out of sync.
+    pub fn by_uri(&self, uri: &str) -> Option<Arc<Snapshot>> {
+        self.read().by_uri.get(uri).filter(|document| document.in_sync).map(|document| document.snapshot.clone())
+    }
+
+    /// What is open for a file. The path is absolute with its links resolved.
+    pub fn get(&self, path: &Path) -> Open {
+        let documents = self.read();
+        match documents.by_path.get(path).and_then(|uri| documents.by_uri.get(uri)) {
+            None => Open::No,
+            Some(document) if document.in_sync => Open::Yes(document.snapshot.clone()),
+            Some(_) => Open::OutOfSync,
+        }
+    }
+
+    /// One document for each file that is open and in sync, sorted by path.
+    pub fn all(&self) -> Vec<Arc<Snapshot>> {
+        let documents = self.read();
+        let of_paths = documents.by_path.values().filter_map(|uri| documents.by_uri.get(uri));
+        let mut all: Vec<_> =
+            of_paths.filter(|document| document.in_sync).map(|document| document.snapshot.clone()).collect();
+        drop(documents);
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all
+    }
+
+    /// Waits until the document of a file is as wished, such as `|it| it.hash() == wanted || it.version > seen`; gives
+    /// it at once if it is so already. This is how an applied edit is verified (design D4). The path is absolute with
+    /// its links resolved.
+    ///
+    /// # Errors
+    /// [`WaitError::NotOpen`] as soon as the document is not open; [`WaitError::TimedOut`].
+    pub async fn wait(
+        &self,
+        path: &Path,
+        within: Duration,
+        wish: impl Fn(&Snapshot) -> bool,
+    ) -> Result<Arc<Snapshot>, WaitError> {
+        let mut writes = self.writes.subscribe();
+        let wished = async {
+            loop {
+                match self.get(path) {
+                    Open::Yes(snapshot) if wish(&snapshot) => return Ok(snapshot),
+                    Open::Yes(_) | Open::OutOfSync => {}
+                    Open::No => return Err(WaitError::NotOpen),
+                }
+                if writes.changed().await.is_err() {
+                    return Err(WaitError::NotOpen);
+                }
+            }
+        };
+        tokio::time::timeout(within, wished).await.unwrap_or(Err(WaitError::TimedOut))
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Documents> {
+        // Each write leaves the documents whole, so a panic of another thread has spoilt nothing.
+        self.documents.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Documents> {
+        self.documents.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn announce(&self, documents: RwLockWriteGuard<'_, Documents>) {
+        drop(documents);
+        self.writes.send_modify(|writes| *writes += 1);
+    }
+}
+
+/// Whether a file is open in an editor.
+#[derive(Clone, Debug)]
+pub enum Open {
+    /// It is not.
+    No,
+    /// It is, and this is its text.
+    Yes(Arc<Snapshot>),
+    /// It is, but its text there is not known ([`BufferError::OutOfSync`]).
+    OutOfSync,
+}
+
+impl Snapshot {
+    /// The hash of the text ([`text::hash`]).
+    pub fn hash(&self) -> &TextHash {
+        self.derived.hash.get_or_init(|| text::hash(&self.text))
+    }
+
+    /// Where the lines of [`Snapshot::text`] begin.
+    pub fn lines(&self) -> &LineIndex {
+        self.derived.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+
+    /// The normal text: without byte order mark and with LF line ends. Shared with [`Snapshot::text`] where that is
+    /// normal already.
+    pub fn normal(&self) -> &Arc<str> {
+        self.derived.normal.get_or_init(|| {
+            let text = self.text.strip_prefix('\u{FEFF}').unwrap_or(&self.text);
+            let (normal, _) = text::normalise(text);
+            if normal.len() == self.text.len() { self.text.clone() } else { normal.into() }
+        })
+    }
+}
+
+/// The text that changes make of a document, with its line index.
+fn applied(old: &Snapshot, changes: &[Change], encoding: PositionEncoding) -> Result<(Arc<str>, LineIndex), String> {
+    let mut text = String::from(&*old.text);
+    let mut lines = old.lines().clone();
+    for change in changes {
+        match change.range {
+            None => {
+                text.clone_from(&change.text);
+                lines = LineIndex::new(&text);
+            }
+            Some(range) => {
+                let bytes = bytes(&text, &lines, range, encoding)?;
+                lines.replace(bytes.clone(), &change.text);
+                text.replace_range(bytes, &change.text);
+            }
+        }
+    }
+    Ok((text.into(), lines))
+}
+
+fn bytes(
+    text: &str,
+    lines: &LineIndex,
+    range: content::Range,
+    encoding: PositionEncoding,
+) -> Result<Range<usize>, String> {
+    let offset = |position: content::Position| {
+        lines.offset(text, position, encoding).ok_or_else(|| {
+            format!("position {}:{} is not in its {} lines", position.line, position.character, lines.lines())
+        })
+    };
+    let (start, end) = (offset(range.start)?, offset(range.end)?);
+    if start > end {
+        return Err("a range ends before it begins".to_owned());
+    }
+    Ok(start..end)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,2 @@
 //! Edits that wait for the user.
+mod lines;

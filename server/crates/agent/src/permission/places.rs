@@ -1,0 +1,107 @@
+//! Where things lie, by their names alone: no link is followed here.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{SimpleCommand, Word};
+
+/// Folders that hold nothing of lasting worth.
+const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+/// Files that swallow or pass on what is written to them.
+const HARMLESS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
+/// The workspace's folders, and the folders that a command line may be in.
+pub(super) struct Places<'a> {
+    folders: &'a [PathBuf],
+    /// Every folder that the line may be in at some point; none once that cannot be told.
+    current: Option<Vec<PathBuf>>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(folders: &'a [PathBuf]) -> Self {
+        Self { folders, current: None }
+    }
+
+    /// For a line that starts in a folder, with all the places its own `cd`s may bring it to.
+    pub(super) fn of_line(folders: &'a [PathBuf], cwd: &Path, commands: &[SimpleCommand]) -> Self {
+        let mut current = Some(vec![normalize(cwd)]);
+        for command in commands {
+            let Some(Word::Known(name)) = command.words.first() else { continue };
+            let moved = match (name.as_str(), command.words.get(1..)) {
+                ("cd", Some([Word::Known(to)])) => steps_down(to).then_some(to),
+                ("cd" | "pushd" | "popd", _) => None,
+                _ => continue,
+            };
+            current = match (moved, current) {
+                (Some(to), Some(mut from)) => {
+                    let reached: Vec<_> = from.iter().map(|folder| normalize(&folder.join(to))).collect();
+                    from.extend(reached);
+                    Some(from)
+                }
+                _ => None,
+            };
+        }
+        Self { folders, current }
+    }
+
+    /// Whether what a path as written names lies in the workspace or a temporary folder, wherever the line may be.
+    pub(super) fn holds(&self, written: &str) -> bool {
+        self.resolve(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
+    }
+
+    /// What a path as written may name; none where that cannot be told.
+    pub(super) fn resolve(&self, written: &str) -> Option<Vec<PathBuf>> {
+        if written.starts_with('~') {
+            return None;
+        }
+        if written.starts_with('/') {
+            return Some(vec![normalize(Path::new(written))]);
+        }
+        let current = self.current.as_ref()?;
+        Some(current.iter().map(|folder| normalize(&folder.join(written))).collect())
+    }
+
+    pub(super) fn is_workspace_or_above(&self, path: &Path) -> bool {
+        self.folders.iter().any(|folder| folder.starts_with(path))
+    }
+
+    /// The path from each workspace folder that it is in; from the root where it is in none.
+    pub(super) fn relatives<'p>(&'p self, path: &'p Path) -> impl Iterator<Item = &'p Path> {
+        let inside = self.folders.iter().filter_map(move |folder| path.strip_prefix(folder).ok());
+        let nowhere = !self.folders.iter().any(|folder| path.starts_with(folder));
+        inside.chain(nowhere.then_some(path))
+    }
+
+    pub(super) fn relative<'p>(&'p self, path: &'p Path) -> &'p Path {
+        self.relatives(path).next().unwrap_or(path)
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        self.folders.iter().any(|folder| path.starts_with(folder))
+            || TEMPORARY.iter().any(|folder| path.starts_with(folder))
+            || path.to_str().is_some_and(is_harmless)
+    }
+}
+
+/// Whether what is written there changes no file.
+pub(super) fn is_harmless(path: &str) -> bool {
+    HARMLESS.contains(&path)
+}
+
+/// Whether following it any number of times stays below where it starts, or it is absolute.
+fn steps_down(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with(['~', '-']) && !path.split('/').any(|part| part == "..")
+}
+
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}

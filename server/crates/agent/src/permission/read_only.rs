@@ -1,0 +1,196 @@
+//! The table of commands that only read, with the flags that would make them do more.
+
+use super::Word;
+use super::places::Places;
+
+/// Which arguments of a program leave it reading.
+enum Reads {
+    /// Any.
+    Always,
+    /// All but flags of these names; a short one is found inside a cluster (`-rni`) too.
+    Without(&'static [&'static str]),
+    /// What a function says.
+    If(fn(&[&str]) -> bool),
+}
+
+use Reads::{Always, If, Without};
+
+const TABLE: &[(&str, Reads)] = &[
+    (":", Always),
+    ("[", Always),
+    ("basename", Always),
+    ("cat", Always),
+    ("cd", If(|arguments| arguments.len() == 1 && arguments.iter().all(|to| !to.starts_with('-')))),
+    ("cmp", Always),
+    ("column", Always),
+    ("comm", Always),
+    ("cut", Always),
+    ("date", Without(&["-s", "--set", "-f", "--file"])),
+    ("df", Always),
+    ("diff", Always),
+    ("dirname", Always),
+    ("du", Without(&["--files0-from"])),
+    ("echo", Always),
+    ("egrep", Without(SEARCH)),
+    ("false", Always),
+    ("fd", Without(&["-x", "-X", "--exec", "--exec-batch"])),
+    ("fgrep", Without(SEARCH)),
+    ("file", Without(&["-C", "--compile", "-f", "--files-from", "-m", "--magic-file", "-z", "-Z"])),
+    ("find", If(find)),
+    ("git", If(git)),
+    ("grep", Without(SEARCH)),
+    ("head", Always),
+    ("id", Always),
+    ("ls", Always),
+    ("md5sum", Always),
+    ("nl", Always),
+    ("nproc", Always),
+    ("printf", Without(&["-v"])),
+    ("pwd", Always),
+    ("readlink", Always),
+    ("realpath", Always),
+    ("rg", Without(&["--pre", "--pre-glob", "--hostname-bin", "-z", "--search-zip", "-f", "--file", "--ignore-file"])),
+    ("sed", If(sed)),
+    ("sha1sum", Always),
+    ("sha256sum", Always),
+    ("sort", Without(&["-o", "--output", "-T", "--temporary-directory", "--compress-program", "--files0-from"])),
+    ("stat", Always),
+    ("tac", Always),
+    // Following a file does not end.
+    ("tail", Without(&["-f", "-F", "--follow", "--retry"])),
+    ("test", Always),
+    ("tr", Always),
+    ("tree", Without(&["-o", "-R", "--fromfile"])),
+    ("true", Always),
+    ("type", Always),
+    ("uname", Always),
+    // Its second file is written.
+    ("uniq", If(|arguments| arguments.iter().filter(|argument| !argument.starts_with('-')).count() <= 1)),
+    ("wc", Without(&["--files0-from"])),
+    ("which", Always),
+    ("whoami", Always),
+];
+
+const SEARCH: &[&str] = &["-f", "--file"];
+
+/// Programs that may be asked for their version or their help.
+const ASKABLE: &[&str] = &[
+    "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "gcc", "git", "go", "java", "just", "make",
+    "node", "npm", "nvim", "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "rg", "ruby", "rustc", "rustfmt",
+    "rustup", "tsc", "uv", "yarn", "zig",
+];
+
+/// Whether a command is known only to read, and that within the workspace.
+pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
+    let Some((Word::Known(name), rest)) = words.split_first() else { return false };
+    let Some(arguments) = rest.iter().map(argument).collect::<Option<Vec<_>>>() else { return false };
+    if let [flag] = arguments.as_slice() {
+        let asks = matches!(*flag, "--version" | "-V" | "--help") || (*flag == "version" && name == "go");
+        if asks && ASKABLE.contains(&name.as_str()) {
+            return true;
+        }
+    }
+    let Some((_, reads)) = TABLE.iter().find(|(program, _)| *program == name.as_str()) else { return false };
+    let reads = match reads {
+        Always => true,
+        Without(flags) => !has_flag(&arguments, flags),
+        If(check) => check(&arguments),
+    };
+    // What these print is no file, and the second takes a command line of any kind.
+    let names_files = !matches!(name.as_str(), "echo" | "printf");
+    reads && (!names_files || arguments.iter().skip(pattern_words(name, &arguments)).all(|word| stays(word, places)))
+}
+
+/// An argument's text. A glob is as good as known if what it becomes cannot be taken for a flag.
+fn argument(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Unknown(text) => {
+            let is_glob = !text.contains(['$', '`', '{', '<', '>', '(', '\\', '"', '\'']);
+            let begins_plainly = text.starts_with(|c: char| c.is_ascii_alphanumeric() || "._".contains(c));
+            (is_glob && begins_plainly).then_some(text)
+        }
+    }
+}
+
+/// Whether a word names nothing outside the workspace.
+fn stays(word: &str, places: &Places<'_>) -> bool {
+    if word == "-" || word == "--" {
+        return true;
+    }
+    let Some(flag) = word.strip_prefix('-') else { return places.holds(word) };
+    let value = flag.split_once('=').map_or(flag, |(_, value)| value);
+    // A flag may have a path glued to it (`-I/etc`).
+    !value.starts_with('~')
+        && !value.contains("..")
+        && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
+}
+
+/// How many leading words are a search's flags and pattern, which can look like a path and name none.
+fn pattern_words(name: &str, arguments: &[&str]) -> usize {
+    let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
+    if !searches || has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]) {
+        return 0;
+    }
+    let flags = arguments.iter().take_while(|argument| argument.starts_with('-')).count();
+    // The flags must still be looked at, so only a pattern that comes first is skipped.
+    if flags == 0 { 1 } else { 0 }
+}
+
+/// Whether one of the arguments is one of these flags.
+fn has_flag(arguments: &[&str], flags: &[&str]) -> bool {
+    arguments.iter().any(|argument| {
+        flags.iter().any(|flag| match (argument.strip_prefix("--"), flag.strip_prefix("--")) {
+            // Long flags may be shortened.
+            (Some(given), Some(long)) => {
+                let given = given.split('=').next().unwrap_or_default();
+                !given.is_empty() && long.starts_with(given)
+            }
+            (None, None) => match (argument.strip_prefix('-'), flag.strip_prefix('-')) {
+                (Some(cluster), Some(short)) => cluster.contains(short),
+                _ => false,
+            },
+            _ => false,
+        })
+    })
+}
+
+fn find(arguments: &[&str]) -> bool {
+    const ACTS: &[&str] =
+        &["-delete", "-exec", "-execdir", "-files0-from", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
+    !arguments.iter().any(|argument| ACTS.contains(argument))
+}
+
+/// `sed -n 10,20p file`: prints lines. Any other script could write files or run commands.
+fn sed(arguments: &[&str]) -> bool {
+    let [first, script, files @ ..] = arguments else { return false };
+    let is_line = |text: &str| text == "$" || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let prints =
+        script.strip_suffix('p').is_some_and(|lines| lines.split(',').count() <= 2 && lines.split(',').all(is_line));
+    *first == "-n" && prints && files.iter().all(|file| !file.starts_with('-'))
+}
+
+fn git(arguments: &[&str]) -> bool {
+    let globals = arguments.iter().take_while(|argument| matches!(**argument, "--no-pager" | "-P")).count();
+    let Some((subcommand, rest)) = arguments.get(globals..).and_then(<[_]>::split_first) else { return false };
+    let positionals = rest.iter().filter(|argument| !argument.starts_with('-')).count();
+    let without = |flags: &[&str]| !has_flag(rest, flags);
+    match *subcommand {
+        "status" | "ls-files" | "ls-tree" | "rev-parse" | "describe" | "merge-base" | "rev-list" | "shortlog"
+        | "name-rev" | "for-each-ref" | "count-objects" => true,
+        "diff" | "log" | "show" | "blame" | "diff-tree" | "whatchanged" => {
+            without(&["--output", "--ext-diff", "--textconv", "--no-index"])
+        }
+        "grep" => without(&["-O", "--open-files-in-pager", "-f", "--no-index", "--textconv"]),
+        "cat-file" => without(&["--textconv", "--filters", "--batch-command"]),
+        "branch" => {
+            let lists = ["-a", "-r", "-v", "-vv", "--list", "--all", "--remotes", "--show-current", "--verbose"];
+            positionals == 0 && rest.iter().all(|argument| lists.contains(argument))
+        }
+        "tag" => rest.is_empty() || matches!(rest, ["-l" | "--list", ..] if without(&["-d", "--delete", "-f", "-m"])),
+        "remote" => matches!(rest, [] | ["-v" | "--verbose"]),
+        "stash" => matches!(rest, ["list"] | ["show", ..]) && without(&["--output", "--ext-diff", "--textconv"]),
+        "reflog" => matches!(rest, [] | ["show", ..]) && without(&["--output", "--ext-diff"]),
+        _ => false,
+    }
+}

@@ -1,0 +1,189 @@
+//! Rules: how they are written, and what they fit.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use super::places::Places;
+use super::{Action, Case, Rule, SourcedRule, Word};
+
+/// A rule that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is not a permission rule ({problem}); write `Tool` or `Tool(pattern)`, such as `Shell(cargo test:*)`"
+)]
+pub struct RuleError {
+    /// What was written.
+    pub text: String,
+    /// What is wrong with it.
+    pub problem: &'static str,
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let error = |problem| RuleError { text: text.to_owned(), problem };
+        let (tool, pattern) = match text.trim().split_once('(') {
+            None => (text.trim(), None),
+            Some((tool, rest)) => {
+                let pattern = rest.strip_suffix(')').ok_or_else(|| error("the closing parenthesis is missing"))?;
+                if pattern.trim().is_empty() {
+                    return Err(error("nothing stands between the parentheses"));
+                }
+                (tool, Some(pattern.trim().to_owned()))
+            }
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-*.".contains(c);
+        if tool.is_empty() || !tool.chars().all(is_name) {
+            return Err(error("it does not begin with a tool's name"));
+        }
+        Ok(Self { tool: tool.to_owned(), pattern })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pattern {
+            None => f.write_str(&self.tool),
+            Some(pattern) => write!(f, "{}({pattern})", self.tool),
+        }
+    }
+}
+
+impl fmt::Display for SourcedRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rule `{}` from {}", self.rule, self.source)
+    }
+}
+
+/// The first rule that names the call's tool and whose pattern, if it has one, fits.
+pub(super) fn find<'a>(
+    rules: &'a [SourcedRule],
+    case: &Case<'_>,
+    fits: impl Fn(&Pattern<'_>) -> bool,
+) -> Option<&'a SourcedRule> {
+    rules.iter().find(|sourced| names(&sourced.rule, case) && Pattern::of(&sourced.rule).is_none_or(|p| fits(&p)))
+}
+
+/// Whether a rule is about the call's tool.
+fn names(rule: &Rule, case: &Case<'_>) -> bool {
+    let class = match case.action {
+        Action::Read => Class::Read,
+        Action::Edit { .. } => Class::Edit,
+        Action::Execute { .. } => Class::Shell,
+    };
+    class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool)
+}
+
+/// What tools have in common, as rules name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Read,
+    Edit,
+    Shell,
+}
+
+impl Class {
+    pub(super) fn is_named(self, name: &str) -> bool {
+        let names: &[&str] = match self {
+            Self::Read => &["read"],
+            Self::Edit => &["edit", "write"],
+            Self::Shell => &["shell", "bash"],
+        };
+        names.iter().any(|known| name.eq_ignore_ascii_case(known))
+    }
+}
+
+/// What stands between a rule's parentheses.
+pub(super) struct Pattern<'a>(&'a str);
+
+impl<'a> Pattern<'a> {
+    pub(super) fn of(rule: &'a Rule) -> Option<Self> {
+        rule.pattern.as_deref().map(Self)
+    }
+
+    /// Whether it fits a simple command.
+    pub(super) fn fits_words(&self, words: &[Word]) -> bool {
+        if let Some(prefix) = self.0.strip_suffix(":*") {
+            let prefix: Vec<_> = prefix.split_whitespace().collect();
+            words.len() >= prefix.len() && prefix.iter().zip(words).all(|(wanted, word)| is(word, wanted))
+        } else if self.0.contains('*') {
+            self.fits_joined(words)
+        } else {
+            let wanted: Vec<_> = self.0.split_whitespace().collect();
+            wanted.len() == words.len() && wanted.iter().zip(words).all(|(wanted, word)| is(word, wanted))
+        }
+    }
+
+    /// With an unknown word in it, a command is fitted up to that word, and only a `*` at the end takes the rest.
+    fn fits_joined(&self, words: &[Word]) -> bool {
+        let mut text = String::new();
+        for word in words {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            match word {
+                Word::Known(value) => text.push_str(value),
+                Word::Unknown(_) => return self.0.ends_with('*') && text_fits(self.0, &text),
+            }
+        }
+        text_fits(self.0, &text)
+    }
+
+    /// Whether it fits a file.
+    pub(super) fn fits_path(&self, path: &Path, places: &Places<'_>) -> bool {
+        let pattern = self.0.strip_prefix("./").unwrap_or(self.0);
+        if pattern.starts_with('/') {
+            return path_fits(pattern, path);
+        }
+        let anchored = pattern.trim_end_matches('/').contains('/');
+        places.relatives(path).any(|relative| {
+            if anchored || pattern == "**" {
+                path_fits(pattern, relative)
+            } else {
+                path_fits(&format!("**/{pattern}"), relative)
+            }
+        })
+    }
+}
+
+fn is(word: &Word, wanted: &str) -> bool {
+    matches!(word, Word::Known(value) if value == wanted)
+}
+
+/// Whether a text is as a pattern says, in which `*` is any text.
+fn text_fits(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let Some(last) = pieces.next_back() else { return rest.is_empty() };
+    for piece in pieces {
+        match rest.find(piece) {
+            Some(at) => rest = rest.get(at + piece.len()..).unwrap_or_default(),
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Whether a path, or a folder that it is in, is as a pattern says.
+fn path_fits(pattern: &str, path: &Path) -> bool {
+    let pattern: Vec<_> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+    let path = path.to_string_lossy();
+    let path: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+    parts_fit(&pattern, &path)
+}
+
+fn parts_fit(pattern: &[&str], path: &[&str]) -> bool {
+    match pattern {
+        // The pattern is used up: what is left of the path lies in the folder that it fits.
+        [] => true,
+        ["**"] => true,
+        ["**", rest @ ..] => (0..=path.len()).any(|skip| parts_fit(rest, path.get(skip..).unwrap_or_default())),
+        [first, rest @ ..] => match path {
+            [] => false,
+            [name, deeper @ ..] => text_fits(first, name) && parts_fit(rest, deeper),
+        },
+    }
+}

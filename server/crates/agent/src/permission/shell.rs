@@ -1,0 +1,256 @@
+//! Judging a command line: every simple command of it, and the files it writes to.
+
+use std::path::Path;
+
+use super::places::{Places, is_harmless};
+use super::rule::{Class, Pattern, find};
+use super::{Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
+use super::{always, destructive, read_only};
+
+/// Variables that may be set before any command: they change how it talks, not what it does.
+const HARMLESS_VARIABLES: &[&str] = &[
+    "CARGO_TERM_COLOR",
+    "CI",
+    "CLICOLOR",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LC_ALL",
+    "LINES",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// Programs that run the command in their arguments.
+const WRAPPERS: &[&str] = &[
+    "builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time",
+    "timeout", "xargs",
+];
+/// Programs that run the text after `-c`, or all of it.
+const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
+
+pub(super) fn judge(rules: &Rules, case: &Case<'_>, line: &str, parsed: &ShellLine, cwd: &Path) -> Verdict {
+    // Where a line cannot be parsed, its plain words must do to find what is denied.
+    let guessed = match parsed {
+        ShellLine::Commands(_) => Vec::new(),
+        ShellLine::Unparsable { .. } => guess_commands(line),
+    };
+    let commands = match parsed {
+        ShellLine::Commands(commands) => commands.as_slice(),
+        ShellLine::Unparsable { .. } => guessed.as_slice(),
+    };
+    let line = Line { rules, case, places: Places::of_line(case.folders, cwd, commands), text: line, cwd };
+    if let Some(reason) = line.forbidden(commands) {
+        return Verdict::Deny { reason };
+    }
+    if let Some(rule) = line.find_anywhere(&rules.deny, commands) {
+        return Verdict::Deny { reason: rule.to_string() };
+    }
+    if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
+        return line.ask(rule.to_string(), Vec::new());
+    }
+    if let Some(rule) = find(&rules.allow, case, |_| false) {
+        return Verdict::Allow { reason: rule.to_string() };
+    }
+    match parsed {
+        ShellLine::Unparsable { reason } => {
+            line.ask(format!("it cannot be told for sure what it runs: {reason}"), Vec::new())
+        }
+        ShellLine::Commands(commands) if commands.is_empty() => {
+            line.ask("no command could be found in it".to_owned(), Vec::new())
+        }
+        ShellLine::Commands(commands) => line.judge_each(commands),
+    }
+}
+
+struct Line<'a> {
+    rules: &'a Rules,
+    case: &'a Case<'a>,
+    places: Places<'a>,
+    text: &'a str,
+    cwd: &'a Path,
+}
+
+/// How one command of a line fares.
+enum Fate {
+    Allowed(String),
+    Asked { reason: String, always: Option<Rule> },
+}
+
+impl Line<'_> {
+    fn ask(&self, reason: String, always: Vec<Rule>) -> Verdict {
+        let detail = format!("{}\nin {}", self.text, self.cwd.display());
+        Verdict::Ask { title: "Run a command?".to_owned(), detail, reason, always }
+    }
+
+    /// Why nobody can mean this line.
+    fn forbidden(&self, commands: &[SimpleCommand]) -> Option<String> {
+        let reason = destructive::line(self.text).or_else(|| {
+            commands.iter().find_map(|command| {
+                let mut forms = forms(command).into_iter();
+                let redirect = command.redirects.iter().find_map(destructive::redirect);
+                redirect.or_else(|| forms.find_map(|words| destructive::command(&words, &self.places)))
+            })
+        })?;
+        Some(format!("built in: {reason}; if it is meant, it must be run by hand"))
+    }
+
+    /// The first rule that is about any part of the line, in any form: for rules that deny and ask.
+    fn find_anywhere<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
+        let by_words =
+            find(rules, self.case, |pattern| commands.iter().flat_map(forms).any(|words| pattern.fits_words(&words)));
+        by_words.or_else(|| rules.iter().find(|sourced| self.names_a_file(&sourced.rule, commands)))
+    }
+
+    /// Whether a rule about files is about one that the line writes to or names.
+    fn names_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
+        let Some(pattern) = Pattern::of(rule) else { return false };
+        let fits = |word: &Word| match word {
+            Word::Known(written) => {
+                let paths = self.places.resolve(written).unwrap_or_default();
+                paths.iter().any(|path| pattern.fits_path(path, &self.places))
+            }
+            Word::Unknown(_) => false,
+        };
+        let mut redirects = commands.iter().flat_map(|command| &command.redirects);
+        if Class::Edit.is_named(&rule.tool) {
+            return redirects.any(|redirect| redirect.writes && fits(&redirect.target));
+        }
+        Class::Read.is_named(&rule.tool)
+            && (redirects.any(|redirect| !redirect.writes && fits(&redirect.target))
+                || commands.iter().flat_map(|command| &command.words).any(fits))
+    }
+
+    fn judge_each(&self, commands: &[SimpleCommand]) -> Verdict {
+        let (mut allowed, mut asked, mut always, mut coverable) = (Vec::new(), Vec::new(), Vec::new(), true);
+        for command in commands {
+            match self.judge_one(command) {
+                Fate::Allowed(reason) if !allowed.contains(&reason) => allowed.push(reason),
+                Fate::Allowed(_) => {}
+                Fate::Asked { reason, always: rule } => {
+                    coverable &= rule.is_some();
+                    always.extend(rule.filter(|rule| !always.contains(rule)));
+                    if !asked.contains(&reason) {
+                        asked.push(reason);
+                    }
+                }
+            }
+        }
+        if asked.is_empty() {
+            return Verdict::Allow { reason: allowed.join("; ") };
+        }
+        // A rule for a part of the line would not keep the question from being asked again.
+        self.ask(asked.join("; "), if coverable { always } else { Vec::new() })
+    }
+
+    fn judge_one(&self, command: &SimpleCommand) -> Fate {
+        let uncovered = command.redirects.iter().find_map(|redirect| self.uncovered(redirect));
+        let rule = self.allowing_rule(command);
+        match (rule, uncovered) {
+            (Some(rule), None) => Fate::Allowed(rule.to_string()),
+            (_, Some(reason)) => Fate::Asked { reason, always: None },
+            (None, None) if self.only_reads(command) => Fate::Allowed("it only reads".to_owned()),
+            (None, None) => {
+                let reason = format!("no rule allows `{}`", written(command));
+                let always = is_harmlessly_set(command).then(|| always::rule_for(command)).flatten();
+                Fate::Asked { reason, always }
+            }
+        }
+    }
+
+    fn allowing_rule(&self, command: &SimpleCommand) -> Option<&SourcedRule> {
+        let whole: Vec<_> =
+            command.assignments.iter().map(|text| assignment(text)).chain(command.words.clone()).collect();
+        let plain = is_harmlessly_set(command) && !command.words.is_empty();
+        find(&self.rules.allow, self.case, |pattern| {
+            pattern.fits_words(&whole) || (plain && pattern.fits_words(&command.words))
+        })
+    }
+
+    /// Why an allowed command's redirection still needs asking.
+    fn uncovered(&self, redirect: &Redirect) -> Option<String> {
+        if !redirect.writes {
+            return None;
+        }
+        match &redirect.target {
+            Word::Known(target) if self.places.holds(target) => None,
+            Word::Known(target) => Some(format!("it writes to {target}, which is outside the workspace")),
+            Word::Unknown(target) => Some(format!("it writes to {target}, which is known only when it runs")),
+        }
+    }
+
+    fn only_reads(&self, command: &SimpleCommand) -> bool {
+        let quiet = command.redirects.iter().all(|redirect| match &redirect.target {
+            Word::Known(target) => is_harmless(target) || (!redirect.writes && self.places.holds(target)),
+            Word::Unknown(_) => false,
+        });
+        let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
+        quiet
+            && known_variables
+            && is_harmlessly_set(command)
+            && (command.words.is_empty() || read_only::only_reads(&command.words, &self.places))
+            && !(command.words.is_empty() && command.assignments.is_empty())
+    }
+}
+
+fn is_harmlessly_set(command: &SimpleCommand) -> bool {
+    command.assignments.iter().all(|text| {
+        let name = text.split(['=', '+']).next().unwrap_or_default();
+        HARMLESS_VARIABLES.contains(&name)
+    })
+}
+
+fn assignment(text: &str) -> Word {
+    if text.contains(['$', '`']) { Word::Unknown(text.to_owned()) } else { Word::Known(text.to_owned()) }
+}
+
+fn written(command: &SimpleCommand) -> String {
+    let words = command.words.iter().map(|word| match word {
+        Word::Known(text) | Word::Unknown(text) => text.as_str(),
+    });
+    command.assignments.iter().map(String::as_str).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The command as it is and as what it is in truth: without its path, without what wraps it, what an interpreter is
+/// told to run.
+fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
+    let mut forms = vec![command.words.clone()];
+    let mut at = 0;
+    while let Some(words) = forms.get(at).cloned().filter(|_| forms.len() < 64) {
+        at += 1;
+        let Some(Word::Known(name)) = words.first() else { continue };
+        let bare = name.rsplit('/').next().unwrap_or(name);
+        if bare != name {
+            let mut renamed = words.clone();
+            if let Some(first) = renamed.first_mut() {
+                *first = Word::Known(bare.to_owned());
+            }
+            forms.push(renamed);
+        } else if WRAPPERS.contains(&bare) {
+            // Which words are the wrapper's own is not for us to know: each that could be a name is tried.
+            forms.extend((1..words.len().min(8)).filter_map(|from| words.get(from..).map(<[Word]>::to_vec)));
+        } else if INTERPRETERS.contains(&bare) {
+            for word in words.iter().skip(1) {
+                let (Word::Known(text) | Word::Unknown(text)) = word;
+                forms.extend(guess_commands(text).into_iter().map(|command| command.words));
+            }
+        }
+    }
+    forms
+}
+
+/// What a text could run, by its plain words: enough to find what is denied, never to allow.
+fn guess_commands(text: &str) -> Vec<SimpleCommand> {
+    let pieces = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
+    let commands = pieces.map(|piece| {
+        let words = piece.split_whitespace().map(|word| word.trim_matches(['"', '\'', '$']).replace('\\', ""));
+        words.filter(|word| !word.is_empty()).map(Word::Known).collect::<Vec<_>>()
+    });
+    commands
+        .filter(|words| !words.is_empty())
+        .map(|words| SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() })
+        .collect()
+}

@@ -1,0 +1,176 @@
+//! The command line: what can be asked of the program, and its exit codes.
+//!
+//! Exit codes of `exec` and `demo`: 0 done, 1 failed, 2 wrong usage, 3 something was refused, 130 cancelled.
+
+mod demo;
+mod doctor;
+mod exec;
+mod lists;
+mod questions;
+mod setup;
+mod style;
+mod view;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use protocol::session::Mode;
+
+/// A coding agent that is a language server.
+#[derive(Debug, Parser)]
+#[command(name = "azimuth", version, propagate_version = true)]
+pub struct Cli {
+    /// What to log: error, warn, info, debug or trace (the log is a file; `azimuth doctor` says which).
+    #[arg(long, global = true, value_name = "LEVEL", env = "AZIMUTH_LOG")]
+    log: Option<String>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve an editor over standard input and output.
+    Lsp,
+    /// Do one prompt in the current folder, without an editor.
+    Exec(Exec),
+    /// See the whole loop on a small project, with a scripted model: no key and no network needed.
+    Demo(Demo),
+    /// List, show and delete sessions.
+    Sessions {
+        #[command(subcommand)]
+        command: Sessions,
+    },
+    /// List the models, and say which can be used.
+    Models {
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check keys, local servers, the shell and the database, and say what to do about what is wrong.
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+struct Exec {
+    /// What to do. With `-`, or without it where standard input is no terminal, it is read from there.
+    prompt: Option<String>,
+    /// Write every event as a line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// The model: an id such as `anthropic/claude-sonnet-4-5`, or an alias.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Look only, or work.
+    #[arg(long, value_enum)]
+    mode: Option<ModeName>,
+    /// A permission rule that holds for this run, such as `Shell(cargo test:*)` or `Edit`. May be given more than once.
+    #[arg(long, value_name = "RULE")]
+    allow: Vec<String>,
+    /// Accept every edit and allow every command that no rule denies.
+    #[arg(long)]
+    yes: bool,
+    /// Go on with this session.
+    #[arg(long, value_name = "ID")]
+    resume: Option<String>,
+    /// Play this script or recording in place of a model.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    /// Record the model's answers to this file, to be played with `--script`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Demo {
+    /// Run without questions.
+    #[arg(long)]
+    yes: bool,
+    /// Keep the project's folder afterwards.
+    #[arg(long)]
+    keep: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Sessions {
+    /// List the sessions of the current folder.
+    List {
+        /// Those of every folder.
+        #[arg(long)]
+        everywhere: bool,
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a session's conversation.
+    Show {
+        /// The session.
+        id: String,
+        /// Write every event as a line of JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a session with all that belongs to it.
+    Delete {
+        /// The session.
+        id: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModeName {
+    Ask,
+    Agent,
+}
+
+impl From<ModeName> for Mode {
+    fn from(name: ModeName) -> Self {
+        match name {
+            ModeName::Ask => Self::Ask,
+            ModeName::Agent => Self::Agent,
+        }
+    }
+}
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(run(cli));
+            // A thread that still waits for a key press must not keep the process.
+            runtime.shutdown_background();
+            result
+        }
+        Err(error) => Err(Failure(format!("the runtime cannot be started: {error}"))),
+    };
+    result.unwrap_or_else(|failure| {
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "azimuth: {failure}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Why a command failed, in words.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Failure(String);
+
+impl Failure {
+    fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
+
+async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    let log = cli.log;
+    match cli.command {
+        Command::Lsp => setup::lsp(log).await,
+        Command::Exec(args) => exec::run(args, log).await,
+        Command::Demo(args) => demo::run(args, log).await,
+        Command::Sessions { command } => lists::sessions(command, log),
+        Command::Models { json } => lists::models(json, log).await,
+        Command::Doctor => doctor::run(log).await,
+    }
+}

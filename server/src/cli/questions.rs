@@ -1,0 +1,168 @@
+//! Questions on the command line: put to whoever sits there, or answered by what the arguments say.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use protocol::permission::{PermissionOption, PermissionOptionKind, PermissionRequest};
+use protocol::review::{HunkState, Proposal};
+use protocol::{HunkId, PermissionId};
+use tokio::sync::mpsc;
+
+use super::style::Style;
+use super::view::View;
+
+/// Who answers.
+pub(super) enum Answerer {
+    /// `--yes`.
+    Yes,
+    /// The user, line by line.
+    User(mpsc::UnboundedReceiver<String>),
+    /// Nobody: standard input is no terminal.
+    Nobody,
+}
+
+/// An answer to a question for permission.
+pub(super) struct Chosen {
+    pub(super) permission_id: PermissionId,
+    pub(super) option_id: String,
+    pub(super) message: Option<String>,
+    /// Whether it says no.
+    pub(super) refused: bool,
+}
+
+/// What was decided on a proposal's pending hunks.
+#[derive(Default)]
+pub(super) struct Decided {
+    pub(super) accepted: Vec<HunkId>,
+    pub(super) rejected: Vec<HunkId>,
+    pub(super) message: Option<String>,
+}
+
+/// What the model is told where nobody could be asked.
+const NOBODY: &str = "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
+
+impl Answerer {
+    /// Whoever can answer in this process.
+    pub(super) fn new(yes: bool) -> Self {
+        if yes {
+            Self::Yes
+        } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
+            Self::User(lines())
+        } else {
+            Self::Nobody
+        }
+    }
+
+    /// Answers a question for permission. None where the input ended.
+    pub(super) async fn permission<W: io::Write>(
+        &mut self,
+        view: &mut View<W>,
+        style: Style,
+        request: &PermissionRequest,
+    ) -> io::Result<Option<Chosen>> {
+        let option = |kinds: &[PermissionOptionKind]| {
+            kinds.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind))
+        };
+        let chosen = |option: &PermissionOption, message: Option<String>| Chosen {
+            permission_id: request.permission_id.clone(),
+            option_id: option.option_id.clone(),
+            message,
+            refused: is_refusal(option.kind),
+        };
+        let reject = option(&[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]);
+        match self {
+            Self::Yes => {
+                let allow = option(&[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]);
+                Ok(allow.or(reject).map(|option| chosen(option, None)))
+            }
+            Self::Nobody => {
+                view.line(&style.yellow(format!("  {}: rejected, {NOBODY}", request.title)))?;
+                Ok(reject.map(|option| chosen(option, Some(NOBODY.into()))))
+            }
+            Self::User(lines) => {
+                view.line(&style.bold(&request.title))?;
+                for line in request.detail.lines() {
+                    view.line(&format!("  {line}"))?;
+                }
+                view.line(&style.dim(format!("  {}", request.reason)))?;
+                for (number, option) in request.options.iter().enumerate() {
+                    view.line(&format!("  {} {}", style.cyan(number + 1), option.name))?;
+                }
+                loop {
+                    view.prompt(&format!("  1-{}> ", request.options.len()))?;
+                    let Some(line) = lines.recv().await else { return Ok(None) };
+                    view.answered();
+                    let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                    if let Some(option) = number.and_then(|number| request.options.get(number)) {
+                        return Ok(Some(chosen(option, None)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended.
+    pub(super) async fn review<W: io::Write>(
+        &mut self,
+        view: &mut View<W>,
+        style: Style,
+        proposal: &Proposal,
+        allowed: bool,
+    ) -> io::Result<Option<Decided>> {
+        let pending: Vec<_> = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).collect();
+        let all: Vec<HunkId> = pending.iter().map(|hunk| hunk.hunk_id.clone()).collect();
+        match self {
+            Self::Yes => Ok(Some(Decided { accepted: all, ..Decided::default() })),
+            _ if allowed => Ok(Some(Decided { accepted: all, ..Decided::default() })),
+            Self::Nobody => {
+                view.line(&style.yellow(format!("  the change of {} is rejected: {NOBODY}", proposal.path)))?;
+                Ok(Some(Decided { rejected: all, message: Some(NOBODY.into()), ..Decided::default() }))
+            }
+            Self::User(lines) => {
+                let mut decided = Decided::default();
+                let mut rest = pending.into_iter().enumerate();
+                while let Some((number, hunk)) = rest.next() {
+                    let which = format!("hunk {} of {}", number + 1, all.len());
+                    loop {
+                        view.prompt(&format!("  {which}: accept (y), reject (n), accept the rest (a), reject the rest (d)> "))?;
+                        let Some(line) = lines.recv().await else { return Ok(None) };
+                        view.answered();
+                        match line.trim() {
+                            "y" => decided.accepted.push(hunk.hunk_id.clone()),
+                            "n" => decided.rejected.push(hunk.hunk_id.clone()),
+                            "a" => {
+                                decided.accepted.push(hunk.hunk_id.clone());
+                                decided.accepted.extend(rest.by_ref().map(|(_, hunk)| hunk.hunk_id.clone()));
+                            }
+                            "d" => {
+                                decided.rejected.push(hunk.hunk_id.clone());
+                                decided.rejected.extend(rest.by_ref().map(|(_, hunk)| hunk.hunk_id.clone()));
+                            }
+                            _ => continue,
+                        }
+                        break;
+                    }
+                }
+                Ok(Some(decided))
+            }
+        }
+    }
+}
+
+fn is_refusal(kind: PermissionOptionKind) -> bool {
+    matches!(kind, PermissionOptionKind::RejectOnce | PermissionOptionKind::RejectAlways)
+}
+
+/// The lines of standard input. They are read on a thread of their own, which nothing can wake once it reads; so it is
+/// left alone at the end.
+fn lines() -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

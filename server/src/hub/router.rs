@@ -1,0 +1,356 @@
+//! The router: every input in the order it was posted. Document changes are applied here; everything that concerns one
+//! session goes to that session's task; what needs the store is done in a task of its own.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::store::{SessionFilter, StoreError};
+use protocol::model::{ModelListResult, ModelSelectResult};
+use protocol::session::{SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::{ErrorCode, SessionId};
+use tokio::sync::{mpsc, oneshot};
+use workspace::buffers::{BufferError, Buffers, Snapshot};
+use workspace::paths;
+
+use super::feed::blocking;
+use super::session::{self, Caller, NewSession};
+use super::{Board, Client, ClientId, Error, Input, Parts, Reply, Request};
+use crate::config::Config;
+
+/// How many sessions a list has where the caller does not say.
+const LIST: usize = 100;
+/// The setting that keeps the last model chosen for new sessions.
+pub(super) const LAST_MODEL: &str = "model";
+
+/// A message with the client it is from.
+pub(super) struct Post {
+    pub(super) client: Option<ClientId>,
+    pub(super) message: Message,
+}
+
+/// All that can wake the router.
+pub(super) enum Message {
+    /// A client came.
+    Connected(Client),
+    /// A client went.
+    Disconnected,
+    /// A client said something.
+    Input(Input),
+    /// A session has nothing to do and nobody who follows it, after so many messages.
+    Idle { session: SessionId, handled: u64 },
+    /// Make a session and attach a client to it.
+    NewSession(Caller, NewSession, Reply<SessionNewResult>),
+    /// A session was made: start its task.
+    Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
+    /// The process ends.
+    Shutdown(oneshot::Sender<()>),
+}
+
+/// What sessions share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) parts: Arc<Parts>,
+    pub(super) board: Board,
+    pub(super) buffers: Arc<Buffers>,
+    pub(super) router: mpsc::WeakUnboundedSender<Post>,
+}
+
+/// Starts the router.
+pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
+    let (posts, inbox) = mpsc::unbounded_channel();
+    let shared = Shared {
+        board,
+        buffers: Arc::default(),
+        router: posts.downgrade(),
+        parts: Arc::new(parts),
+    };
+    let config = Arc::clone(&shared.parts.config);
+    tokio::spawn(Router { shared, config, clients: HashMap::new(), sessions: HashMap::new() }.run(inbox));
+    posts
+}
+
+struct Router {
+    shared: Shared,
+    config: Arc<Config>,
+    clients: HashMap<ClientId, Client>,
+    sessions: HashMap<SessionId, Open>,
+}
+
+/// A session that has a task.
+struct Open {
+    inbox: mpsc::UnboundedSender<session::Message>,
+    /// How many messages it was sent.
+    sent: u64,
+}
+
+impl Open {
+    fn send(&mut self, message: session::Message) {
+        self.sent += 1;
+        let _ = self.inbox.send(message);
+    }
+}
+
+impl Router {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Post>) {
+        while let Some(Post { client, message }) = inbox.recv().await {
+            match (message, client) {
+                (Message::Connected(client), Some(id)) => {
+                    self.clients.insert(id, client);
+                }
+                (Message::Disconnected, Some(id)) => self.disconnected(id),
+                (Message::Input(input), Some(id)) => self.input(id, input),
+                (Message::Idle { session, handled }, _) => self.idle(&session, handled),
+                (Message::NewSession(caller, new, reply), _) => self.create(caller, new, reply),
+                (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
+                (Message::Shutdown(done), _) => self.shutdown(done),
+                (Message::Connected(_) | Message::Disconnected | Message::Input(_), None) => {}
+            }
+        }
+        self.shutdown(oneshot::channel().0);
+    }
+
+    fn disconnected(&mut self, id: ClientId) {
+        self.clients.remove(&id);
+        self.tell_all(|| session::Message::Unfollow(id));
+    }
+
+    /// Lets a session's task end, unless something was sent to it since it said it was idle.
+    fn idle(&mut self, session: &SessionId, handled: u64) {
+        if self.sessions.get(session).is_some_and(|open| open.sent == handled) {
+            self.sessions.remove(session);
+        }
+    }
+
+    fn shutdown(&mut self, done: oneshot::Sender<()>) {
+        let ended: Vec<_> = self
+            .sessions
+            .drain()
+            .map(|(_, open)| {
+                let (done, ended) = oneshot::channel();
+                let _ = open.inbox.send(session::Message::Shutdown(done));
+                ended
+            })
+            .collect();
+        tokio::spawn(async move {
+            for session in ended {
+                let _ = session.await;
+            }
+            let _ = done.send(());
+        });
+    }
+
+    fn input(&mut self, id: ClientId, input: Input) {
+        match input {
+            Input::Request(request) => self.request(id, request),
+            Input::Opened { uri, language, version, text } => {
+                let opened = self.shared.buffers.open(&uri, &language, version, text);
+                self.document_changed(opened);
+            }
+            Input::Changed { uri, version, changes } => {
+                let Some(client) = self.clients.get(&id) else { return };
+                let changed = self.shared.buffers.change(&uri, version, &changes, client.encoding);
+                self.document_changed(changed);
+            }
+            Input::Saved { uri, text } => {
+                let saved = self.shared.buffers.save(&uri, text.as_deref());
+                self.document_changed(saved);
+            }
+            Input::Closed { uri } => {
+                let path = self.shared.buffers.by_uri(&uri).map(|snapshot| snapshot.path.clone());
+                if let Err(error) = self.shared.buffers.close(&uri) {
+                    tracing::warn!(%error, "a document was closed that was not open");
+                }
+                self.files_changed(path.into_iter().collect());
+            }
+            Input::FilesChanged { paths } => self.files_changed(paths),
+            Input::FoldersChanged { folders } => {
+                if let Some(client) = self.clients.get_mut(&id) {
+                    client.folders = folders;
+                }
+            }
+            Input::ConfigChanged(config) => {
+                self.config = Arc::clone(&config);
+                self.shared.parts.catalog.configure(config.providers.clone());
+                self.tell_all(|| session::Message::Config(Arc::clone(&config)));
+            }
+        }
+    }
+
+    fn document_changed(&mut self, result: Result<Arc<Snapshot>, BufferError>) {
+        match result {
+            Ok(snapshot) => self.files_changed(vec![snapshot.path.clone()]),
+            // A document that is no file, such as a terminal of the editor's, is nothing to us.
+            Err(BufferError::NotAFile(_)) => {}
+            Err(error) => tracing::warn!(%error, "a document notification did not fit"),
+        }
+    }
+
+    fn files_changed(&mut self, paths: Vec<PathBuf>) {
+        let paths: Arc<[PathBuf]> = paths.into();
+        self.tell_all(|| session::Message::FilesChanged(Arc::clone(&paths)));
+    }
+
+    fn tell_all(&mut self, message: impl Fn() -> session::Message) {
+        for open in self.sessions.values_mut() {
+            open.send(message());
+        }
+    }
+
+    fn request(&mut self, id: ClientId, request: Request) {
+        match request {
+            Request::SessionNew(params, reply) => self.session_new(id, params, reply),
+            Request::SessionList(params, reply) => self.session_list(id, params, reply),
+            Request::ModelList(_, reply) => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move {
+                    let models = shared.parts.catalog.list().await;
+                    let default = session::default_model(&shared).await.ok().map(|model| model.info().id.clone());
+                    let _ = reply.send(Ok(ModelListResult { models, default }));
+                });
+            }
+            Request::ModelSelect(params, reply) if params.session_id.is_none() => {
+                let shared = self.shared.clone();
+                tokio::spawn(async move {
+                    let selected = select_default(&shared, &params.model).await;
+                    let _ = reply.send(selected);
+                });
+            }
+            request => match session_of(&request) {
+                Some(session) => self.to_session(id, session, request),
+                // Every request that names no session was handled above.
+                None => drop(request),
+            },
+        }
+    }
+
+    /// Hands a request to its session's task, which is started if need be and answers if there is no such session.
+    fn to_session(&mut self, id: ClientId, session: SessionId, request: Request) {
+        let Some(client) = self.clients.get(&id) else { return };
+        let caller = Caller { id, editor: Arc::clone(&client.editor) };
+        let open = self.sessions.entry(session.clone()).or_insert_with(|| {
+            let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session, None);
+            Open { inbox, sent: 0 }
+        });
+        open.send(session::Message::Request(caller, request));
+    }
+
+    fn session_new(&mut self, id: ClientId, params: SessionNewParams, reply: Reply<SessionNewResult>) {
+        let Some(client) = self.clients.get(&id) else { return };
+        let folders = match params.folders {
+            None => Ok(client.folders.clone()),
+            Some(uris) => uris.iter().map(|uri| folder(uri)).collect::<Result<Vec<_>, _>>(),
+        };
+        let folders = match folders {
+            Ok(folders) if !folders.is_empty() => folders,
+            Ok(_) => {
+                let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
+                let _ = reply.send(Err(Error::new(ErrorCode::InvalidParams, text)));
+                return;
+            }
+            Err(error) => {
+                let _ = reply.send(Err(error));
+                return;
+            }
+        };
+        let new = NewSession { folders, model: params.model, mode: params.mode.unwrap_or_default() };
+        self.create(Caller { id, editor: Arc::clone(&client.editor) }, new, reply);
+    }
+
+    /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
+    fn create(&self, caller: Caller, new: NewSession, reply: Reply<SessionNewResult>) {
+        let (store, router) = (Arc::clone(&self.shared.parts.store), self.shared.router.clone());
+        tokio::spawn(async move {
+            let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
+            let made = blocking(move || {
+                loop {
+                    let session = SessionId::new(random_id());
+                    match store.create(&session, &folders) {
+                        Ok(()) => return Ok(session),
+                        Err(StoreError::Exists(_)) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            });
+            match (made.await, router.upgrade()) {
+                (Ok(session), Some(router)) => {
+                    let message = Message::Created(session, new, caller, reply);
+                    let _ = router.send(Post { client: None, message });
+                }
+                (Err(error), _) => drop(reply.send(Err(error.into()))),
+                (Ok(_), None) => {}
+            }
+        });
+    }
+
+    fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, reply: Reply<SessionNewResult>) {
+        let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session.clone(), Some(new));
+        let mut open = Open { inbox, sent: 0 };
+        open.send(session::Message::Attach(caller, reply));
+        self.sessions.insert(session, open);
+    }
+
+    fn session_list(&self, id: ClientId, params: SessionListParams, reply: Reply<SessionListResult>) {
+        let folders = match (params.everywhere, params.folder, self.clients.get(&id)) {
+            (true, _, _) | (false, None, None) => Vec::new(),
+            (false, Some(folder), _) => vec![folder],
+            (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
+        };
+        let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
+        let filter = SessionFilter { folders, query: params.query, limit };
+        let store = Arc::clone(&self.shared.parts.store);
+        tokio::spawn(async move {
+            let sessions = blocking(move || store.list(&filter)).await;
+            let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
+        });
+    }
+}
+
+/// Chooses the model of new sessions.
+async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
+    let model = session::resolve_model(shared, name).await?;
+    let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
+    blocking(move || store.set(LAST_MODEL, &id)).await?;
+    Ok(ModelSelectResult { model: model.info().clone() })
+}
+
+/// The session that a request is about.
+fn session_of(request: &Request) -> Option<SessionId> {
+    use protocol::turn::TurnQueueParams;
+    Some(match request {
+        Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) => return None,
+        Request::SessionOpen(params, _) => params.session_id.clone(),
+        Request::SessionClose(params, _) => params.session_id.clone(),
+        Request::SessionRename(params, _) => params.session_id.clone(),
+        Request::SessionDelete(params, _) => params.session_id.clone(),
+        Request::TurnStart(params, _) => params.session_id.clone(),
+        Request::TurnSteer(params, _) => params.session_id.clone(),
+        Request::TurnQueue(
+            TurnQueueParams::Add { session_id, .. } | TurnQueueParams::Remove { session_id, .. },
+            _,
+        ) => session_id.clone(),
+        Request::TurnCancel(params, _) => params.session_id.clone(),
+        Request::PermissionAnswer(params, _) => params.session_id.clone(),
+        Request::ReviewList(params, _) => params.session_id.clone(),
+        Request::ReviewDecide(params, _) => params.session_id.clone(),
+        Request::TerminalOpen(params, _) => params.session_id.clone(),
+        Request::TerminalWrite(params, _) => params.session_id.clone(),
+        Request::TerminalResize(params, _) => params.session_id.clone(),
+        Request::TerminalKill(params, _) => params.session_id.clone(),
+        Request::ModelSelect(params, _) => return params.session_id.clone(),
+        Request::PromptComplete(params, _) => params.session_id.clone(),
+    })
+}
+
+/// A workspace folder named by a client.
+fn folder(uri: &str) -> Result<PathBuf, Error> {
+    let invalid = |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `folders`: {uri}: {why}"));
+    let path = paths::from_uri(uri).map_err(|error| invalid(error.to_string()))?;
+    if path.is_dir() { Ok(path) } else { Err(invalid("there is no such folder".into())) }
+}
+
+/// Six hexadecimal digits that nobody can foresee (001 §24).
+fn random_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!("{:06x}", RandomState::new().hash_one(super::feed::now()) & 0xff_ffff)
+}

@@ -1,0 +1,496 @@
+//! A session: one task that owns all of its state. Whatever changes a session is a message to it, handled at once.
+//!
+//! It never waits for the store, the disk, the editor, the model or a human; such work runs in tasks of its own, which
+//! come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
+//! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
+//! `reviews` (decisions and their way into the documents), `terminals`, `complete`.
+
+mod commands;
+mod complete;
+mod load;
+mod overlay;
+mod port;
+mod prepare;
+mod reviews;
+mod state;
+mod terminals;
+mod turns;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::model::Model;
+use agent::permission::{Rule, Rules, SourcedRule};
+use agent::session::Interjection;
+use agent::store::SessionLock;
+use agent::tool::Tool;
+use protocol::model::ModelSelectResult;
+use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
+use protocol::review::ReviewResult;
+use protocol::session::{Mode, SessionInfo, SessionNewResult, SessionOpenResult};
+use protocol::terminal::Done;
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SequencedEvent, SessionId, ToolCallId, TurnId};
+use tokio::sync::{mpsc, oneshot};
+use workspace::files::Reader;
+use workspace::paths::Roots;
+use workspace::review::Review;
+use workspace::shell::Shell;
+
+use self::overlay::Overlay;
+use self::port::TurnMessage;
+use self::prepare::Prepared;
+use self::reviews::Applied;
+use self::state::State;
+use self::turns::{Running, TurnEnd};
+use super::feed::{Log, blocking};
+use super::router::{self, LAST_MODEL, Shared};
+use super::{ClientId, Editor, Error, Reply, Request};
+use crate::config::Config;
+
+/// Who sent a request.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) id: ClientId,
+    pub(super) editor: Arc<dyn Editor>,
+}
+
+/// What a new session begins with.
+pub(super) struct NewSession {
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) model: Option<String>,
+    pub(super) mode: Mode,
+}
+
+/// What the router sends to a session.
+pub(super) enum Message {
+    /// The client that made the session follows it.
+    Attach(Caller, Reply<SessionNewResult>),
+    /// A request about it.
+    Request(Caller, Request),
+    /// A client went.
+    Unfollow(ClientId),
+    /// Documents or files changed.
+    FilesChanged(Arc<[PathBuf]>),
+    /// The configuration changed.
+    Config(Arc<Config>),
+    /// The process ends.
+    Shutdown(oneshot::Sender<()>),
+}
+
+/// What a session's own tasks come back with.
+enum Own {
+    /// A prompt is ready to become a turn.
+    Prepared(Box<Prepared>),
+    /// The running turn wants something.
+    Turn(TurnMessage),
+    /// A turn's task ended.
+    TurnEnded(TurnEnd),
+    /// Accepted hunks arrived in their document, or did not.
+    Applied(Box<Applied>),
+    /// The files of a plan were read: their texts, none for one that is not there.
+    PlanRead(ToolCallId, EditPlan, Vec<Option<String>>, oneshot::Sender<Result<Proposed, EditRefused>>),
+    /// A word to the turn is ready.
+    Steered(TurnId, QueueId, Interjection, Reply<Done>),
+    /// A file that has pending hunks was read anew: its text, none where it is gone.
+    BaseRead(PathBuf, Option<String>),
+    /// An event of one of its services, such as a command's start.
+    Event(Event),
+    /// A model was chosen.
+    ModelSelected(Arc<dyn Model>, Reply<ModelSelectResult>),
+}
+
+/// Starts a session's task: a new session's, or that of one in the store.
+pub(super) fn start(
+    shared: Shared,
+    config: Arc<Config>,
+    id: SessionId,
+    new: Option<NewSession>,
+) -> mpsc::UnboundedSender<Message> {
+    let (sender, inbox) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        match load::load(shared.clone(), config, id.clone(), new).await {
+            Ok((session, own)) => session.run(inbox, own).await,
+            Err(error) => refuse(&shared, &id, &error, inbox).await,
+        }
+    });
+    sender
+}
+
+/// The model with this name.
+pub(super) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
+    let resolved = shared.parts.catalog.resolve(name).await;
+    resolved.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
+}
+
+/// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
+pub(super) async fn default_model(shared: &Shared) -> Result<Arc<dyn Model>, Error> {
+    if let Some(name) = &shared.parts.config.model {
+        return resolve_model(shared, name).await;
+    }
+    let store = Arc::clone(&shared.parts.store);
+    if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await
+        && let Ok(model) = shared.parts.catalog.resolve(&last).await
+        && model.info().available
+    {
+        return Ok(model);
+    }
+    let first = shared.parts.catalog.default_model().await;
+    first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
+}
+
+/// Answers all that is sent to a session that could not be opened, until the router forgets it.
+async fn refuse(shared: &Shared, id: &SessionId, error: &Error, mut inbox: mpsc::UnboundedReceiver<Message>) {
+    let mut handled = 0;
+    loop {
+        if inbox.is_empty() {
+            tell_router(shared, router::Message::Idle { session: id.clone(), handled });
+        }
+        let Some(message) = inbox.recv().await else { return };
+        handled += 1;
+        match message {
+            Message::Request(_, request) => request.fail(error.clone()),
+            Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
+            Message::Shutdown(done) => drop(done.send(())),
+            Message::Unfollow(_) | Message::FilesChanged(_) | Message::Config(_) => {}
+        }
+    }
+}
+
+fn tell_router(shared: &Shared, message: router::Message) {
+    if let Some(router) = shared.router.upgrade() {
+        let _ = router.send(router::Post { client: None, message });
+    }
+}
+
+/// All of a session. Only its task touches it.
+struct Session {
+    id: SessionId,
+    shared: Shared,
+    config: Arc<Config>,
+    /// Back to this task; weak, so that the task ends when the router and all its work are gone.
+    own: mpsc::UnboundedSender<Own>,
+    /// Held for as long as this process is the session's host (design D2).
+    _lock: Box<dyn SessionLock>,
+    log: Log,
+    state: State,
+    roots: Arc<Roots>,
+    /// Those who see it.
+    followers: HashMap<ClientId, Arc<dyn Editor>>,
+    turn: Option<Running>,
+    queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
+    interjections: Vec<(QueueId, Interjection)>,
+    /// Whoever last started something here, for what starts by itself.
+    last_caller: Option<Caller>,
+    /// An answer to the question that the running turn will ask again.
+    given: Option<GivenAnswer>,
+    questions: BTreeMap<PermissionId, Question>,
+    review: Review,
+    /// What the model reads in place of files with pending hunks.
+    overlay: Overlay,
+    reader: Arc<Reader>,
+    /// Those who wait for accepted hunks to arrive, with the failures so far.
+    settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
+    /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
+    ours: HashMap<PathBuf, agent::edit::TextHash>,
+    /// The rules in force, for the turn to read at any time.
+    rules: Arc<RwLock<Arc<Rules>>>,
+    grants: Vec<Rule>,
+    tools: Arc<[Arc<dyn Tool>]>,
+    shell: Arc<Shell>,
+    terminal: protocol::TerminalId,
+    /// Grows with each id given out.
+    next_id: u64,
+}
+
+/// A question that stands.
+struct Question {
+    request: PermissionRequest,
+    /// The turn that waits; none where it ended with an earlier process.
+    waiting: Option<oneshot::Sender<agent::session::Answer>>,
+}
+
+impl Session {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>, mut own: mpsc::UnboundedReceiver<Own>) {
+        let (mut handled, mut reported) = (0, None);
+        loop {
+            if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(handled) {
+                reported = Some(handled);
+                tell_router(&self.shared, router::Message::Idle { session: self.id.clone(), handled });
+            }
+            tokio::select! {
+                message = inbox.recv() => {
+                    handled += 1;
+                    match message {
+                        None => return self.end(own).await,
+                        Some(Message::Shutdown(done)) => {
+                            self.end(own).await;
+                            let _ = done.send(());
+                            return;
+                        }
+                        Some(Message::Request(_, Request::SessionDelete(_, reply))) => {
+                            return self.delete(inbox, own, reply).await;
+                        }
+                        Some(message) => self.message(message),
+                    }
+                }
+                Some(message) = own.recv() => self.own(message),
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.turn.is_none() && self.followers.is_empty() && self.queue.is_empty()
+    }
+
+    /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
+    async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) {
+        self.interrupt_turn();
+        self.shell.shutdown().await;
+        // Edits on their way are waited for, so that the log says what became of them.
+        while self.review.is_applying() {
+            let Some(message) = own.recv().await else { break };
+            self.own(message);
+        }
+        self.shared.board.put(&self.id, Vec::new());
+        self.log.flush().await;
+    }
+
+    async fn delete(
+        mut self,
+        mut inbox: mpsc::UnboundedReceiver<Message>,
+        own: mpsc::UnboundedReceiver<Own>,
+        reply: Reply<Done>,
+    ) {
+        let (shared, id) = (self.shared.clone(), self.id.clone());
+        for editor in std::mem::take(&mut self.followers).into_values() {
+            editor.unfollow(&id);
+        }
+        self.end(own).await;
+        let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
+        let deleted = blocking(move || store.delete(&session)).await;
+        let _ = reply.send(deleted.map(|()| Done {}).map_err(Error::from));
+        inbox.close();
+        while let Ok(message) = inbox.try_recv() {
+            if let Message::Request(_, request) = message {
+                request.fail(Error::not_found("session", &id));
+            }
+        }
+    }
+
+    fn message(&mut self, message: Message) {
+        match message {
+            Message::Attach(caller, reply) => {
+                self.follow(&caller, 0);
+                let _ = reply.send(Ok(SessionNewResult { session: self.info() }));
+            }
+            Message::Request(caller, request) => self.request(caller, request),
+            Message::Unfollow(client) => self.unfollow(client),
+            Message::FilesChanged(paths) => self.files_changed(&paths),
+            Message::Config(config) => {
+                self.config = config;
+                self.set_rules();
+            }
+            // The loop keeps it for itself.
+            Message::Shutdown(done) => drop(done),
+        }
+    }
+
+    fn own(&mut self, message: Own) {
+        match message {
+            Own::Prepared(prepared) => self.begin_turn(*prepared),
+            Own::Turn(message) => self.turn_message(message),
+            Own::TurnEnded(end) => self.turn_ended(end),
+            Own::Applied(applied) => self.applied(*applied),
+            Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
+            Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
+            Own::BaseRead(path, text) => self.base_changed(&path, text),
+            Own::Event(event) => self.record(event),
+            Own::ModelSelected(model, reply) => {
+                let info = model.info().clone();
+                self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+                let _ = reply.send(Ok(ModelSelectResult { model: info }));
+            }
+        }
+    }
+
+    /// The table of requests: what is done at once, and what begins here and comes back.
+    fn request(&mut self, caller: Caller, request: Request) {
+        match request {
+            // Done at once.
+            Request::SessionClose(_, reply) => {
+                self.unfollow(caller.id);
+                caller.editor.unfollow(&self.id);
+                let _ = reply.send(Ok(Done {}));
+            }
+            Request::SessionRename(params, reply) => {
+                let _ = reply.send(self.rename(&params.title));
+            }
+            Request::TurnSteer(params, reply) => self.steer(params, reply),
+            Request::TurnQueue(params, reply) => {
+                let _ = reply.send(self.enqueue(caller, params));
+            }
+            Request::TurnCancel(params, reply) => {
+                let _ = reply.send(self.cancel(&params));
+            }
+            Request::PermissionAnswer(params, reply) => {
+                let _ = reply.send(self.answer(caller, params));
+            }
+            Request::ReviewList(_, reply) => {
+                let _ = reply.send(Ok(ReviewResult { proposals: self.review.proposals() }));
+            }
+            Request::ReviewDecide(params, reply) => {
+                let _ = reply.send(self.decide(params));
+            }
+            Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
+            Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
+            Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
+            Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            // Begun here; the answer comes from a task of its own.
+            Request::SessionOpen(params, reply) => self.open(&caller, params.since, reply),
+            Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
+            Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
+            Request::PromptComplete(params, reply) => self.complete(params, reply),
+            // The router's and the loop's own.
+            Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) | Request::SessionDelete(..) => {}
+        }
+    }
+
+    /// Adds an event to the log, and to what the log comes to.
+    fn record(&mut self, event: Event) {
+        self.state.apply(&event);
+        self.log.record(event);
+    }
+
+    fn follow(&mut self, caller: &Caller, since: u64) {
+        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        caller.editor.follow(self.log.feed().clone(), since);
+    }
+
+    fn unfollow(&mut self, client: ClientId) {
+        self.followers.remove(&client);
+        // Its client holds the unsaved texts that the turn works on (design D2: the turn's home).
+        if self.turn.as_ref().is_some_and(|turn| turn.home == client) {
+            self.interrupt_turn();
+        }
+    }
+
+    /// Gives all events up to now and has the later ones follow as notifications.
+    fn open(&mut self, caller: &Caller, since: u64, reply: Reply<SessionOpenResult>) {
+        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        let (log, editor, store) = (self.log.clone(), Arc::clone(&caller.editor), Arc::clone(&self.shared.parts.store));
+        let (id, mut info) = (self.id.clone(), self.info());
+        let running_turn = self.turn.as_ref().map(|turn| turn.id.clone());
+        let queue = self.queue.iter().map(|(id, _)| id.clone()).collect();
+        tokio::spawn(async move {
+            log.flush().await;
+            let events = blocking(move || store.events(&id, since, usize::MAX)).await;
+            let result = events.map_err(Error::from).map(|events: Vec<SequencedEvent>| {
+                let last = events.last().map_or(since, |event| event.seq);
+                info.last_seq = info.last_seq.max(last);
+                (last, SessionOpenResult { session: info, events, running_turn, queue })
+            });
+            match result {
+                Ok((last, result)) => {
+                    let _ = reply.send(Ok(result));
+                    editor.follow(log.feed().clone(), last);
+                }
+                Err(error) => drop(reply.send(Err(error))),
+            }
+        });
+    }
+
+    fn rename(&mut self, title: &str) -> Result<Done, Error> {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(Error::new(ErrorCode::InvalidParams, "invalid params: `title`: a title cannot be empty"));
+        }
+        self.record(Event::TitleChanged { title });
+        Ok(Done {})
+    }
+
+    fn select_model(&mut self, name: String, reply: Reply<ModelSelectResult>) {
+        let (shared, own) = (self.shared.clone(), self.own.clone());
+        tokio::spawn(async move {
+            match resolve_model(&shared, &name).await {
+                Ok(model) => drop(own.send(Own::ModelSelected(model, reply))),
+                Err(error) => drop(reply.send(Err(error))),
+            }
+        });
+    }
+
+    fn info(&self) -> SessionInfo {
+        self.state.info(&self.id, self.log.feed().last())
+    }
+
+    /// The rules in force: the configuration's, and what was granted for this project.
+    fn set_rules(&self) {
+        let mut rules = self.config.rules.clone();
+        let source = String::from("what you always allowed in this project");
+        rules.allow.extend(self.grants.iter().cloned().map(|rule| SourcedRule { rule, source: source.clone() }));
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+    }
+
+    fn answer(
+        &mut self,
+        caller: Caller,
+        params: protocol::permission::PermissionAnswerParams,
+    ) -> Result<PermissionAnswerResult, Error> {
+        let Some(question) = self.questions.get(&params.permission_id) else {
+            // Answered in another view, or by the turn's end: harmless, as long as it was a question of this session.
+            return if self.state.asked.contains(&params.permission_id) {
+                Ok(PermissionAnswerResult { accepted: false })
+            } else {
+                Err(Error::not_found("question", &params.permission_id))
+            };
+        };
+        if !question.request.options.iter().any(|option| option.option_id == params.option_id) {
+            let options: Vec<_> = question.request.options.iter().map(|option| option.option_id.as_str()).collect();
+            let text = format!("invalid params: `optionId`: {} is none of {}", params.option_id, options.join(", "));
+            return Err(Error::new(ErrorCode::InvalidParams, text));
+        }
+        let outcome = PermissionOutcome::Selected {
+            option_id: params.option_id.clone(),
+            message: params.message.clone(),
+        };
+        let question = self.close_question(&params.permission_id, outcome);
+        let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
+        match question {
+            Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
+            // The turn that asked ended with an earlier process: it goes on from here, with the answer.
+            Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),
+            None => {}
+        }
+        Ok(PermissionAnswerResult { accepted: true })
+    }
+
+    fn close_question(&mut self, id: &PermissionId, outcome: PermissionOutcome) -> Option<Question> {
+        let question = self.questions.remove(id)?;
+        self.record(Event::PermissionAnswered { permission_id: id.clone(), outcome });
+        Some(question)
+    }
+
+    /// Closes every question: their turn ended, or something else was begun.
+    fn close_questions(&mut self) {
+        while let Some((id, question)) = self.questions.pop_first() {
+            self.record(Event::PermissionAnswered { permission_id: id, outcome: PermissionOutcome::Cancelled });
+            if let Some(waiting) = question.waiting {
+                let _ = waiting.send(agent::session::Answer::Cancelled);
+            }
+        }
+    }
+
+    /// A new id, unlike any other of this session, of earlier processes too.
+    fn new_id(&mut self, prefix: &str) -> String {
+        self.next_id += 1;
+        format!("{prefix}-{}-{:x}", self.id, self.next_id)
+    }
+}
+
+/// An answer that was given to a question before the call that asked it is dispatched again.
+struct GivenAnswer {
+    call: ToolCallId,
+    answer: agent::session::Answer,
+}

@@ -1,0 +1,149 @@
+//! Opening a session: a new one, or one from the store as its last process left it.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, RwLock};
+
+use agent::permission::Rule;
+use agent::store::StoreError;
+use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use tokio::sync::mpsc;
+use workspace::files::Reader;
+use workspace::paths::{self, Roots};
+use workspace::review::Review;
+use workspace::shell::Shell;
+
+use super::overlay::Overlay;
+use super::state::State;
+use super::{NewSession, Own, Question, Session, turns};
+use crate::config::Config;
+use crate::hub::Error;
+use crate::hub::feed::{Log, blocking};
+use crate::hub::router::Shared;
+
+/// Opens a session and takes it for this process.
+pub(super) async fn load(
+    shared: Shared,
+    config: Arc<Config>,
+    id: SessionId,
+    new: Option<NewSession>,
+) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
+    let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
+    let read = blocking(move || {
+        let lock = store.lock(&session)?;
+        let info = store.info(&session)?;
+        let mut state = State { folders: info.folders, created_at: info.created_at, ..State::default() };
+        let mut last = 0;
+        for event in store.events(&session, 0, usize::MAX)? {
+            state.apply(&event.event);
+            last = event.seq;
+        }
+        state.updated_at = info.updated_at;
+        let folder = store.session_folder(&session)?;
+        let project = state.folders.first().cloned().unwrap_or_default();
+        let grants = store.grants(&project)?;
+        Ok((lock, state, last, folder, grants))
+    });
+    let (lock, state, last, folder, grants) = read.await?;
+    let folders = match &new {
+        Some(new) => new.folders.clone(),
+        None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
+    };
+    let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+    let roots = Arc::new(roots);
+    let overlay = Overlay::default();
+    let reader = Arc::new(Reader::new(Arc::clone(&roots), Arc::clone(&shared.buffers), overlay.reader()));
+    let (own, inbox) = mpsc::unbounded_channel();
+    let terminal = TerminalId::new(format!("shell-{id}"));
+    let shell = shell(&own, &roots, folder, terminal.clone());
+    let services = tools::Services {
+        roots: Arc::clone(&roots),
+        reader: Arc::clone(&reader),
+        shell: Arc::clone(&shell),
+    };
+    let log = {
+        let alert_to = shared.clone();
+        Log::start(Arc::clone(&shared.parts.store), id.clone(), last, move |error: &StoreError| {
+            alert_to.alert(&format!("Azimuth cannot store what happens: {error}. It keeps trying; nothing is lost while it runs."));
+        })
+    };
+    let mut session = Session {
+        next_id: last,
+        log,
+        roots,
+        followers: HashMap::new(),
+        turn: None,
+        queue: VecDeque::new(),
+        interjections: Vec::new(),
+        questions: state
+            .questions
+            .iter()
+            .map(|(id, request)| (id.clone(), Question { request: request.clone(), waiting: None }))
+            .collect(),
+        review: Review::default(),
+        settling: Vec::new(),
+        ours: HashMap::new(),
+        rules: Arc::new(RwLock::default()),
+        grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
+        tools: tools::builtin(&services).into(),
+        reader,
+        overlay,
+        shell,
+        terminal,
+        last_caller: None,
+        given: None,
+        _lock: lock,
+        own,
+        config,
+        state,
+        shared,
+        id,
+    };
+    session.set_rules();
+    match new {
+        Some(new) => session.begin(new).await?,
+        None => session.restore().await,
+    }
+    Ok((session, inbox))
+}
+
+impl Session {
+    /// The first events of a new session.
+    async fn begin(&mut self, new: NewSession) -> Result<(), Error> {
+        let folders = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
+        self.state.created_at = crate::hub::feed::now();
+        self.record(Event::SessionStarted { folders });
+        if let Some(name) = new.model {
+            let model = super::resolve_model(&self.shared, &name).await?;
+            let info = model.info();
+            self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+        }
+        if new.mode != self.state.mode {
+            self.record(Event::ModeChanged { mode: new.mode });
+        }
+        for text in self.config.warnings.clone() {
+            self.record(Event::Notice { severity: protocol::event::Severity::Warning, text });
+        }
+        Ok(())
+    }
+
+    /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
+    async fn restore(&mut self) {
+        if let Some(turn) = self.state.open_turn.clone() {
+            self.record(turns::interrupted(turn));
+        }
+        self.queue = self.state.queue.clone();
+        let proposals: Vec<_> = self.state.proposals.values().cloned().collect();
+        if proposals.is_empty() {
+            return;
+        }
+        let reader = Arc::clone(&self.reader);
+        let restored = tokio::task::spawn_blocking(move || {
+            Review::restore(proposals, |path: &PathBuf| reader.base(path).ok().flatten())
+        });
+        if let Ok(review) = restored.await {
+            self.review = review;
+            self.review_changed();
+        }
+    }
+}

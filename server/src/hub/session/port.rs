@@ -1,0 +1,89 @@
+//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::permission::{Rule, Rules};
+use agent::session::{Answer, Interjection, Unsettled};
+use async_trait::async_trait;
+use protocol::permission::PermissionRequest;
+use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Own;
+
+/// A turn's end of its session.
+pub(super) struct Port {
+    pub(super) session: SessionId,
+    pub(super) turn: TurnId,
+    pub(super) own: mpsc::UnboundedSender<Own>,
+    pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    /// How many questions this turn has asked.
+    pub(super) questions: std::sync::atomic::AtomicU64,
+}
+
+/// What a turn wants.
+pub(super) enum TurnMessage {
+    Record(TurnId, Event),
+    Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
+    Grant(Rule, oneshot::Sender<()>),
+    Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
+    Unsettled(oneshot::Sender<Unsettled>),
+    AcceptAll(oneshot::Sender<Vec<String>>),
+    Save { own: bool, done: oneshot::Sender<Vec<String>> },
+    Interjections(oneshot::Sender<Vec<Interjection>>),
+}
+
+impl Port {
+    async fn call<T>(&self, message: impl FnOnce(oneshot::Sender<T>) -> TurnMessage) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.own.send(Own::Turn(message(reply))).ok()?;
+        answer.await.ok()
+    }
+}
+
+#[async_trait]
+impl agent::session::Session for Port {
+    fn record(&self, event: Event) {
+        let _ = self.own.send(Own::Turn(TurnMessage::Record(self.turn.clone(), event)));
+    }
+
+    fn permission_id(&self) -> PermissionId {
+        let number = self.questions.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        PermissionId::new(format!("{}-q{number}", self.turn))
+    }
+
+    async fn ask(&self, request: PermissionRequest) -> Answer {
+        let asked = self.call(|reply| TurnMessage::Ask(self.turn.clone(), request, reply)).await;
+        asked.unwrap_or(Answer::Cancelled)
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn grant(&self, rule: Rule) {
+        self.call(|done| TurnMessage::Grant(rule, done)).await;
+    }
+
+    async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
+        let proposed = self.call(|reply| TurnMessage::Propose(call.clone(), plan, reply)).await;
+        proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
+    }
+
+    async fn unsettled(&self) -> Unsettled {
+        self.call(TurnMessage::Unsettled).await.unwrap_or_default()
+    }
+
+    async fn accept_all(&self) -> Vec<String> {
+        self.call(TurnMessage::AcceptAll).await.unwrap_or_default()
+    }
+
+    async fn save(&self, own: bool) -> Vec<String> {
+        self.call(|done| TurnMessage::Save { own, done }).await.unwrap_or_default()
+    }
+
+    async fn interjections(&self) -> Vec<Interjection> {
+        self.call(TurnMessage::Interjections).await.unwrap_or_default()
+    }
+}

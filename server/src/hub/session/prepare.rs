@@ -1,0 +1,252 @@
+//! From a prompt as it was sent to one that can become a turn: its slash commands are executed, its mentions are read,
+//! the model is found and the system prompt made. All of it happens beside the session's task.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::commands;
+use agent::model::Model;
+use agent::prompt::{Environment, PromptParts};
+use agent::tool::Tool;
+use protocol::content::Range;
+use protocol::session::{Mode, SessionInfo};
+use protocol::turn::TurnStartResult;
+use protocol::{Event, PromptBlock, SessionId, TurnId};
+use workspace::files::Reader;
+use workspace::paths::{self, Roots};
+
+use super::{Caller, GivenAnswer, default_model, resolve_model};
+use crate::config::Config;
+use crate::hub::router::Shared;
+use crate::hub::{Error, Reply};
+
+/// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
+/// (001 §26), since the model can read on by itself.
+const WHOLE_LINES: usize = 200;
+const WHOLE_BYTES: usize = 8 * 1024;
+const PREVIEW_LINES: usize = 30;
+const PREVIEW_BYTES: usize = 2 * 1024;
+/// A mentioned range or selection is cut at this many bytes.
+const RANGE_BYTES: usize = 32 * 1024;
+
+/// A prompt on its way to a turn.
+pub(super) struct Preparation {
+    pub(super) shared: Shared,
+    pub(super) config: Arc<Config>,
+    pub(super) roots: Arc<Roots>,
+    pub(super) reader: Arc<Reader>,
+    pub(super) tools: Arc<[Arc<dyn Tool>]>,
+    pub(super) info: SessionInfo,
+    pub(super) caller: Caller,
+    pub(super) turn: TurnId,
+    pub(super) prompt: Vec<PromptBlock>,
+    pub(super) mode: Option<Mode>,
+    pub(super) given: Option<GivenAnswer>,
+    pub(super) reply: Option<Reply<TurnStartResult>>,
+}
+
+/// A prompt that is ready.
+pub(super) struct Prepared {
+    /// What its slash commands came to.
+    pub(super) events: Vec<Event>,
+    /// The session's mode from here on.
+    pub(super) mode: Mode,
+    /// Where the client should go on.
+    pub(super) switch_to: Option<SessionId>,
+    /// The turn; none where the prompt held only commands.
+    pub(super) turn: Option<NewTurn>,
+    pub(super) given: Option<GivenAnswer>,
+    pub(super) reply: Option<Reply<TurnStartResult>>,
+}
+
+/// A turn that is ready to begin.
+pub(super) struct NewTurn {
+    pub(super) id: TurnId,
+    pub(super) prompt: Vec<PromptBlock>,
+    pub(super) context: String,
+    /// A title made of the prompt, for a session that has none.
+    pub(super) title: Option<String>,
+    pub(super) model: Result<Arc<dyn Model>, Error>,
+    pub(super) system: Arc<str>,
+}
+
+/// Makes a prompt ready.
+pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
+    let mut done = super::commands::Done::default();
+    let was_empty = preparation.prompt.is_empty();
+    let mut prompt = Vec::new();
+    for block in std::mem::take(&mut preparation.prompt) {
+        let PromptBlock::Text { text } = block else {
+            prompt.push(block);
+            continue;
+        };
+        let parsed = commands::parse(&text);
+        for invocation in parsed.invocations {
+            super::commands::execute(&preparation, invocation, &mut done).await;
+        }
+        if !parsed.remaining.trim().is_empty() {
+            prompt.push(PromptBlock::Text { text: parsed.remaining });
+        }
+    }
+    let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
+    // Mentions alone are no prompt: with nothing said about them the model would have nothing to do.
+    let is_turn = was_empty || prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }));
+    let turn = if is_turn && done.switch_to.is_none() {
+        Some(new_turn(&preparation, prompt, mode, done.model.take()).await)
+    } else {
+        None
+    };
+    Prepared {
+        events: done.events,
+        mode,
+        switch_to: done.switch_to,
+        turn,
+        given: preparation.given,
+        reply: preparation.reply,
+    }
+}
+
+async fn new_turn(
+    preparation: &Preparation,
+    prompt: Vec<PromptBlock>,
+    mode: Mode,
+    chosen: Option<Arc<dyn Model>>,
+) -> NewTurn {
+    let Preparation { shared, roots, reader, tools, info, .. } = preparation;
+    let model = match (chosen, &info.model) {
+        (Some(model), _) => Ok(model),
+        (None, Some(name)) => resolve_model(shared, name).await,
+        (None, None) => default_model(shared).await,
+    };
+    let title = prompt.iter().find_map(|block| match block {
+        PromptBlock::Text { text } => commands::title(text),
+        _ => None,
+    });
+    let context = expand(reader, roots, &prompt).await;
+    let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
+    let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
+    let environment = Environment {
+        folders: preparation.roots.folders().iter().map(|folder| folder.display().to_string()).collect(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        editor: None,
+        // The day the session began: the prompt's bytes must not change while it runs.
+        day: day(info.created_at),
+    };
+    let offered = agent::dispatch::offered(tools, mode);
+    let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &rules });
+    NewTurn { id: preparation.turn.clone(), prompt, context, title, model, system }
+}
+
+/// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.
+pub(super) async fn expand(reader: &Arc<Reader>, roots: &Arc<Roots>, prompt: &[PromptBlock]) -> String {
+    if prompt.iter().all(|block| matches!(block, PromptBlock::Text { .. } | PromptBlock::Image { .. })) {
+        return String::new();
+    }
+    let (reader, roots, prompt) = (Arc::clone(reader), Arc::clone(roots), prompt.to_vec());
+    let expanded = tokio::task::spawn_blocking(move || {
+        let mut context = String::new();
+        for block in &prompt {
+            match block {
+                PromptBlock::File { uri } => file(&mut context, &reader, &roots, uri),
+                PromptBlock::Range { uri, range } => part(&mut context, &reader, &roots, uri, *range),
+                PromptBlock::Selection { uri, range, text } => {
+                    let place = lines_of(*range);
+                    section(&mut context, &name(&roots, uri), &format!(" {place}, selected"), cut(text, RANGE_BYTES));
+                }
+                PromptBlock::Text { .. } | PromptBlock::Image { .. } => {}
+            }
+        }
+        context
+    });
+    expanded.await.unwrap_or_default()
+}
+
+fn file(context: &mut String, reader: &Reader, roots: &Roots, uri: &str) {
+    let name = name(roots, uri);
+    let text = match read(reader, roots, uri) {
+        Ok(text) => text,
+        Err(problem) => return section(context, &name, "", &format!("({problem})")),
+    };
+    let lines = text.lines().count();
+    if lines <= WHOLE_LINES && text.len() <= WHOLE_BYTES {
+        return section(context, &name, "", &text);
+    }
+    let end = text.match_indices('\n').nth(PREVIEW_LINES - 1).map_or(text.len(), |(index, _)| index + 1);
+    let preview = cut(text.get(..end).unwrap_or(&text), PREVIEW_BYTES);
+    let shown = preview.lines().count();
+    section(context, &name, &format!(" (the first {shown} of {lines} lines)"), preview);
+}
+
+fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: Range) {
+    let (name, place) = (name(roots, uri), lines_of(range));
+    match read(reader, roots, uri) {
+        Ok(text) => {
+            let (start, end) = (range.start.line as usize, range.end.line as usize);
+            let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
+            section(context, &name, &format!(" {place}"), cut(&lines.join("\n"), RANGE_BYTES));
+        }
+        Err(problem) => section(context, &name, &format!(" {place}"), &format!("({problem})")),
+    }
+}
+
+fn section(context: &mut String, name: &str, place: &str, text: &str) {
+    // A fence longer than any in the text keeps the text from ending it.
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let _ = writeln!(context, "{name}{place}:\n{fence}\n{text}{end}{fence}");
+}
+
+fn name(roots: &Roots, uri: &str) -> String {
+    paths::from_uri(uri).map_or_else(|_| uri.into(), |path| roots.display(&path))
+}
+
+fn read(reader: &Reader, roots: &Roots, uri: &str) -> Result<String, String> {
+    let path: PathBuf = paths::from_uri(uri).map_err(|error| error.to_string())?;
+    let path = roots.check(&path).map_err(|error| error.to_string())?;
+    reader.read(path.as_ref()).map(|source| source.text.to_string()).map_err(|error| error.to_string())
+}
+
+/// Lines are counted from 1 for people and models.
+fn lines_of(range: Range) -> String {
+    let (start, end) = (range.start.line + 1, range.end.line + 1);
+    if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
+}
+
+fn cut(text: &str, bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes.min(text.len()))).unwrap_or(text)
+}
+
+/// The day of a time, as `2026-11-21` (civil from days, proleptic Gregorian calendar, UTC).
+fn day(at: u64) -> String {
+    let days = i64::try_from(at / 86_400_000).unwrap_or(0) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_its_day() {
+        assert_eq!(day(0), "1970-01-01");
+        assert_eq!(day(951_782_400_000), "2000-02-29");
+        assert_eq!(day(1_795_219_200_000), "2026-11-21");
+    }
+
+    #[test]
+    fn a_fence_in_a_file_does_not_end_the_section() {
+        let mut context = String::new();
+        section(&mut context, "a.md", "", "```rust\nfn f() {}\n```");
+        assert_eq!(context, "a.md:\n````\n```rust\nfn f() {}\n```\n````\n");
+    }
+}

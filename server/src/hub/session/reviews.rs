@@ -1,0 +1,345 @@
+//! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
+//! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::session::Unsettled;
+use protocol::event::ApplyOutcome;
+use protocol::review::{Decision, HunkState, ReviewDecideParams, ReviewResult};
+use protocol::{ErrorCode, Event, ToolCallId};
+use serde_json::json;
+use tokio::sync::oneshot;
+use workspace::buffers::Buffers;
+use workspace::files;
+use workspace::paths;
+use workspace::review::{Application, DecideError};
+use workspace::text::text_hash;
+
+use super::{Own, Session};
+use crate::hub::feed::blocking;
+use crate::hub::{DocumentEdit, Editor, EditorError, Error};
+
+/// How long to wait for the editor to show an edit that it took; clients send changes with a delay.
+const VERIFY: Duration = Duration::from_secs(3);
+
+/// Accepted hunks that arrived in their document, or did not.
+pub(super) struct Applied {
+    application: Application,
+    outcome: ApplyOutcome,
+    /// The hash under which the text before is kept.
+    before: Option<String>,
+    /// Whether the document is open and held nothing unsaved before.
+    was_clean: bool,
+}
+
+impl Session {
+    /// Makes a plan a proposal. The files are read first, off this task.
+    pub(super) fn propose(
+        &mut self,
+        call: ToolCallId,
+        plan: EditPlan,
+        reply: oneshot::Sender<Result<Proposed, EditRefused>>,
+    ) {
+        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
+        tokio::task::spawn_blocking(move || {
+            let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| reader.base(&file.path)).collect();
+            match bases {
+                Ok(bases) => drop(own.send(Own::PlanRead(call, plan, bases, reply))),
+                Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
+            }
+        });
+    }
+
+    /// Takes a plan whose files were read. All of its files are proposed, or none.
+    pub(super) fn plan_read(
+        &mut self,
+        call: &ToolCallId,
+        plan: EditPlan,
+        bases: Vec<Option<String>>,
+        reply: oneshot::Sender<Result<Proposed, EditRefused>>,
+    ) {
+        let before = self.review.clone();
+        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.config.accept_edits };
+        for (file, base) in plan.files.into_iter().zip(bases) {
+            let display = self.roots.display(&file.path);
+            let uri = paths::to_uri(&file.path);
+            match self.review.propose(&file, base.as_deref(), &display, &uri, call) {
+                Ok(change) => {
+                    proposed.pending_hunks += change.pending;
+                    proposed.added += change.added;
+                    proposed.removed += change.removed;
+                }
+                Err(error) => {
+                    self.review = before;
+                    let _ = reply.send(Err(error));
+                    return;
+                }
+            }
+        }
+        self.review_changed();
+        if self.config.accept_edits {
+            let (done, applied) = oneshot::channel();
+            self.accept_all(done);
+            tokio::spawn(async move {
+                let failures = applied.await.unwrap_or_default();
+                let _ = reply.send(if failures.is_empty() {
+                    Ok(proposed)
+                } else {
+                    Err(EditRefused::Failed(failures.join("; ")))
+                });
+            });
+        } else {
+            let _ = reply.send(Ok(proposed));
+        }
+    }
+
+    pub(super) fn decide(&mut self, params: ReviewDecideParams) -> Result<ReviewResult, Error> {
+        let decided = self.review.decide(params.decision, &params.targets, params.message.as_deref());
+        let decided = decided.map_err(|error| match error {
+            DecideError::NotFound { .. } => Error::new(ErrorCode::NotFound, error.to_string()),
+            DecideError::Stale { ref proposals } => {
+                let data = json!({ "proposals": proposals });
+                Error::new(ErrorCode::StaleReview, error.to_string()).with_data(data)
+            }
+            DecideError::Conflicted { .. } => Error::new(ErrorCode::OperationFailed, error.to_string()),
+        })?;
+        for (proposal_id, hunk_ids) in decided.hunks {
+            let (decision, message) = (params.decision, params.message.clone());
+            self.record(Event::ReviewDecided { proposal_id, hunk_ids, decision, message });
+        }
+        let proposals = decided.proposals;
+        self.review_changed();
+        for application in decided.applications {
+            self.apply(application);
+        }
+        Ok(ReviewResult { proposals })
+    }
+
+    /// Accepts everything that is pending; answers when it has arrived.
+    pub(super) fn accept_all(&mut self, done: oneshot::Sender<Vec<String>>) {
+        let targets = self.review.all_pending();
+        let params = ReviewDecideParams {
+            session_id: self.id.clone(),
+            decision: Decision::Accept,
+            targets,
+            message: None,
+        };
+        match self.decide(params) {
+            Ok(_) => self.settling.push((done, Vec::new())),
+            Err(error) => drop(done.send(vec![error.message])),
+        }
+        self.settle();
+    }
+
+    /// Answers those who wait for accepted hunks to arrive, once none is on its way any more.
+    fn settle(&mut self) {
+        if self.review.is_applying() {
+            return;
+        }
+        for (done, failures) in self.settling.drain(..) {
+            let _ = done.send(failures);
+        }
+    }
+
+    /// Puts accepted hunks into their document: through the editor where it has it open, else on disk.
+    fn apply(&mut self, application: Application) {
+        let (buffers, own) = (Arc::clone(&self.shared.buffers), self.own.clone());
+        let store = Arc::clone(&self.shared.parts.store);
+        let editor = self.home_editor();
+        tokio::spawn(async move {
+            let mut before = None;
+            if let Some(text) = application.base_text.clone() {
+                let kept = blocking(move || store.put_blob(text.as_bytes())).await;
+                match kept {
+                    Ok(hash) => before = Some(hash),
+                    Err(error) => {
+                        let reason = format!("the text before could not be kept, so it was not changed: {error}");
+                        let outcome = ApplyOutcome::Failed { reason };
+                        let applied = Applied { application, outcome, before, was_clean: false };
+                        let _ = own.send(Own::Applied(Box::new(applied)));
+                        return;
+                    }
+                }
+            }
+            let (outcome, was_clean) = if buffers.get(&application.path).is_some() {
+                through_editor(&buffers, editor, &application).await
+            } else {
+                (on_disk(application.clone()).await, false)
+            };
+            let _ = own.send(Own::Applied(Box::new(Applied { application, outcome, before, was_clean })));
+        });
+    }
+
+    /// Takes the news of accepted hunks.
+    pub(super) fn applied(&mut self, applied: Applied) {
+        let Applied { application, outcome, before, was_clean } = applied;
+        if let ApplyOutcome::Failed { reason } = &outcome {
+            for (_, failures) in &mut self.settling {
+                failures.push(format!("{}: {reason}", self.roots.display(&application.path)));
+            }
+        }
+        let after = application.target_text.as_deref().map(text_hash);
+        let ours = self.ours.contains_key(&application.path);
+        match (&outcome, &after) {
+            (ApplyOutcome::Verified, Some(after)) if was_clean || ours => {
+                self.ours.insert(application.path.clone(), after.clone());
+            }
+            _ => {}
+        }
+        self.review.applied(&application, &outcome);
+        self.record(Event::EditApplied {
+            proposal_id: application.proposal_id.clone(),
+            hunk_ids: application.hunk_ids.clone(),
+            uri: paths::to_uri(&application.path),
+            before,
+            after: after.map(|hash| hash.0),
+            outcome,
+        });
+        self.review_changed();
+        self.settle();
+    }
+
+    /// Documents or files changed: what is pending for them is measured against their new text.
+    pub(super) fn files_changed(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            if !self.review.concerns(path) {
+                continue;
+            }
+            if let Some(buffer) = self.shared.buffers.get(path) {
+                let text = buffer.normalised().to_string();
+                self.base_changed(path, Some(text));
+                continue;
+            }
+            let (path, reader, own) = (path.clone(), Arc::clone(&self.reader), self.own.clone());
+            tokio::task::spawn_blocking(move || match reader.base(&path) {
+                Ok(text) => drop(own.send(Own::BaseRead(path, text))),
+                Err(error) => tracing::warn!(path = %path.display(), %error, "a file with pending hunks cannot be read"),
+            });
+        }
+    }
+
+    pub(super) fn base_changed(&mut self, path: &Path, text: Option<String>) {
+        if self.review.base_changed(path, text.as_deref()) {
+            self.review_changed();
+        }
+    }
+
+    /// Tells everybody what is pending now.
+    pub(super) fn review_changed(&mut self) {
+        for proposal in self.review.take_changed() {
+            self.record(Event::ProposalChanged { proposal });
+        }
+        self.shared.board.put(&self.id, self.review.proposals());
+        self.overlay.set(self.review.overlay());
+    }
+
+    /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
+    pub(super) fn unsettled(&self) -> Unsettled {
+        let mut unsettled = Unsettled::default();
+        for proposal in self.review.proposals() {
+            let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
+            if pending > 0 {
+                unsettled.pending_hunks += pending;
+                unsettled.pending_files.push(proposal.path);
+            }
+        }
+        for buffer in self.shared.buffers.unsaved() {
+            if !self.roots.contains(buffer.path()) {
+                continue;
+            }
+            let display = self.roots.display(buffer.path());
+            if self.ours.get(buffer.path()) == Some(&buffer.hash()) {
+                unsettled.ours.push(display);
+            } else {
+                unsettled.own.push(display);
+            }
+        }
+        unsettled
+    }
+
+    /// Saves buffers through the editor: those with nothing unsaved but our edits, and with `own` the others too.
+    pub(super) fn save(&mut self, own: bool, done: oneshot::Sender<Vec<String>>) {
+        let unsaved = self.shared.buffers.unsaved().into_iter().filter(|buffer| self.roots.contains(buffer.path()));
+        let wanted: Vec<_> = unsaved
+            .filter(|buffer| own || self.ours.get(buffer.path()) == Some(&buffer.hash()))
+            .map(|buffer| (buffer.path().to_path_buf(), self.roots.display(buffer.path())))
+            .collect();
+        let editor = self.home_editor();
+        tokio::spawn(async move {
+            let mut failures = Vec::new();
+            for (path, display) in wanted {
+                let saved = match &editor {
+                    Some(editor) => editor.save(&path).await,
+                    None => Err(EditorError::Gone),
+                };
+                match saved {
+                    Ok(true) => {}
+                    Ok(false) => failures.push(format!("{display} is not saved: the editor could not")),
+                    Err(error) => failures.push(format!("{display} is not saved: {error}")),
+                }
+            }
+            let _ = done.send(failures);
+        });
+    }
+
+    /// The editor whose unsaved texts count: that of the running turn's home, else any that shows the session.
+    fn home_editor(&self) -> Option<Arc<dyn Editor>> {
+        let home = self.turn.as_ref().and_then(|turn| self.followers.get(&turn.home));
+        home.or_else(|| self.followers.values().next()).map(Arc::clone)
+    }
+}
+
+/// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
+async fn through_editor(
+    buffers: &Buffers,
+    editor: Option<Arc<dyn Editor>>,
+    application: &Application,
+) -> (ApplyOutcome, bool) {
+    let failed = |reason: String| (ApplyOutcome::Failed { reason }, false);
+    let path = &application.path;
+    let (Some(editor), Some(target)) = (editor, &application.target_text) else {
+        return failed("no editor is there to change the open document".into());
+    };
+    let Some(buffer) = buffers.get(path) else { return failed("the document was closed meanwhile".into()) };
+    if Some(buffer.hash()) != application.base_text.as_deref().map(text_hash) {
+        return failed("the document changed meanwhile; look at the hunks again".into());
+    }
+    let was_clean = !buffers.is_unsaved(path);
+    let edit = DocumentEdit {
+        path: path.clone(),
+        version: buffer.version(),
+        label: "Azimuth".into(),
+        edits: application.edits.clone(),
+    };
+    if let Err(error) = editor.apply(edit).await {
+        return failed(error.to_string());
+    }
+    let expected = text_hash(target);
+    if buffers.wait_for(path, &expected, VERIFY).await {
+        return (ApplyOutcome::Verified, was_clean);
+    }
+    match editor.text(path).await {
+        Ok(Some(text)) if text_hash(&text.replace("\r\n", "\n")) == expected => (ApplyOutcome::Verified, was_clean),
+        Ok(_) => failed("the editor said that it took the edit, but the document does not show it".into()),
+        Err(_) => (ApplyOutcome::Unverified, was_clean),
+    }
+}
+
+/// Writes, makes or deletes a file that no editor holds.
+async fn on_disk(application: Application) -> ApplyOutcome {
+    let written = tokio::task::spawn_blocking(move || {
+        let expected = application.base_text.as_deref().map(text_hash);
+        match &application.target_text {
+            Some(text) => files::write(&application.path, text, expected.as_ref()),
+            None => files::delete(&application.path, expected.as_ref()),
+        }
+    });
+    match written.await {
+        Ok(Ok(())) => ApplyOutcome::Verified,
+        Ok(Err(error)) => ApplyOutcome::Failed { reason: error.to_string() },
+        Err(error) => ApplyOutcome::Failed { reason: error.to_string() },
+    }
+}

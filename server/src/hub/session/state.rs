@@ -1,0 +1,99 @@
+//! What a session's log comes to. The same fold serves a running session and one that is read from the store.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use agent::history::History;
+use protocol::content::Usage;
+use protocol::permission::{PermissionOutcome, PermissionRequest};
+use protocol::review::{HunkState, Proposal};
+use protocol::session::{Mode, SessionInfo};
+use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
+
+use crate::hub::feed::now;
+
+/// A session's state, as far as its log tells it.
+#[derive(Default)]
+pub(super) struct State {
+    /// What the model sees.
+    pub(super) history: History,
+    pub(super) title: String,
+    pub(super) folders: Vec<String>,
+    pub(super) model: Option<String>,
+    pub(super) mode: Mode,
+    pub(super) usage: Usage,
+    pub(super) cost: f64,
+    pub(super) created_at: u64,
+    pub(super) updated_at: u64,
+    /// The turn that has begun and not ended.
+    pub(super) open_turn: Option<TurnId>,
+    /// Every question ever asked here.
+    pub(super) asked: BTreeSet<PermissionId>,
+    /// The questions without an answer.
+    pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
+    /// The prompts that wait.
+    pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// The proposals with undecided hunks, as last said.
+    pub(super) proposals: BTreeMap<ProposalId, Proposal>,
+}
+
+impl State {
+    /// Takes in the next event.
+    pub(super) fn apply(&mut self, event: &Event) {
+        self.history.apply(event);
+        self.updated_at = now();
+        match event {
+            Event::SessionStarted { folders } => self.folders.clone_from(folders),
+            Event::TitleChanged { title } => self.title.clone_from(title),
+            Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
+            Event::ModeChanged { mode } => self.mode = *mode,
+            Event::TurnStarted { turn_id, .. } => self.open_turn = Some(turn_id.clone()),
+            Event::TurnEnded { usage, cost, .. } => {
+                self.open_turn = None;
+                add(&mut self.usage, usage);
+                self.cost += cost.unwrap_or_default();
+            }
+            Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
+            Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
+            Event::PermissionAsked { request, .. } => {
+                self.asked.insert(request.permission_id.clone());
+                self.questions.insert(request.permission_id.clone(), request.clone());
+            }
+            Event::PermissionAnswered { permission_id, outcome } => {
+                let (PermissionOutcome::Selected { .. } | PermissionOutcome::Cancelled) = outcome;
+                self.questions.remove(permission_id);
+            }
+            Event::ProposalChanged { proposal } => {
+                let open = |state| matches!(state, HunkState::Pending | HunkState::Applying | HunkState::Conflicted);
+                if proposal.hunks.iter().any(|hunk| open(hunk.state)) {
+                    self.proposals.insert(proposal.proposal_id.clone(), proposal.clone());
+                } else {
+                    self.proposals.remove(&proposal.proposal_id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The session for a list.
+    pub(super) fn info(&self, id: &SessionId, last_seq: u64) -> SessionInfo {
+        SessionInfo {
+            session_id: id.clone(),
+            title: self.title.clone(),
+            folders: self.folders.clone(),
+            model: self.model.clone(),
+            mode: self.mode,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            last_seq,
+            usage: self.usage,
+            cost: self.cost,
+        }
+    }
+}
+
+fn add(sum: &mut Usage, usage: &Usage) {
+    sum.input += usage.input;
+    sum.output += usage.output;
+    sum.cache_read += usage.cache_read;
+    sum.cache_write += usage.cache_write;
+}

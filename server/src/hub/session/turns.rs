@@ -1,0 +1,398 @@
+//! Turns: from a prompt that is ready to the turn's end, and what is said to it meanwhile.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use agent::permission::Rule;
+use agent::session::{Answer, Interjection};
+use agent::turn::{Limits, TurnContext, TurnOutcome};
+use futures_util::FutureExt;
+use protocol::content::Usage;
+use protocol::terminal::Done;
+use protocol::turn::{
+    StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
+    TurnSteerParams,
+};
+use protocol::{ErrorCode, Event, PromptBlock, QueueId, ToolCallId, TurnId};
+use serde_json::json;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::port::{Port, TurnMessage};
+use super::prepare::{self, Prepared, Preparation};
+use super::{Caller, GivenAnswer, Own, Question, Session};
+use crate::hub::{ClientId, Error, Reply};
+
+/// The turn that runs, or is about to.
+pub(super) struct Running {
+    pub(super) id: TurnId,
+    /// The client whose unsaved texts it works on.
+    pub(super) home: ClientId,
+    cancel: CancellationToken,
+    /// Its task, once it has one.
+    task: Option<AbortHandle>,
+}
+
+/// How a turn's task ended.
+pub(super) struct TurnEnd {
+    turn: TurnId,
+    /// None where it panicked.
+    outcome: Option<TurnOutcome>,
+}
+
+impl Session {
+    pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(turn) = &self.turn {
+            let text = "a turn is running in this session: steer it, queue the prompt, or cancel it";
+            let error = Error::new(ErrorCode::TurnRunning, text).with_data(json!({ "turnId": turn.id }));
+            let _ = reply.send(Err(error));
+            return;
+        }
+        self.prepare_turn(caller, params.prompt, params.mode, None, Some(reply));
+    }
+
+    /// Goes on with a turn that ended while it asked, now that there is an answer.
+    pub(super) fn resume_turn(&mut self, caller: Caller, call: Option<ToolCallId>, answer: Answer) {
+        if self.turn.is_none() {
+            let given = call.map(|call| GivenAnswer { call, answer });
+            self.prepare_turn(caller, Vec::new(), None, given, None);
+        }
+    }
+
+    /// Begins to make a turn of a prompt; it comes back as [`Own::Prepared`].
+    fn prepare_turn(
+        &mut self,
+        caller: Caller,
+        prompt: Vec<PromptBlock>,
+        mode: Option<protocol::session::Mode>,
+        given: Option<GivenAnswer>,
+        reply: Option<Reply<TurnStartResult>>,
+    ) {
+        self.last_caller = Some(caller.clone());
+        let id = TurnId::new(self.new_id("turn"));
+        let cancel = CancellationToken::new();
+        self.turn = Some(Running { id: id.clone(), home: caller.id, cancel, task: None });
+        let preparation = Preparation {
+            shared: self.shared.clone(),
+            config: Arc::clone(&self.config),
+            roots: Arc::clone(&self.roots),
+            tools: Arc::clone(&self.tools),
+            info: self.info(),
+            reader: self.reader.clone(),
+            caller,
+            turn: id,
+            prompt,
+            mode,
+            given,
+            reply,
+        };
+        let own = self.own.clone();
+        tokio::spawn(async move {
+            let prepared = prepare::prepare(preparation).await;
+            let _ = own.send(Own::Prepared(Box::new(prepared)));
+        });
+    }
+
+    /// Takes a prepared prompt: its slash commands took effect, and the rest, if any, becomes a turn.
+    pub(super) fn begin_turn(&mut self, prepared: Prepared) {
+        for event in prepared.events {
+            self.record(event);
+        }
+        if prepared.mode != self.state.mode {
+            self.record(Event::ModeChanged { mode: prepared.mode });
+        }
+        let Some(turn) = prepared.turn else {
+            self.turn = None;
+            if let Some(reply) = prepared.reply {
+                let _ = reply.send(Ok(TurnStartResult { turn_id: None, switch_to: prepared.switch_to }));
+            }
+            return self.next_in_queue();
+        };
+        if prepared.given.is_none() {
+            self.close_questions();
+        }
+        if self.state.title.is_empty()
+            && let Some(title) = turn.title
+        {
+            self.record(Event::TitleChanged { title });
+        }
+        let id = turn.id.clone();
+        let (model, failure) = match turn.model {
+            Ok(model) => (Some(model), None),
+            Err(error) => (None, Some(error)),
+        };
+        if let Some(model) = &model
+            && self.state.model.as_deref() != Some(model.info().id.as_str())
+        {
+            let (id, scripted) = (model.info().id.clone(), model.info().scripted);
+            self.record(Event::ModelChanged { model: id, scripted });
+        }
+        self.record(Event::TurnStarted {
+            turn_id: id.clone(),
+            prompt: turn.prompt,
+            context: turn.context,
+            model: model.as_ref().map_or_else(String::new, |model| model.info().id.clone()),
+            mode: prepared.mode,
+        });
+        self.given = prepared.given;
+        match (model, &mut self.turn) {
+            (Some(model), Some(running)) => {
+                let context = TurnContext {
+                    session_id: self.id.clone(),
+                    turn_id: id.clone(),
+                    thinking_tokens: None,
+                    model,
+                    tools: Arc::clone(&self.tools),
+                    mode: prepared.mode,
+                    system: turn.system,
+                    history: self.state.history.clone(),
+                    session: Arc::new(Port {
+                        session: self.id.clone(),
+                        turn: id.clone(),
+                        own: self.own.clone(),
+                        rules: Arc::clone(&self.rules),
+                        questions: AtomicU64::new(0),
+                    }),
+                    cancel: running.cancel.clone(),
+                    interrupt: CancellationToken::new(),
+                    again: self.given.as_ref().map(|given| given.call.clone()),
+                    limits: Limits::default(),
+                };
+                running.task = Some(spawn(context, self.own.clone()));
+            }
+            _ => {
+                self.record(Event::TurnEnded {
+                    turn_id: id.clone(),
+                    stop_reason: StopReason::Error,
+                    error: failure.map(|error| error.message),
+                    usage: Usage::default(),
+                    cost: None,
+                });
+                self.turn = None;
+            }
+        }
+        if let Some(reply) = prepared.reply {
+            let _ = reply.send(Ok(TurnStartResult { turn_id: Some(id), switch_to: prepared.switch_to }));
+        }
+    }
+}
+
+impl Session {
+    /// What the running turn asks for.
+    pub(super) fn turn_message(&mut self, message: TurnMessage) {
+        match message {
+            TurnMessage::Record(turn, event) => {
+                // A turn that was interrupted says nothing more: its end is in the log already.
+                if self.turn.as_ref().is_some_and(|running| running.id == turn) {
+                    self.record(event);
+                }
+            }
+            TurnMessage::Ask(turn_id, request, reply) => {
+                if self.turn.as_ref().is_none_or(|running| running.id != turn_id || running.cancel.is_cancelled()) {
+                    let _ = reply.send(Answer::Cancelled);
+                    return;
+                }
+                // The question was asked by an earlier turn, and is answered.
+                if let Some(given) = self.given.take_if(|given| request.tool_call_id.as_ref() == Some(&given.call)) {
+                    let _ = reply.send(given.answer);
+                    return;
+                }
+                self.record(Event::PermissionAsked { turn_id, request: request.clone() });
+                let id = request.permission_id.clone();
+                self.questions.insert(id, Question { request, waiting: Some(reply) });
+            }
+            TurnMessage::Grant(rule, done) => self.grant(rule, done),
+            TurnMessage::Propose(call, plan, reply) => self.propose(call, plan, reply),
+            TurnMessage::Unsettled(reply) => drop(reply.send(self.unsettled())),
+            TurnMessage::AcceptAll(done) => self.accept_all(done),
+            TurnMessage::Save { own, done } => self.save(own, done),
+            TurnMessage::Interjections(reply) => {
+                let heard = self.take_interjections();
+                let _ = reply.send(heard);
+            }
+        }
+    }
+
+    /// What was said to the turn, and then what became of its edits.
+    fn take_interjections(&mut self) -> Vec<Interjection> {
+        let mut heard = Vec::new();
+        for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
+            self.record(Event::PromptDequeued { queue_id });
+            heard.push(interjection);
+        }
+        heard.extend(self.review.notes().into_iter().map(Interjection::Note));
+        heard
+    }
+
+    /// Keeps a rule for this project, here at once and in the store for later.
+    fn grant(&mut self, rule: Rule, done: tokio::sync::oneshot::Sender<()>) {
+        let (store, project, text) = (Arc::clone(&self.shared.parts.store), self.project(), rule.to_string());
+        if !self.grants.contains(&rule) {
+            self.grants.push(rule);
+            self.set_rules();
+        }
+        tokio::spawn(async move {
+            if let Err(error) = crate::hub::feed::blocking(move || store.grant(&project, &text)).await {
+                tracing::error!(%error, "a permission that was granted for good could not be kept");
+            }
+            let _ = done.send(());
+        });
+    }
+
+    /// What grants are kept under: the session's first folder.
+    pub(super) fn project(&self) -> String {
+        self.state.folders.first().cloned().unwrap_or_default()
+    }
+
+    pub(super) fn steer(&mut self, params: TurnSteerParams, reply: Reply<Done>) {
+        let running = self.turn.as_ref().map(|turn| turn.id.clone());
+        if running.as_ref() != Some(&params.expected_turn_id) {
+            let text = format!("turn {} is not running; send the text as a prompt", params.expected_turn_id);
+            let _ = reply.send(Err(Error::new(ErrorCode::WrongTurn, text).with_data(json!({ "turnId": running }))));
+            return;
+        }
+        // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
+        let queue_id = QueueId::new(self.new_id("queue"));
+        self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
+        let (own, reader, roots) = (self.own.clone(), self.reader.clone(), Arc::clone(&self.roots));
+        tokio::spawn(async move {
+            let context = prepare::expand(&reader, &roots, &params.prompt).await;
+            let steer = Interjection::Steer { prompt: params.prompt, context };
+            let _ = own.send(Own::Steered(params.expected_turn_id, queue_id, steer, reply));
+        });
+    }
+
+    /// A word to the turn is ready. Where the turn ended meanwhile, it waits as a prompt like any other.
+    pub(super) fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection, reply: Reply<Done>) {
+        if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
+            self.interjections.push((queue_id, steer));
+        } else if let Interjection::Steer { prompt, .. } = steer {
+            self.queue.push_back((queue_id, prompt));
+            self.next_in_queue();
+        }
+        let _ = reply.send(Ok(Done {}));
+    }
+
+    pub(super) fn enqueue(&mut self, caller: Caller, params: TurnQueueParams) -> Result<TurnQueueResult, Error> {
+        let added = match params {
+            TurnQueueParams::Add { prompt, .. } => {
+                let queue_id = QueueId::new(self.new_id("queue"));
+                self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: prompt.clone() });
+                self.queue.push_back((queue_id.clone(), prompt));
+                self.last_caller = Some(caller);
+                self.next_in_queue();
+                Some(queue_id)
+            }
+            TurnQueueParams::Remove { queue_id, .. } => {
+                let before = self.queue.len() + self.interjections.len();
+                self.queue.retain(|(id, _)| *id != queue_id);
+                self.interjections.retain(|(id, _)| *id != queue_id);
+                if before == self.queue.len() + self.interjections.len() {
+                    return Err(Error::not_found("waiting prompt", &queue_id));
+                }
+                self.record(Event::PromptDequeued { queue_id });
+                None
+            }
+        };
+        Ok(TurnQueueResult { queue: self.queue.iter().map(|(id, _)| id.clone()).collect(), added })
+    }
+
+    /// Starts the first waiting prompt, if nothing runs and somebody is there.
+    pub(super) fn next_in_queue(&mut self) {
+        if self.turn.is_some() {
+            return;
+        }
+        let Some(caller) = self.last_caller.clone() else { return };
+        let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
+        self.record(Event::PromptDequeued { queue_id });
+        self.prepare_turn(caller, prompt, None, None, None);
+    }
+
+    pub(super) fn cancel(&mut self, params: &TurnCancelParams) -> Result<TurnCancelResult, Error> {
+        let running = self.turn.as_ref().map(|turn| turn.id.clone());
+        if let Some(wanted) = &params.turn_id
+            && running.is_some()
+            && running.as_ref() != Some(wanted)
+        {
+            let text = format!("turn {wanted} is not the one that runs");
+            return Err(Error::new(ErrorCode::WrongTurn, text).with_data(json!({ "turnId": running })));
+        }
+        if let Some(turn) = &self.turn {
+            turn.cancel.cancel();
+            self.close_questions();
+        }
+        Ok(TurnCancelResult { cancelled: running.is_some() })
+    }
+
+    /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
+    pub(super) fn interrupt_turn(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        turn.cancel.cancel();
+        if let Some(task) = turn.task {
+            task.abort();
+        }
+        for question in self.questions.values_mut() {
+            question.waiting = None;
+        }
+        if self.state.open_turn.is_some() {
+            self.record(interrupted(turn.id));
+        }
+        for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
+            if let Interjection::Steer { prompt, .. } = interjection {
+                self.queue.push_back((queue_id, prompt));
+            }
+        }
+        let shell = Arc::clone(&self.shell);
+        tokio::spawn(async move { shell.interrupt().await });
+    }
+
+    pub(super) fn turn_ended(&mut self, end: TurnEnd) {
+        if self.turn.as_ref().is_none_or(|running| running.id != end.turn) {
+            return;
+        }
+        self.turn = None;
+        self.close_questions();
+        if end.outcome.is_none() || self.state.open_turn.is_some() {
+            let error = "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
+            self.record(Event::TurnEnded {
+                turn_id: end.turn,
+                stop_reason: StopReason::Error,
+                error: Some(error.into()),
+                usage: Usage::default(),
+                cost: None,
+            });
+        }
+        for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
+            if let Interjection::Steer { prompt, .. } = interjection {
+                self.queue.push_front((queue_id, prompt));
+            }
+        }
+        // After a cancel or a failure the user is to decide what happens to what waits.
+        if end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn) {
+            self.next_in_queue();
+        }
+    }
+}
+
+/// The end of a turn that did not come to its own.
+pub(super) fn interrupted(turn_id: TurnId) -> Event {
+    let text = "the turn was interrupted; an empty prompt goes on with it";
+    Event::TurnEnded {
+        turn_id,
+        stop_reason: StopReason::Interrupted,
+        error: Some(text.into()),
+        usage: Usage::default(),
+        cost: None,
+    }
+}
+
+/// Runs a turn in a task of its own. A panic ends the turn, not the session.
+fn spawn(context: TurnContext, own: tokio::sync::mpsc::UnboundedSender<Own>) -> AbortHandle {
+    let turn = context.turn_id.clone();
+    let task = tokio::spawn(async move {
+        let outcome = AssertUnwindSafe(agent::turn::run(context)).catch_unwind().await.ok();
+        let _ = own.send(Own::TurnEnded(TurnEnd { turn, outcome }));
+    });
+    task.abort_handle()
+}
