@@ -1,1 +1,317 @@
-//! Files on disk.
+//! Files on disk: bounded reading, and writing that never leaves half a file and never overwrites what it did not see.
+//!
+//! Everything here blocks, so an async caller goes through `tokio::task::spawn_blocking`. Paths are taken as they are:
+//! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more.
+#![expect(clippy::disallowed_methods, reason = "this is the home of reading and writing project files")]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use agent::edit::TextHash;
+
+use crate::text::{self, Decoded, Format, NotText};
+
+/// The largest file that is read as a whole, in bytes: 16 MiB. What is larger is not source that a model could use,
+/// and texts are held in memory. Searching has no such limit.
+pub const MAX_BYTES: u64 = 16 << 20;
+
+/// What can go wrong with a file. The words are for the model too.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// There is nothing there.
+    #[error("{} does not exist", path.display())]
+    NotFound {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a folder, a pipe, a device or the like.
+    #[error("{} is {what}, not a file", path.display())]
+    NotAFile {
+        /// What was to be a file.
+        path: PathBuf,
+        /// What it is, with its article.
+        what: &'static str,
+    },
+    /// It is larger than [`MAX_BYTES`].
+    #[error("{} is {size} bytes large; files of more than {MAX_BYTES} bytes are not read, search in it instead", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How large it is, in bytes.
+        size: u64,
+    },
+    /// It is not text.
+    #[error("{} cannot be read as text: {reason}", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: NotText,
+    },
+    /// Its text on disk is another than the one expected.
+    #[error("{} has changed on disk since it was read; nothing was written", path.display())]
+    Stale {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It was to be new, but is there.
+    #[error("{} exists already; nothing was written", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("{} cannot be {action}: {reason}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried: `read`, `written` or `deleted`.
+        action: &'static str,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+/// Reads a file as text. Its size is looked at before anything is read. Blocks.
+///
+/// # Errors
+/// Every kind but [`FileError::Stale`] and [`FileError::Exists`].
+pub fn read(path: &Path) -> Result<Decoded, FileError> {
+    decode(path, &read_bytes(path)?)
+}
+
+/// Writes a new text into a file whose text has the hash `expected`, in the file's own encoding and with its own line
+/// ends. The text is normal (see [`crate::text`]). Gives the hash of what stands there now. Blocks.
+///
+/// The file is replaced in one step: whoever reads it sees the old text or the new one, even after a crash. Its mode is
+/// kept; other hard links to it keep the old text.
+///
+/// # Errors
+/// [`FileError::Stale`] if the file's text is another, at the beginning or right before the new one is put in its
+/// place; the kinds of [`read`].
+pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHash, FileError> {
+    let before = read_bytes(path)?;
+    let old = decode(path, &before)?;
+    if text::hash(&old.text) != *expected {
+        return Err(FileError::Stale { path: path.to_owned() });
+    }
+    let failed = |error| io_error(path, "written", error);
+    let permissions = fs::metadata(path).map_err(failed)?.permissions();
+    let temporary = temporary(path, &old.encode(new_text), Some(permissions)).map_err(failed)?;
+    if read_bytes(path)? != before {
+        return Err(FileError::Stale { path: path.to_owned() });
+    }
+    temporary.persist(path).map_err(|error| failed(error.error))?;
+    sync_folder(path);
+    Ok(text::hash(new_text))
+}
+
+/// Makes a new file, with the folders above it, as UTF-8 with the line ends that the text has. Gives its hash. Blocks.
+///
+/// # Errors
+/// [`FileError::Exists`] if there is anything at that path; [`FileError::Io`].
+pub fn create(path: &Path, text: &str) -> Result<TextHash, FileError> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
+        _ => io_error(path, "written", error),
+    };
+    // Asked first so that no folders are made for nothing; the answer that counts comes with the last step.
+    if path.symlink_metadata().is_ok() {
+        return Err(FileError::Exists { path: path.to_owned() });
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| io_error(path, "written", error))?;
+    }
+    let temporary = temporary(path, &Format::default().charset.encode(text), None).map_err(failed)?;
+    temporary.persist_noclobber(path).map_err(|error| failed(error.error))?;
+    sync_folder(path);
+    Ok(text::hash(text))
+}
+
+/// Deletes a file whose text has the hash `expected`. Blocks.
+///
+/// # Errors
+/// [`FileError::Stale`] if its text is another; the kinds of [`read`].
+pub fn delete(path: &Path, expected: &TextHash) -> Result<(), FileError> {
+    if text::hash(&read(path)?.text) != *expected {
+        return Err(FileError::Stale { path: path.to_owned() });
+    }
+    fs::remove_file(path).map_err(|error| io_error(path, "deleted", error))?;
+    sync_folder(path);
+    Ok(())
+}
+
+fn decode(path: &Path, bytes: &[u8]) -> Result<Decoded, FileError> {
+    Decoded::new(bytes).map_err(|reason| FileError::NotText { path: path.to_owned(), reason })
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    let failed = |error| io_error(path, "read", error);
+    // Opening a pipe would wait for its other end.
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
+        return Err(FileError::NotAFile { path: path.to_owned(), what });
+    }
+    let too_large = |size| FileError::TooLarge { path: path.to_owned(), size };
+    if metadata.len() > MAX_BYTES {
+        return Err(too_large(metadata.len()));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    // It can have grown, and the files of /proc say that they are empty.
+    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    match u64::try_from(bytes.len()) {
+        Ok(size) if size <= MAX_BYTES => Ok(bytes),
+        _ => Err(too_large(MAX_BYTES + 1)),
+    }
+}
+
+/// A file beside `path` with these bytes, safe on disk. It removes itself unless it is put in place.
+fn temporary(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<tempfile::NamedTempFile> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".azimuth-");
+    // What a new file gets: all that the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut temporary = builder.tempfile_in(folder)?;
+    temporary.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        temporary.as_file().set_permissions(permissions)?;
+    }
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Makes a change of the file's folder safe on disk. Where that cannot be done the file is still whole, old or new.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent() {
+        let synced = File::open(folder).and_then(|folder| folder.sync_all());
+        if let Err(error) = synced {
+            tracing::debug!(folder = %folder.display(), %error, "the folder could not be synced");
+        }
+    }
+}
+
+fn io_error(path: &Path, action: &'static str, error: io::Error) -> FileError {
+    let path = path.to_owned();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound { path },
+        _ => FileError::Io { path, action, reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    struct Folder(tempfile::TempDir);
+
+    impl Folder {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn with(&self, name: &str, bytes: &[u8]) -> PathBuf {
+            fs::write(self.path(name), bytes).unwrap();
+            self.path(name)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(self.0.path()).unwrap();
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        }
+    }
+
+    #[test]
+    fn a_file_of_two_gigabytes_is_refused_before_it_is_read() {
+        let folder = Folder::new();
+        let path = folder.with("huge.log", b"");
+        File::options().write(true).open(&path).unwrap().set_len((2 << 30) + 1).unwrap();
+        let refused = read(&path).unwrap_err();
+        assert_eq!(refused, FileError::TooLarge { path, size: (2 << 30) + 1 });
+        assert!(refused.to_string().contains("search in it instead"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_not_a_text_file_is_refused_with_words() {
+        let folder = Folder::new();
+        let latin1 = folder.with("latin1.txt", b"caf\xE9");
+        let binary = folder.with("a.out", b"\x7fELF\0\0");
+        let pipe = folder.path("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let words = |path: &Path| read(path).unwrap_err().to_string();
+        assert!(
+            words(&latin1).ends_with("latin1.txt cannot be read as text: it is not UTF-8 text (byte 3 does not fit)")
+        );
+        assert!(words(&binary).ends_with("a.out cannot be read as text: it is a binary file"));
+        assert!(words(&pipe).ends_with("pipe is a pipe, a socket or a device, not a file"));
+        assert!(words(folder.0.path()).ends_with("is a folder, not a file"));
+        assert!(words(&folder.path("none")).ends_with("none does not exist"));
+        assert!(words(&latin1.join("below")).ends_with("below does not exist"));
+    }
+
+    #[test]
+    fn writing_keeps_byte_order_mark_line_ends_mode_and_leaves_nothing_behind() {
+        let folder = Folder::new();
+        let path = folder.with("run.sh", b"\xEF\xBB\xBFone\r\ntwo\r\n");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o754)).unwrap();
+        let hash = write(&path, "one\n2\n", &text::hash("one\ntwo\n")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"\xEF\xBB\xBFone\r\n2\r\n");
+        assert_eq!(hash, text::hash(&read(&path).unwrap().text));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o754);
+        assert_eq!(folder.names(), ["run.sh"]);
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_overwritten_or_deleted() {
+        let folder = Folder::new();
+        let path = folder.with("a.txt", b"theirs");
+        let stale = FileError::Stale { path: path.clone() };
+        assert_eq!(write(&path, "ours", &text::hash("what we read")).unwrap_err(), stale);
+        assert_eq!(delete(&path, &text::hash("what we read")).unwrap_err(), stale);
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(folder.names(), ["a.txt"]);
+    }
+
+    #[test]
+    fn a_new_file_gets_its_folders_and_never_replaces_another() {
+        let folder = Folder::new();
+        let path = folder.path("deep/er/new.rs");
+        assert_eq!(create(&path, "text\n").unwrap(), text::hash("text\n"));
+        assert_eq!(fs::read(&path).unwrap(), b"text\n");
+        let ordinary = folder.with("ordinary", b"");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&ordinary), "as any new file's");
+        assert_eq!(create(&path, "other").unwrap_err(), FileError::Exists { path: path.clone() });
+        assert_eq!(fs::read(&path).unwrap(), b"text\n");
+
+        let dangling = folder.path("dangling");
+        std::os::unix::fs::symlink(folder.path("nowhere"), &dangling).unwrap();
+        assert!(matches!(create(&dangling, "x"), Err(FileError::Exists { .. })));
+    }
+
+    #[test]
+    fn a_file_that_is_as_expected_is_deleted() {
+        let folder = Folder::new();
+        let path = folder.with("a.txt", b"a\r\n");
+        delete(&path, &text::hash("a\n")).unwrap();
+        assert!(folder.names().is_empty());
+        assert!(matches!(delete(&path, &text::hash("a\n")), Err(FileError::NotFound { .. })));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_an_error_in_words() {
+        let folder = Folder::new();
+        let path = folder.with("file", b"");
+        let refused = create(&path.join("below"), "x").unwrap_err();
+        assert!(matches!(refused, FileError::Io { action: "written", .. } | FileError::NotFound { .. }), "{refused}");
+    }
+}

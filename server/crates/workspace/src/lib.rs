@@ -4,8 +4,8 @@
 //! Everything above this crate reads and searches through it, so that unsaved text counts everywhere.
 //!
 //! Reading order: [`paths`] (what belongs to the project), [`text`] (what a text is), [`buffers`] (what editors hold
-//! open), [`files`] (the disk, and the reader that joins all three), [`search`] (finding files and text), [`edit`]
-//! (where an edit goes), [`review`] (edits that wait for the user), [`shell`] (commands).
+//! open), [`files`] (the disk), [`reader`] (all three joined), [`search`] (finding files and text), [`edit`] (where an
+//! edit goes), [`review`] (edits that wait for the user), [`shell`] (commands).
 
 pub mod paths;
 
@@ -14,6 +14,8 @@ pub mod text;
 pub mod buffers;
 
 pub mod files;
+
+pub mod reader;
 
 pub mod search;
 

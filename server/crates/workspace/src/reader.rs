@@ -1,0 +1,254 @@
+//! The truth of a file: what the session proposes for it, over what an editor holds of it, over what is on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent::edit::TextHash;
+
+use crate::buffers::{Buffers, Open, Snapshot};
+use crate::files::{self, FileError};
+use crate::text;
+
+/// What a session proposes for files and the user has not decided yet (design D4).
+pub trait Overlay: Send + Sync {
+    /// What is proposed for a file; none where nothing is pending. The path is absolute with its links resolved.
+    fn pending(&self, path: &Path) -> Option<Pending>;
+
+    /// The files for which something is pending.
+    fn paths(&self) -> Vec<PathBuf>;
+}
+
+/// What a file would be if all that is pending were accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// A file with this normal text.
+    Text(Arc<str>),
+    /// No file.
+    Deleted,
+}
+
+/// The overlay of one who proposes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoOverlay;
+
+impl Overlay for NoOverlay {
+    fn pending(&self, _: &Path) -> Option<Pending> {
+        None
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}
+
+/// Reads files as they are for one session. All paths are absolute with their links resolved.
+#[derive(Clone)]
+pub struct Reader {
+    buffers: Arc<Buffers>,
+    overlay: Arc<dyn Overlay>,
+}
+
+/// A file's text, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileText {
+    /// The normal text.
+    pub text: Arc<str>,
+    /// Its hash.
+    pub hash: TextHash,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The session's pending proposals are in it.
+    Pending,
+    /// An editor holds it open, at this version.
+    Buffer {
+        /// The editor's version.
+        version: i32,
+    },
+    /// The disk.
+    Disk,
+}
+
+/// A file that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The disk has no such text.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A pending proposal deletes it.
+    #[error("{} is deleted by an edit that waits for review", path.display())]
+    Deleted {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is open in an editor, but what it says there is not known ([`crate::buffers::BufferError::OutOfSync`]).
+    #[error("the text of {} in the editor is not known: a change of it did not fit; open it there again", path.display())]
+    OutOfSync {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Reader {
+    /// A reader for a session that proposes what `overlay` says.
+    pub fn new(buffers: Arc<Buffers>, overlay: Arc<dyn Overlay>) -> Self {
+        Self { buffers, overlay }
+    }
+
+    /// The file as the model shall see it: with what is pending. Blocks where the disk is asked.
+    ///
+    /// # Errors
+    /// See [`ReadError`].
+    pub fn read(&self, path: &Path) -> Result<FileText, ReadError> {
+        match self.overlay.pending(path) {
+            Some(Pending::Text(text)) => Ok(FileText { hash: text::hash(&text), text, source: Source::Pending }),
+            Some(Pending::Deleted) => Err(ReadError::Deleted { path: path.to_owned() }),
+            None => self.base(path),
+        }
+    }
+
+    /// The file as the user has it: without what is pending. Blocks where the disk is asked.
+    ///
+    /// # Errors
+    /// As [`Reader::read`], but never [`ReadError::Deleted`].
+    pub fn base(&self, path: &Path) -> Result<FileText, ReadError> {
+        match self.buffers.get(path) {
+            Open::Yes(snapshot) => Ok(FileText {
+                text: snapshot.normal().clone(),
+                hash: snapshot.hash().clone(),
+                source: Source::Buffer { version: snapshot.version },
+            }),
+            Open::OutOfSync => Err(ReadError::OutOfSync { path: path.to_owned() }),
+            Open::No => {
+                let text = files::read(path)?.text;
+                Ok(FileText { hash: text::hash(&text), text, source: Source::Disk })
+            }
+        }
+    }
+
+    /// The open documents whose text is not what the disk has, sorted by path. Blocks.
+    pub fn unsaved(&self) -> Vec<Arc<Snapshot>> {
+        let differs = |open: &Arc<Snapshot>| match files::read(&open.path) {
+            Ok(disk) => text::hash(&disk.text) != *open.hash(),
+            // A new document that nothing was written into has nothing to lose.
+            Err(FileError::NotFound { .. }) => !open.text.is_empty(),
+            Err(_) => true,
+        };
+        self.buffers.all().into_iter().filter(differs).collect()
+    }
+
+    /// The open documents.
+    pub fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
+    }
+
+    /// Every text that stands over the disk: open documents and what is pending, the latter winning; none for a file
+    /// that is proposed to be deleted, or whose text is not known. In no order.
+    pub(crate) fn over_disk(&self) -> impl Iterator<Item = (PathBuf, Option<Arc<str>>)> {
+        let pending = self.overlay.paths();
+        let open = self.buffers.all().into_iter().map(|open| (open.path.clone(), Some(open.normal().clone())));
+        let overlay = self.overlay.clone();
+        let pending = pending.into_iter().filter_map(move |path| match overlay.pending(&path)? {
+            Pending::Text(text) => Some((path, Some(text))),
+            Pending::Deleted => Some((path, None)),
+        });
+        open.chain(pending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::paths;
+
+    struct Proposes(HashMap<PathBuf, Pending>);
+
+    impl Overlay for Proposes {
+        fn pending(&self, path: &Path) -> Option<Pending> {
+            self.0.get(path).cloned()
+        }
+
+        fn paths(&self) -> Vec<PathBuf> {
+            self.0.keys().cloned().collect()
+        }
+    }
+
+    struct World {
+        folder: tempfile::TempDir,
+        buffers: Arc<Buffers>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let world = Self { folder: tempfile::tempdir().unwrap(), buffers: Arc::default() };
+            files::create(&world.path("a.rs"), "disk\n").unwrap();
+            world
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().canonicalize().unwrap().join(name)
+        }
+
+        fn open(&self, name: &str, text: &str) {
+            self.buffers.open(&paths::to_uri(&self.path(name)), "rust", 7, text).unwrap();
+        }
+
+        fn reader(&self, pending: &[(&str, Pending)]) -> Reader {
+            let pending = pending.iter().map(|(name, pending)| (self.path(name), pending.clone())).collect();
+            Reader::new(self.buffers.clone(), Arc::new(Proposes(pending)))
+        }
+    }
+
+    #[test]
+    fn unsaved_text_is_read_before_the_disk_and_pending_text_before_both() {
+        let world = World::new();
+        let path = world.path("a.rs");
+        let read = world.reader(&[]).read(&path).unwrap();
+        assert_eq!((&*read.text, read.source), ("disk\n", Source::Disk));
+
+        world.open("a.rs", "typed\r\n");
+        let read = world.reader(&[]).read(&path).unwrap();
+        assert_eq!((&*read.text, read.source), ("typed\n", Source::Buffer { version: 7 }));
+        assert_eq!(read.hash, text::hash("typed\n"));
+
+        let reader = world.reader(&[("a.rs", Pending::Text("pending\n".into()))]);
+        assert_eq!(&*reader.read(&path).unwrap().text, "pending\n");
+        assert_eq!(&*reader.base(&path).unwrap().text, "typed\n");
+    }
+
+    #[test]
+    fn a_new_file_that_is_only_proposed_can_be_read_and_a_deleted_one_cannot() {
+        let world = World::new();
+        let reader = world.reader(&[("new.rs", Pending::Text("new".into())), ("a.rs", Pending::Deleted)]);
+        assert_eq!(reader.read(&world.path("new.rs")).unwrap().source, Source::Pending);
+        assert!(matches!(reader.read(&world.path("a.rs")), Err(ReadError::Deleted { .. })));
+        assert!(matches!(reader.base(&world.path("new.rs")), Err(ReadError::File(FileError::NotFound { .. }))));
+    }
+
+    #[test]
+    fn a_document_whose_text_is_not_known_is_not_read_from_disk_instead() {
+        let world = World::new();
+        world.open("a.rs", "typed");
+        let uri = paths::to_uri(&world.path("a.rs"));
+        world.buffers.change(&uri, 3, &[], text::PositionEncoding::Utf8).unwrap_err();
+        assert!(matches!(world.reader(&[]).read(&world.path("a.rs")), Err(ReadError::OutOfSync { .. })));
+    }
+
+    #[test]
+    fn only_documents_that_differ_from_the_disk_are_unsaved() {
+        let world = World::new();
+        files::create(&world.path("b.rs"), "b\n").unwrap();
+        world.open("a.rs", "typed\n");
+        world.open("b.rs", "b\r\n");
+        world.open("new.rs", "");
+        world.open("other.rs", "x");
+        let unsaved: Vec<_> = world.reader(&[]).unsaved().iter().map(|open| open.path.clone()).collect();
+        assert_eq!(unsaved, [world.path("a.rs"), world.path("other.rs")]);
+    }
+}
