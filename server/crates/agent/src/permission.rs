@@ -33,6 +33,8 @@ mod places;
 mod read_only;
 mod rule;
 mod shell;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
 //! The turn: from a prompt, over any number of requests and tool calls, to an end (design §4).
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use protocol::content::Usage;
@@ -29,6 +30,8 @@ pub struct TurnContext {
     pub system: Arc<str>,
     /// The conversation, the turn's own [`TurnStarted`](protocol::Event::TurnStarted) applied.
     pub history: History,
+    /// The workspace's folders, absolute: what permission rules about files are relative to.
+    pub folders: Arc<[PathBuf]>,
     /// The session's port.
     pub session: Arc<dyn Session>,
     /// Triggered to end the turn: the user cancelled it.

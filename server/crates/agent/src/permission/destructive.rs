@@ -57,7 +57,7 @@ pub(super) fn command(words: &[Word], places: &Places<'_>) -> Option<String> {
             Word::Known(text) | Word::Unknown(text) => text.as_str(),
         })
         .collect();
-    let targets = || arguments.iter().copied().filter(|argument| !argument.starts_with('-'));
+    let targets = || arguments.iter().copied().filter(|argument| !argument.is_empty() && !argument.starts_with('-'));
     let vital = || targets().find(|target| is_vital(target, places));
     match name.as_str() {
         "rm" if arguments.contains(&"--no-preserve-root") => Some("it deletes even `/`".to_owned()),
@@ -74,8 +74,9 @@ pub(super) fn command(words: &[Word], places: &Places<'_>) -> Option<String> {
             Some(format!("it deletes what it finds in {}", machine(targets().take(1))?))
         }
         "mv" => {
-            let into_nothing = targets().last().is_some_and(|last| last == "/dev/null");
-            let moved = machine(targets());
+            let into_nothing = targets().next_back().is_some_and(|last| last == "/dev/null");
+            let sources = targets().count().saturating_sub(1);
+            let moved = machine(targets().take(sources));
             let reason = into_nothing.then(|| "it moves files into nothing".to_owned());
             reason.or_else(|| Some(format!("it moves {} away", moved?)))
         }
@@ -85,10 +86,10 @@ pub(super) fn command(words: &[Word], places: &Places<'_>) -> Option<String> {
             Some(format!("it writes over the device {device}"))
         }
         "tee" | "shred" | "cp" => {
-            let device = targets().last().filter(|target| is_device(target))?;
+            let device = targets().next_back().filter(|target| is_device(target))?;
             Some(format!("it writes over the device {device}"))
         }
-        "kill" if targets().chain(arguments.iter().copied().skip(1)).any(|argument| argument == "-1") => {
+        "kill" if arguments.iter().skip(1).any(|argument| *argument == "-1") => {
             Some("it ends every process there is".to_owned())
         }
         "wipefs" | "blkdiscard" | "mke2fs" => Some(format!("`{name}` erases a disk")),
@@ -122,6 +123,9 @@ fn is_machine(folder: &str) -> bool {
 /// A target without the `/`, `/.` or `/*` that means all that is in it.
 fn folder(target: &str) -> &str {
     let target = target.trim_matches('"');
+    if target.is_empty() {
+        return target;
+    }
     let target = target.strip_suffix("/*").or_else(|| target.strip_suffix("/.")).unwrap_or(target);
     match target.trim_end_matches('/') {
         "" => "/",

@@ -98,7 +98,9 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     };
     // What these print is no file, and the second takes a command line of any kind.
     let names_files = !matches!(name.as_str(), "echo" | "printf");
-    reads && (!names_files || arguments.iter().skip(pattern_words(name, &arguments)).all(|word| stays(word, places)))
+    let pattern = search_pattern(name, &arguments);
+    let mut looked_at = arguments.iter().enumerate().filter(|(at, _)| Some(*at) != pattern);
+    reads && (!names_files || looked_at.all(|(_, word)| stays(word, places)))
 }
 
 /// An argument's text. A glob is as good as known if what it becomes cannot be taken for a flag.
@@ -126,15 +128,12 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
         && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
 }
 
-/// How many leading words are a search's flags and pattern, which can look like a path and name none.
-fn pattern_words(name: &str, arguments: &[&str]) -> usize {
+/// Which argument of a search is its pattern, which can look like a path and names none. Where a flag takes a value, it
+/// may be that value; it is never a file.
+fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
-    if !searches || has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]) {
-        return 0;
-    }
-    let flags = arguments.iter().take_while(|argument| argument.starts_with('-')).count();
-    // The flags must still be looked at, so only a pattern that comes first is skipped.
-    if flags == 0 { 1 } else { 0 }
+    let is_elsewhere = has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]);
+    arguments.iter().position(|argument| !argument.starts_with('-')).filter(|_| searches && !is_elsewhere)
 }
 
 /// Whether one of the arguments is one of these flags.

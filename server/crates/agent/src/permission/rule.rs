@@ -96,7 +96,7 @@ impl Class {
 }
 
 /// What stands between a rule's parentheses.
-pub(super) struct Pattern<'a>(&'a str);
+pub(super) struct Pattern<'a>(pub(super) &'a str);
 
 impl<'a> Pattern<'a> {
     pub(super) fn of(rule: &'a Rule) -> Option<Self> {

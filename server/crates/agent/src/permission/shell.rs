@@ -246,8 +246,8 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
 fn guess_commands(text: &str) -> Vec<SimpleCommand> {
     let pieces = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
     let commands = pieces.map(|piece| {
-        let words = piece.split_whitespace().map(|word| word.trim_matches(['"', '\'', '$']).replace('\\', ""));
-        words.filter(|word| !word.is_empty()).map(Word::Known).collect::<Vec<_>>()
+        let words = piece.split_whitespace().map(|word| word.trim_matches(['"', '\'']).replace('\\', ""));
+        words.filter(|word| !word.is_empty() && word != "$").map(Word::Known).collect::<Vec<_>>()
     });
     commands
         .filter(|words| !words.is_empty())

@@ -1,0 +1,542 @@
+use std::path::PathBuf;
+
+use protocol::session::Mode;
+
+use super::{Action, Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, judge};
+
+/// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
+fn parse(line: &str) -> ShellLine {
+    if line.contains("$(") {
+        return ShellLine::Unparsable { reason: "a substitution".to_owned() };
+    }
+    let mut commands = Vec::new();
+    let mut command = SimpleCommand { words: vec![], assignments: vec![], redirects: vec![] };
+    let mut redirecting = None;
+    for text in line.split_whitespace() {
+        if ["&&", "||", "|", ";"].contains(&text) {
+            commands.push(std::mem::replace(
+                &mut command,
+                SimpleCommand { words: vec![], assignments: vec![], redirects: vec![] },
+            ));
+            continue;
+        }
+        if [">", ">>", "<"].contains(&text) {
+            redirecting = Some(text != "<");
+            continue;
+        }
+        let unquoted = text.trim_matches('\'').to_owned();
+        let is_unknown = !text.starts_with('\'') && text.contains(['$', '*', '?']);
+        let word = if is_unknown { Word::Unknown(text.to_owned()) } else { Word::Known(unquoted) };
+        if let Some(writes) = redirecting.take() {
+            command.redirects.push(Redirect { writes, target: word });
+        } else if command.words.is_empty() && text.contains('=') {
+            command.assignments.push(text.to_owned());
+        } else {
+            command.words.push(word);
+        }
+    }
+    if !command.words.is_empty() || !command.assignments.is_empty() || !command.redirects.is_empty() {
+        commands.push(command);
+    }
+    ShellLine::Commands(commands)
+}
+
+fn rule(text: &str) -> SourcedRule {
+    SourcedRule { rule: text.parse().unwrap(), source: "your config.toml".to_owned() }
+}
+
+fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
+    let all = |texts: &[&str]| texts.iter().map(|text| rule(text)).collect();
+    Rules { allow: all(allow), ask: all(ask), deny: all(deny) }
+}
+
+fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
+    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into() };
+    let folders = [PathBuf::from("/ws")];
+    let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
+    judge(rules, &case)
+}
+
+fn shell(rules: &Rules, line: &str) -> Verdict {
+    shell_in(rules, line, parse(line), "/ws")
+}
+
+fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Deny { .. } => "deny",
+        Verdict::Ask { .. } => "ask",
+    }
+}
+
+fn expect(rules: &Rules, expected: &str, lines: &[&str]) {
+    for line in lines {
+        let verdict = shell(rules, line);
+        assert_eq!(word(&verdict), expected, "`{line}` came to {verdict:?}");
+    }
+}
+
+fn always(rules: &Rules, line: &str) -> Vec<String> {
+    match shell(rules, line) {
+        Verdict::Ask { always, .. } => always.iter().map(ToString::to_string).collect(),
+        other => panic!("`{line}` came to {other:?}"),
+    }
+}
+
+#[test]
+fn commands_that_only_read_run_without_asking() {
+    expect(
+        &Rules::default(),
+        "allow",
+        &[
+            "ls",
+            "ls -la src",
+            "cat README.md",
+            "cat src/main.rs | head -n 20",
+            "pwd ; echo hello",
+            "cd sub && ls",
+            "git status",
+            "git --no-pager diff --stat",
+            "git log --oneline -n 5",
+            "git show HEAD:src/main.rs",
+            "git branch -a",
+            "git blame src/main.rs",
+            "rg -n TODO src",
+            "rg '/api/v1' src",
+            "grep -rn '/api/v1' src",
+            "find . -name '*.rs' -type f",
+            "sed -n 10,20p src/main.rs",
+            "wc -l src/*.rs",
+            "head -c 100 /tmp/log",
+            "ls missing > /dev/null",
+            "cargo --version",
+            "go version",
+            "NO_COLOR=1 git status",
+            "test -f Cargo.toml && echo yes",
+            "sort < names.txt | uniq -c",
+        ],
+    );
+}
+
+#[test]
+fn reading_commands_that_can_do_more_are_asked() {
+    expect(
+        &Rules::default(),
+        "ask",
+        &[
+            "find . -name '*.o' -delete",
+            "find . -exec rm {} ;",
+            "find . -fprintf out x",
+            "sort -o names.txt names.txt",
+            "sort --outp=x names.txt",
+            "uniq in out",
+            "tail -f log",
+            "fd -x rm",
+            "rg --pre ./evil x",
+            "rg --hostname-bin=./evil x",
+            "sed -n 'w' file",
+            "sed -n 1e file",
+            "sed -i s/a/b/ file",
+            "sed s/a/b/ file",
+            "git diff --output=x",
+            "git diff --ext-diff",
+            "git grep -Ovi x",
+            "git branch new",
+            "git branch -D old",
+            "git -c core.pager=evil log",
+            "git tag v1",
+            "git stash",
+            "printf -v PATH x",
+            "awk 1 file",
+            "env",
+            "printenv",
+            "xargs ls",
+            "date -s 2020-01-01",
+            "tree -o out",
+            "./ls",
+            "/tmp/ls",
+            "evil --version",
+        ],
+    );
+}
+
+#[test]
+fn reading_outside_the_workspace_is_asked() {
+    expect(
+        &Rules::default(),
+        "ask",
+        &[
+            "cat /etc/passwd",
+            "cat ~/.ssh/id_rsa",
+            "cat ../other/secret",
+            "cat src/../../other",
+            "ls /",
+            "grep -r root /etc",
+            "grep -e root /etc/passwd",
+            "grep root -f/etc/passwd",
+            "rg --files /etc",
+            "cat --file=/etc/passwd",
+            "cd /etc && cat passwd",
+            "cd .. && cat other/secret",
+            "cd - && ls",
+            "cd",
+            "sort < /etc/passwd",
+            "git diff --no-index /etc/passwd x",
+            "cat $FILE",
+            "cat $HOME/x",
+            "echo $ANTHROPIC_API_KEY",
+            "ls *",
+        ],
+    );
+    let outside = shell_in(&Rules::default(), "cat passwd", parse("cat passwd"), "/etc");
+    assert_eq!(word(&outside), "ask", "the shell stands outside the workspace");
+}
+
+#[test]
+fn output_to_a_file_is_never_only_reading() {
+    expect(
+        &Rules::default(),
+        "ask",
+        &["echo x > file", "cat a >> b", "ls > /tmp/x", "echo x > $F", "> file", "echo x > /etc/hosts"],
+    );
+}
+
+#[test]
+fn an_allow_rule_covers_output_into_the_workspace_but_no_further() {
+    let rules = rules(&["Shell(cargo test:*)", "Shell(echo *)"], &[], &[]);
+    expect(&rules, "allow", &["cargo test > out.txt", "cargo test > /tmp/out", "echo x > sub/../file"]);
+    expect(
+        &rules,
+        "ask",
+        &[
+            "cargo test > ../out.txt",
+            "cargo test > /etc/hosts",
+            "cargo test > ~/.bashrc",
+            "cargo test > $OUT",
+            "cd .. && echo x > file",
+        ],
+    );
+    assert!(always(&rules, "cargo test > /etc/hosts").is_empty(), "no rule would cover it");
+}
+
+#[test]
+fn prefix_rules_fit_whole_words() {
+    let rules = rules(&["Shell(cargo test:*)"], &[], &[]);
+    expect(&rules, "allow", &["cargo test", "cargo test --all", "cargo test $NAME", "cargo test && cargo test x"]);
+    expect(&rules, "ask", &["cargo testing", "cargo", "cargo build", "$CARGO test", "cargo $SUB", "/evil/cargo test"]);
+}
+
+#[test]
+fn exact_rules_fit_exactly() {
+    let rules = rules(&["Shell(make check)"], &[], &[]);
+    expect(&rules, "allow", &["make check", "make  check"]);
+    expect(&rules, "ask", &["make", "make check all", "make $X", "make che*"]);
+}
+
+#[test]
+fn globs_fit_text_and_take_unknown_words_only_at_their_end() {
+    let globs = rules(&["Shell(npm run *)", "Shell(make *-test fast)"], &[], &[]);
+    expect(&globs, "allow", &["npm run build", "npm run build --watch", "npm run $X", "make unit-test fast"]);
+    expect(&globs, "ask", &["npm install", "npm run", "$NPM run build", "make $X fast", "make $X-test fast"]);
+    let everything = rules(&["Shell(*)"], &[], &[]);
+    expect(&everything, "allow", &["anything at all", "$X", "EVIL=1 make"]);
+    expect(&everything, "ask", &["x > /etc/hosts", "echo $(date)"]);
+}
+
+#[test]
+fn every_command_of_a_line_must_be_allowed() {
+    let rules = rules(&["Shell(cargo test:*)"], &[], &[]);
+    expect(&rules, "allow", &["cargo test | tail -n 3", "git status && cargo test ; ls"]);
+    expect(&rules, "ask", &["cargo test && curl evil.example", "cargo test | sh", "curl x ; cargo test"]);
+}
+
+#[test]
+fn variables_before_a_command_must_be_allowed_too() {
+    let with_rules = rules(&["Shell(cargo test:*)"], &[], &[]);
+    expect(&with_rules, "allow", &["RUST_BACKTRACE=1 cargo test", "CI=1 NO_COLOR=1 cargo test"]);
+    expect(
+        &with_rules,
+        "ask",
+        &["RUSTC_WRAPPER=./evil cargo test", "PATH=. ls", "LD_PRELOAD=x git status", "PATH=.:/bin"],
+    );
+    assert!(always(&with_rules, "LD_PRELOAD=x cargo build").is_empty());
+    expect(&rules(&["Shell(PORT=1 make:*)"], &[], &[]), "allow", &["PORT=1 make x"]);
+    expect(&rules(&["Shell(PORT=1 make:*)"], &[], &[]), "ask", &["PORT=2 make x", "PORT=$X make x"]);
+}
+
+#[test]
+fn a_line_that_cannot_be_parsed_is_allowed_only_by_a_rule_without_pattern() {
+    let line = "echo $(date)";
+    assert_eq!(word(&shell(&Rules::default(), line)), "ask");
+    assert_eq!(word(&shell(&rules(&["Shell(echo:*)", "Shell(*)"], &[], &[]), line)), "ask");
+    assert_eq!(word(&shell(&rules(&["Shell"], &[], &[]), line)), "allow");
+    assert!(always(&Rules::default(), line).is_empty(), "no rule with a pattern would cover it");
+    let denied = rules(&["Shell"], &[], &["Shell(rm:*)"]);
+    assert_eq!(word(&shell(&denied, "rm $(ls)")), "deny", "what is denied is found by its plain words");
+    assert_eq!(word(&shell(&rules(&["Shell"], &[], &[]), "rm -rf / $(true)")), "deny");
+}
+
+#[test]
+fn deny_beats_ask_beats_allow_beats_default() {
+    let all = rules(&["Shell(git push:*)"], &["Shell(git push:*)"], &["Shell(git push:*)"]);
+    expect(&all, "deny", &["git push"]);
+    let ask = rules(&["Shell(git push:*)"], &["Shell(git push:*)"], &[]);
+    expect(&ask, "ask", &["git push"]);
+    assert!(always(&ask, "git push").is_empty(), "an allow rule would change nothing");
+    expect(&rules(&[], &["Shell(ls:*)"], &[]), "ask", &["ls"]);
+    expect(&rules(&[], &[], &["Shell(ls:*)"]), "deny", &["ls", "git status && ls"]);
+    expect(&rules(&["Shell", "*"], &[], &[]), "deny", &["rm -rf /"]);
+    match shell(&all, "git push") {
+        Verdict::Deny { reason } => assert_eq!(reason, "rule `Shell(git push:*)` from your config.toml"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn deny_rules_look_through_wrappers_and_paths() {
+    let rules = rules(&["Shell"], &[], &["Shell(rm:*)", "Shell(git push:*)"]);
+    expect(
+        &rules,
+        "deny",
+        &[
+            "rm x",
+            "/bin/rm x",
+            "sudo rm x",
+            "sudo -u me rm x",
+            "env A=1 rm x",
+            "timeout 5 rm x",
+            "xargs -n 1 rm",
+            "nohup sudo /bin/rm x",
+            "bash -c 'rm'",
+            "/bin/sh -c 'rm'",
+            "true && git push",
+        ],
+    );
+    let quoted = ShellLine::Commands(vec![SimpleCommand {
+        words: ["bash", "-c", "cd x; git push --force"].map(|word| Word::Known(word.to_owned())).to_vec(),
+        assignments: vec![],
+        redirects: vec![],
+    }]);
+    assert_eq!(word(&shell_in(&rules, "", quoted, "/ws")), "deny");
+    expect(&rules, "allow", &["echo rm", "rmdir x", "git pull"]);
+}
+
+#[test]
+fn what_nobody_means_is_denied_whatever_the_rules_say() {
+    let rules = rules(&["Shell"], &[], &[]);
+    expect(
+        &rules,
+        "deny",
+        &[
+            "rm -rf /",
+            "rm -fr /*",
+            "rm -r -f ~",
+            "rm --recursive --force $HOME",
+            "rm -rf ~/*",
+            "rm -rf *",
+            "rm -rf .",
+            "rm -rf ./",
+            "rm -rf ..",
+            "rm -rf /ws",
+            "rm -rf /ws/*",
+            "rm -rf ../ws",
+            "rm -rf /usr/",
+            "rm -Rf /etc",
+            "rm --no-preserve-root -rf /x",
+            "sudo rm -rf /",
+            "ls && rm -rf /",
+            "mkfs.ext4 /dev/sda1",
+            "mkfs /dev/sda1",
+            "wipefs -a /dev/sda",
+            "dd if=/dev/zero of=/dev/sda",
+            "echo x > /dev/sda",
+            "cp image /dev/nvme0n1",
+            "tee /dev/sda",
+            "chmod -R 777 /",
+            "chown -R me /usr",
+            "find / -delete",
+            "mv / /tmp",
+            "mv file /dev/null",
+            "kill -9 -1",
+            ":(){ :|:& };:",
+            "bomb() { bomb | bomb & }; bomb",
+        ],
+    );
+    expect(
+        &rules,
+        "allow",
+        &[
+            "rm -rf target",
+            "rm -rf ./target/*",
+            "rm -rf /tmp/x",
+            "rm file",
+            "rm -f *",
+            "dd if=a of=b",
+            "dd if=/dev/zero of=/dev/null",
+            "mv file ~",
+            "mv a b",
+            "chmod -R u+w src",
+            "find . -name x -delete",
+            "kill -1 1234",
+            "cp /dev/null x",
+            "rm -rf ''",
+            "f() { g | h & }; f",
+        ],
+    );
+}
+
+#[test]
+fn always_offers_the_narrowest_rule_that_is_of_use() {
+    let none = Rules::default();
+    let cases: &[(&str, &[&str])] = &[
+        ("git checkout main", &["Shell(git checkout:*)"]),
+        ("cargo test --all", &["Shell(cargo test:*)"]),
+        ("cargo test $X", &["Shell(cargo test:*)"]),
+        ("npm run build", &["Shell(npm run build:*)"]),
+        ("npm install", &["Shell(npm install:*)"]),
+        ("make check", &["Shell(make check:*)"]),
+        ("pytest -k x", &["Shell(pytest:*)"]),
+        ("./run.sh fast", &["Shell(./run.sh fast)"]),
+        ("python3 x.py", &["Shell(python3 x.py)"]),
+        ("git -C sub gc", &["Shell(git -C sub gc)"]),
+        ("docker run x", &["Shell(docker run x)"]),
+        ("sh -c x", &["Shell(sh -c x)"]),
+        ("RUST_LOG=debug cargo build", &["Shell(cargo build:*)"]),
+        ("git status && cargo build && cargo test", &["Shell(cargo build:*)", "Shell(cargo test:*)"]),
+        ("cargo build | cargo build", &["Shell(cargo build:*)"]),
+        ("rm $X", &[]),
+        ("$X", &[]),
+        ("cargo build && rm $X", &[]),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(always(&none, line), *expected, "{line}");
+        let granted = Rules { allow: expected.iter().map(|text| rule(text)).collect(), ..Rules::default() };
+        let after = if expected.is_empty() { "ask" } else { "allow" };
+        assert_eq!(word(&shell(&granted, line)), after, "after `{line}` was always allowed");
+    }
+    let words = super::scope_in_words(&["Shell(cargo test:*)".parse().unwrap(), "Shell(./run.sh)".parse().unwrap()]);
+    assert_eq!(words, "Always allow `cargo test …` and exactly `./run.sh` in this project");
+}
+
+#[test]
+fn mode_ask_neither_edits_nor_runs() {
+    let folders = [PathBuf::from("/ws")];
+    let actions = [
+        Action::Edit { paths: vec!["/ws/a".into()] },
+        Action::Execute { line: "ls".to_owned(), parsed: parse("ls"), cwd: "/ws".into() },
+    ];
+    for action in &actions {
+        let case = Case { tool: "t", action, reads: &[], mode: Mode::Ask, folders: &folders };
+        assert_eq!(word(&judge(&rules(&["*"], &[], &[]), &case)), "deny");
+    }
+    let case = Case { tool: "t", action: &Action::Read, reads: &[], mode: Mode::Ask, folders: &folders };
+    assert_eq!(word(&judge(&Rules::default(), &case)), "allow");
+}
+
+fn edit(rules: &Rules, paths: &[&str]) -> &'static str {
+    let action = Action::Edit { paths: paths.iter().map(PathBuf::from).collect() };
+    let folders = [PathBuf::from("/ws"), PathBuf::from("/other")];
+    word(&judge(
+        rules,
+        &Case { tool: "edit_create_file", action: &action, reads: &[], mode: Mode::Agent, folders: &folders },
+    ))
+}
+
+#[test]
+fn file_rules_fit_paths_of_the_workspace() {
+    assert_eq!(edit(&Rules::default(), &["/ws/src/a.rs"]), "allow", "review is the gate");
+    let cases: &[(&str, &str, bool)] = &[
+        ("Edit(src/**)", "/ws/src/a/b.rs", true),
+        ("Edit(src/**)", "/other/src/b.rs", true),
+        ("Edit(src/**)", "/ws/tests/src/b.rs", false),
+        ("Edit(src)", "/ws/src/a/b.rs", true),
+        ("Write(./src/*.rs)", "/ws/src/b.rs", true),
+        ("Edit(src/*.rs)", "/ws/src/a/b.rs", false),
+        ("Edit(*.lock)", "/ws/a/b/Cargo.lock", true),
+        ("Edit(**/gen/**)", "/ws/a/gen/x", true),
+        ("Edit(/ws/a)", "/ws/a/x", true),
+        ("Edit(/ws/a)", "/other/a/x", false),
+        ("edit_create_file", "/ws/x", true),
+        ("edit_*", "/ws/x", true),
+        ("Edit", "/ws/x", true),
+        ("*", "/ws/x", true),
+        ("Shell", "/ws/x", false),
+        ("Read(**)", "/ws/x", false),
+    ];
+    for (text, path, fits) in cases {
+        let expected = if *fits { "deny" } else { "allow" };
+        assert_eq!(edit(&rules(&[], &[], &[text]), &[path]), expected, "{text} and {path}");
+    }
+    assert_eq!(edit(&rules(&[], &[], &["Edit(b)"]), &["/ws/a", "/ws/b"]), "deny", "one bad file is enough");
+    assert_eq!(edit(&rules(&[], &["Edit(b)"], &[]), &["/ws/a", "/ws/b"]), "ask");
+}
+
+#[test]
+fn read_rules_count_for_reading_tools_and_for_commands_that_name_the_file() {
+    let denied = rules(&["Shell"], &[], &["Read(*.pem)", "Edit(vendor/**)"]);
+    let folders = [PathBuf::from("/ws")];
+    let reads = [PathBuf::from("/ws/keys/a.pem")];
+    let case = Case { tool: "read_file", action: &Action::Read, reads: &reads, mode: Mode::Agent, folders: &folders };
+    assert_eq!(word(&judge(&denied, &case)), "deny");
+    expect(&denied, "deny", &["cat keys/a.pem", "sort < a.pem", "cd keys && cat a.pem", "echo x > vendor/lib.c"]);
+    expect(&denied, "allow", &["cat a.txt", "cat vendor/lib.c", "echo x > src/lib.c"]);
+}
+
+#[test]
+fn rules_read_as_they_are_written() {
+    for text in ["Shell", "Shell(cargo test:*)", "Edit(src/**)", "mcp_*", "*", "Shell(echo (x))"] {
+        assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
+    }
+    assert_eq!("  Bash( ls ) ".parse::<Rule>().unwrap().to_string(), "Bash(ls)");
+    for text in ["", "Shell(", "Shell(ls", "Shell()", "(ls)", "She ll", "Shell(ls) x"] {
+        assert!(text.parse::<Rule>().is_err(), "{text}");
+    }
+    let error = "Shell(ls".parse::<Rule>().unwrap_err().to_string();
+    assert!(error.contains("closing parenthesis") && error.contains("Shell(cargo test:*)"), "{error}");
+}
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn words() -> impl Strategy<Value = Vec<Word>> {
+        let text = prop_oneof!["[a-z*/.~$-]{0,6}", "(git|cargo|ls|rm|sudo|bash|-c|-rf|/)"];
+        let word =
+            (text, any::<bool>()).prop_map(|(text, known)| if known { Word::Known(text) } else { Word::Unknown(text) });
+        prop::collection::vec(word, 0..6)
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        "[a-z*:. /-]{1,10}"
+    }
+
+    proptest! {
+        /// Whatever the words and the rules are, judging ends, and a deny rule is never outvoted.
+        #[test]
+        fn a_deny_rule_that_fits_the_words_always_wins(words in words(), allow in pattern(), deny in pattern()) {
+            let command = SimpleCommand { words: words.clone(), assignments: vec![], redirects: vec![] };
+            let make = |pattern: &str| SourcedRule {
+                rule: Rule { tool: "Shell".to_owned(), pattern: Some(pattern.to_owned()) },
+                source: "a test".to_owned(),
+            };
+            let denied = Rules { allow: vec![make(&allow)], ask: vec![], deny: vec![make(&deny)] };
+            let verdict = shell_in(&denied, "", ShellLine::Commands(vec![command]), "/ws");
+            if super::super::Pattern(&deny).fits_words(&words) {
+                prop_assert_eq!(word(&verdict), "deny");
+            }
+        }
+
+        /// A name that is known only when it runs is never taken for a command that is allowed.
+        #[test]
+        fn an_unknown_name_is_allowed_by_nothing_but_a_star(mut words in words(), pattern in pattern()) {
+            words.insert(0, Word::Unknown("$X".to_owned()));
+            let command = SimpleCommand { words, assignments: vec![], redirects: vec![] };
+            let rule = Rule { tool: "Shell".to_owned(), pattern: Some(pattern.clone()) };
+            let rules = Rules { allow: vec![SourcedRule { rule, source: String::new() }], ..Rules::default() };
+            let verdict = shell_in(&rules, "", ShellLine::Commands(vec![command]), "/ws");
+            let only_stars = pattern.chars().all(|c| "*:".contains(c) || c.is_whitespace());
+            prop_assert!(word(&verdict) != "allow" || only_stars, "{:?}", verdict);
+        }
+    }
+}
