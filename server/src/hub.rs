@@ -32,6 +32,8 @@ use crate::config::Config;
 pub struct Parts {
     /// Where sessions are kept.
     pub store: Arc<dyn Store>,
+    /// The folder of our own data, which no edit may touch.
+    pub data_folder: PathBuf,
     /// The models.
     pub catalog: Arc<providers::Catalog>,
     /// The user's configuration.

@@ -1,18 +1,19 @@
 //! `azimuth exec`: one prompt, from beginning to end, without an editor. It is a client of the hub like any other.
 
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::permission::{Action, Rule, Rules, SourcedRule, Verdict, judge};
+use agent::permission::{Rule, Rules, SourcedRule};
 use async_trait::async_trait;
+use protocol::model::ModelSelectParams;
 use protocol::permission::PermissionAnswerParams;
-use protocol::review::{Decision, DecisionTarget, Proposal, ReviewDecideParams};
+use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
 use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
 use protocol::terminal::TerminalOpenParams;
 use protocol::turn::{StopReason, TurnCancelParams, TurnStartParams};
-use protocol::{Event, HunkId, PromptBlock, ProposalId, SequencedEvent, SessionId, TerminalId};
+use protocol::{ErrorCode, Event, PromptBlock, ProposalId, SequencedEvent, SessionId, TerminalId};
 use providers::scripted::{Recorder, Scripted};
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths;
@@ -202,7 +203,12 @@ impl Job {
             }
             Event::PermissionJudged { allowed: false, .. } => turn.refused = true,
             Event::PermissionAsked { request, .. } => {
-                let answered = self.answerer.permission(&mut self.quiet(view), self.style, request).await;
+                let answered = if self.json {
+                    let mut quiet = View::new(io::stderr(), Style::PLAIN);
+                    self.answerer.permission(&mut quiet, Style::PLAIN, request).await
+                } else {
+                    self.answerer.permission(view, self.style, request).await
+                };
                 let Some(chosen) = answered.map_err(Failure::new)? else { return Ok(Some(CANCELLED)) };
                 turn.refused |= chosen.refused;
                 let params = PermissionAnswerParams {
@@ -234,4 +240,177 @@ impl Job {
         }
         Ok(None)
     }
+}
+
+impl Job {
+    /// Shows a proposal's pending hunks and decides them. False where nobody answers any more.
+    async fn review(
+        &mut self,
+        connection: &Connection,
+        view: &mut View<io::Stdout>,
+        turn: &mut Watch,
+        proposal: &Proposal,
+    ) -> Result<bool, Failure> {
+        let pending = proposal.hunks.iter().any(|hunk| hunk.state == HunkState::Pending);
+        let version = (proposal.proposal_id.clone(), proposal.revision);
+        if !pending || turn.seen.contains(&version) {
+            return Ok(true);
+        }
+        turn.seen.push(version);
+        let allowed = self.accepts(proposal);
+        let decided = if self.json {
+            let mut quiet = View::new(io::stderr(), Style::PLAIN);
+            self.answerer.review(&mut quiet, Style::PLAIN, proposal, allowed).await
+        } else {
+            view.diff(proposal).map_err(Failure::new)?;
+            self.answerer.review(view, self.style, proposal, allowed).await
+        };
+        let Some(decided) = decided.map_err(Failure::new)? else { return Ok(false) };
+        turn.refused |= !decided.rejected.is_empty();
+        for (decision, hunks) in [(Decision::Accept, decided.accepted), (Decision::Reject, decided.rejected)] {
+            if hunks.is_empty() {
+                continue;
+            }
+            let params = ReviewDecideParams {
+                session_id: turn.session.clone(),
+                decision,
+                targets: vec![DecisionTarget {
+                    proposal_id: proposal.proposal_id.clone(),
+                    revision: proposal.revision,
+                    hunk_ids: Some(hunks),
+                }],
+                message: decided.message.clone().filter(|_| decision == Decision::Reject),
+            };
+            match request(connection, |reply| Request::ReviewDecide(params, reply)).await? {
+                Ok(_) => {}
+                // The agent edited on meanwhile: the proposal as it is now comes as the next event.
+                Err(error) if error.code == ErrorCode::StaleReview => {}
+                Err(error) => return Err(Failure::new(error)),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a rule the user gave accepts the edits of this file.
+    fn accepts(&self, proposal: &Proposal) -> bool {
+        let Ok(path) = paths::from_uri(&proposal.uri) else { return false };
+        agent::permission::accepts_edit(&self.rules, &path)
+    }
+
+    fn output(&self, view: &mut View<io::Stdout>, bytes: &[u8]) -> io::Result<()> {
+        if self.json { Ok(()) } else { view.terminal(bytes) }
+    }
+}
+
+/// What is known of the turn while it is followed.
+struct Watch {
+    session: SessionId,
+    /// Whether something was denied or rejected.
+    refused: bool,
+    /// The proposals that were put to the user, by revision.
+    seen: Vec<(ProposalId, u64)>,
+    /// The terminal whose output is shown, and the offset up to which it was.
+    terminal: Option<(Arc<Spool>, u64)>,
+    /// Whether the user asked to cancel.
+    cancelled: bool,
+}
+
+impl Watch {
+    /// The next bytes of the terminal, once there are any.
+    async fn output(&mut self) -> Vec<u8> {
+        match &mut self.terminal {
+            None => std::future::pending().await,
+            Some((spool, shown)) => {
+                spool.wait_beyond(*shown).await;
+                let (offset, bytes) = spool.read_from(*shown);
+                *shown = offset + bytes.len() as u64;
+                bytes
+            }
+        }
+    }
+
+    /// What is left of a command's output when it has ended.
+    fn output_until(&mut self, end: u64) -> Option<Vec<u8>> {
+        let (spool, shown) = self.terminal.take()?;
+        let (offset, mut bytes) = spool.read_from(shown);
+        let wanted = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
+        bytes.truncate(wanted);
+        Some(bytes)
+    }
+}
+
+/// The command line as the hub's client. It holds no documents.
+struct Terminal {
+    shows: mpsc::UnboundedSender<Show>,
+}
+
+/// What the hub begins to show.
+enum Show {
+    Feed(Feed),
+    Terminal(Arc<Spool>, u64),
+}
+
+#[async_trait]
+impl Editor for Terminal {
+    fn follow(&self, feed: Feed, _since: u64) {
+        let _ = self.shows.send(Show::Feed(feed));
+    }
+
+    fn unfollow(&self, _session: &SessionId) {}
+
+    fn follow_terminal(&self, _session: &SessionId, _terminal: &TerminalId, spool: Arc<Spool>, since: u64) {
+        let _ = self.shows.send(Show::Terminal(spool, since));
+    }
+
+    fn alert(&self, text: &str) {
+        let _ = writeln!(io::stderr(), "azimuth: {text}");
+    }
+
+    async fn apply(&self, _edit: DocumentEdit) -> Result<(), EditorError> {
+        Err(EditorError::Unsupported)
+    }
+
+    async fn save(&self, _uri: &str) -> Result<bool, EditorError> {
+        Err(EditorError::Unsupported)
+    }
+
+    async fn text(&self, _uri: &str) -> Result<Option<String>, EditorError> {
+        Ok(None)
+    }
+}
+
+/// Posts a request and waits for its answer.
+async fn request<T>(
+    connection: &Connection,
+    make: impl FnOnce(Reply<T>) -> Request,
+) -> Result<Result<T, Error>, Failure> {
+    let (reply, answer) = oneshot::channel();
+    connection.post(Input::Request(make(reply)));
+    answer.await.map_err(|_| Failure("the session ended; its log says why".into()))
+}
+
+async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
+    request(connection, make).await?.map_err(Failure::new)
+}
+
+/// The prompt: the argument, or standard input where that is asked for or nothing else is there.
+fn prompt(argument: Option<&str>) -> Result<String, Failure> {
+    let text = match argument {
+        Some("-") => None,
+        None if !io::stdin().is_terminal() => None,
+        None => return Err(Failure("there is no prompt: azimuth exec \"what to do\"".into())),
+        Some(text) => Some(text.to_owned()),
+    };
+    let text = match text {
+        Some(text) => text,
+        None => {
+            let mut text = String::new();
+            io::stdin().read_to_string(&mut text).map_err(|error| Failure(format!("standard input: {error}")))?;
+            text
+        }
+    };
+    if text.trim().is_empty() {
+        return Err(Failure("the prompt is empty: azimuth exec \"what to do\"".into()));
+    }
+    Ok(text)
 }

@@ -48,7 +48,7 @@ impl Setup {
     pub(super) fn parts(&self, config: Config) -> Parts {
         let catalog = providers::Catalog::new(config.providers.clone());
         let store: Arc<SqliteStore> = Arc::clone(&self.store);
-        Parts { store, catalog: Arc::new(catalog), config: Arc::new(config) }
+        Parts { store, data_folder: self.data_folder.clone(), catalog: Arc::new(catalog), config: Arc::new(config) }
     }
 }
 

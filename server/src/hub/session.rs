@@ -33,8 +33,8 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult, SessionOpenResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SequencedEvent, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
-use workspace::files::Reader;
 use workspace::paths::Roots;
+use workspace::reader::Reader;
 use workspace::review::Review;
 use workspace::shell::Shell;
 
@@ -90,13 +90,15 @@ enum Own {
     /// Accepted hunks arrived in their document, or did not.
     Applied(Box<Applied>),
     /// The files of a plan were read: their texts, none for one that is not there.
-    PlanRead(ToolCallId, EditPlan, Vec<Option<String>>, oneshot::Sender<Result<Proposed, EditRefused>>),
+    PlanRead(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A word to the turn is ready.
     Steered(TurnId, QueueId, Interjection, Reply<Done>),
     /// A file that has pending hunks was read anew: its text, none where it is gone.
-    BaseRead(PathBuf, Option<String>),
+    BaseRead(PathBuf, Option<Arc<str>>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// Something that the log cannot say, because it is the log that fails.
+    Alert(String),
     /// A model was chosen.
     ModelSelected(Arc<dyn Model>, Reply<ModelSelectResult>),
 }
@@ -308,6 +310,7 @@ impl Session {
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_changed(&path, text),
             Own::Event(event) => self.record(event),
+            Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
                 let info = model.info().clone();
                 self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });

@@ -80,7 +80,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
 
 async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
-        folders: preparation.roots.folders().to_vec(),
+        folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
         model: preparation.info.model.clone(),
         mode: preparation.info.mode,
     };

@@ -2,27 +2,99 @@
 
 use std::sync::Arc;
 
-use agent::commands::{self, Token};
-use protocol::model::ModelInfo;
+use agent::commands::{self, Choice, Choices, TokenKind};
+use agent::store::SessionFilter;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
 use workspace::paths;
 
 use super::Session;
 use crate::hub::Reply;
+use crate::hub::feed::blocking;
+
+/// How many files are offered (001 §26).
+const FILES: usize = 10;
+/// How many sessions are offered.
+const SESSIONS: usize = 20;
 
 impl Session {
     pub(super) fn complete(&mut self, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
-        let (shared, index, roots) = (self.shared.clone(), Arc::clone(&self.files), Arc::clone(&self.roots));
-        let store = Arc::clone(&self.shared.parts.store);
+        let (shared, files, roots) = (self.shared.clone(), Arc::clone(&self.files), Arc::clone(&self.roots));
         let folders = self.state.folders.clone();
         tokio::spawn(async move {
             let text = params.text;
             let cursor = byte_offset(&text, params.cursor);
+            let mut choices = Choices::default();
             let token = commands::token_at_cursor(&text, cursor);
-            let items = match &token {
-                _ => Vec::new(),
+            match token.kind {
+                TokenKind::Argument(spec) if spec.name == "model" => {
+                    let models = shared.parts.catalog.list().await;
+                    let usable = models.into_iter().filter(|model| model.available);
+                    choices.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
+                }
+                TokenKind::Argument(spec) if spec.name == "resume" => {
+                    let store = Arc::clone(&shared.parts.store);
+                    let filter = SessionFilter { folders, query: None, limit: SESSIONS };
+                    let sessions = blocking(move || store.list(&filter)).await.unwrap_or_default();
+                    let choice = |session: protocol::session::SessionInfo| Choice {
+                        value: session.session_id.to_string(),
+                        detail: session.title,
+                    };
+                    choices.sessions = sessions.into_iter().map(choice).collect();
+                }
+                _ => {}
+            }
+            let items = if token.kind == TokenKind::Mention {
+                let typed = text.get(token.span.start + 1..cursor).unwrap_or_default().to_owned();
+                let found = tokio::task::spawn_blocking(move || files.find(&typed, FILES)).await.unwrap_or_default();
+                found.iter().map(|path| mention(&roots.display(path), paths::to_uri(path))).collect()
+            } else {
+                commands::complete(&text, cursor, &choices).1
             };
-            let _ = reply.send(Ok(PromptCompleteResult { start: 0, end: 0, items }));
+            let (start, end) = (utf16_offset(&text, token.span.start), utf16_offset(&text, token.span.end));
+            let _ = reply.send(Ok(PromptCompleteResult { start, end, items }));
         });
+    }
+}
+
+fn mention(path: &str, uri: String) -> CompletionItem {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    CompletionItem {
+        kind: CompletionKind::File,
+        label: name.into(),
+        detail: folder.into(),
+        insert: format!("@{path} "),
+        uri: Some(uri),
+    }
+}
+
+/// Where an offset in UTF-16 units lies in bytes; one past the end is the end.
+fn byte_offset(text: &str, utf16: u32) -> usize {
+    let mut units = 0;
+    for (index, character) in text.char_indices() {
+        if units >= utf16 {
+            return index;
+        }
+        units += if character.len_utf16() == 2 { 2 } else { 1 };
+    }
+    text.len()
+}
+
+fn utf16_offset(text: &str, byte: usize) -> u32 {
+    let before = text.get(..byte).unwrap_or(text);
+    u32::try_from(before.encode_utf16().count()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_count_utf16_units() {
+        let text = "é𝄞x";
+        assert_eq!(byte_offset(text, 0), 0);
+        assert_eq!(byte_offset(text, 1), 2);
+        assert_eq!(byte_offset(text, 3), 6);
+        assert_eq!(byte_offset(text, 99), 7);
+        assert_eq!(utf16_offset(text, 6), 3);
     }
 }

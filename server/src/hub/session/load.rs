@@ -1,15 +1,14 @@
 //! Opening a session: a new one, or one from the store as its last process left it.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 
 use agent::permission::Rule;
 use agent::store::StoreError;
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
 use tokio::sync::mpsc;
-use workspace::files::Reader;
 use workspace::paths::{self, Roots};
+use workspace::reader::Reader;
 use workspace::review::Review;
 use workspace::shell::Shell;
 
@@ -50,9 +49,9 @@ pub(super) async fn load(
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
     };
     let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
-    let roots = Arc::new(roots);
+    let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
-    let reader = Arc::new(Reader::new(Arc::clone(&roots), Arc::clone(&shared.buffers), overlay.reader()));
+    let reader = Arc::new(Reader::new(Arc::clone(&shared.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
     let shell = shell(&own, &roots, folder, terminal.clone());
@@ -61,12 +60,11 @@ pub(super) async fn load(
         reader: Arc::clone(&reader),
         shell: Arc::clone(&shell),
     };
-    let log = {
-        let alert_to = shared.clone();
-        Log::start(Arc::clone(&shared.parts.store), id.clone(), last, move |error: &StoreError| {
-            alert_to.alert(&format!("Azimuth cannot store what happens: {error}. It keeps trying; nothing is lost while it runs."));
-        })
-    };
+    let alerts = own.clone();
+    let log = Log::start(Arc::clone(&shared.parts.store), id.clone(), last, move |error: &StoreError| {
+        let text = format!("the session cannot be stored: {error}. Azimuth keeps trying");
+        let _ = alerts.send(Own::Alert(text));
+    });
     let mut session = Session {
         next_id: last,
         log,
@@ -139,7 +137,7 @@ impl Session {
         }
         let reader = Arc::clone(&self.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            Review::restore(proposals, |path: &PathBuf| reader.base(path).ok().flatten())
+            Review::restore(proposals, |path| super::reviews::base(&reader, path).ok().flatten())
         });
         if let Ok(review) = restored.await {
             self.review = review;

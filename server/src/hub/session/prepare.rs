@@ -13,8 +13,8 @@ use protocol::content::Range;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
 use protocol::{Event, PromptBlock, SessionId, TurnId};
-use workspace::files::Reader;
 use workspace::paths::{self, Roots};
+use workspace::reader::Reader;
 
 use super::{Caller, GivenAnswer, default_model, resolve_model};
 use crate::config::Config;
@@ -127,7 +127,7 @@ async fn new_turn(
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
     let environment = Environment {
-        folders: preparation.roots.folders().iter().map(|folder| folder.display().to_string()).collect(),
+        folders: preparation.roots.iter().map(|root| root.path.display().to_string()).collect(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         editor: None,
         // The day the session began: the prompt's bytes must not change while it runs.
@@ -205,7 +205,7 @@ fn name(roots: &Roots, uri: &str) -> String {
 fn read(reader: &Reader, roots: &Roots, uri: &str) -> Result<String, String> {
     let path: PathBuf = paths::from_uri(uri).map_err(|error| error.to_string())?;
     let path = roots.check(&path).map_err(|error| error.to_string())?;
-    reader.read(path.as_ref()).map(|source| source.text.to_string()).map_err(|error| error.to_string())
+    reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
 }
 
 /// Lines are counted from 1 for people and models.

@@ -1,22 +1,24 @@
 //! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
 //! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::edit::{EditPlan, EditRefused, Proposed};
+use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
 use agent::session::Unsettled;
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, HunkState, ReviewDecideParams, ReviewResult};
 use protocol::{ErrorCode, Event, ToolCallId};
 use serde_json::json;
 use tokio::sync::oneshot;
-use workspace::buffers::Buffers;
-use workspace::files;
-use workspace::paths;
+use workspace::buffers::{Open, Snapshot};
+use workspace::files::{self, FileError};
+use workspace::paths::{self, Roots};
+use workspace::reader::{ReadError, Reader};
 use workspace::review::{Application, DecideError};
-use workspace::text::text_hash;
+use workspace::text::hash;
 
 use super::{Own, Session};
 use crate::hub::feed::blocking;
@@ -45,7 +47,7 @@ impl Session {
     ) {
         let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
         tokio::task::spawn_blocking(move || {
-            let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| reader.base(&file.path)).collect();
+            let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| base(&reader, &file.path)).collect();
             match bases {
                 Ok(bases) => drop(own.send(Own::PlanRead(call, plan, bases, reply))),
                 Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
@@ -58,7 +60,7 @@ impl Session {
         &mut self,
         call: &ToolCallId,
         plan: EditPlan,
-        bases: Vec<Option<String>>,
+        bases: Vec<Option<Arc<str>>>,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
         let before = self.review.clone();
@@ -146,7 +148,7 @@ impl Session {
 
     /// Puts accepted hunks into their document: through the editor where it has it open, else on disk.
     fn apply(&mut self, application: Application) {
-        let (buffers, own) = (Arc::clone(&self.shared.buffers), self.own.clone());
+        let (reader, roots, own) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.own.clone());
         let store = Arc::clone(&self.shared.parts.store);
         let editor = self.home_editor();
         tokio::spawn(async move {
@@ -164,10 +166,13 @@ impl Session {
                     }
                 }
             }
-            let (outcome, was_clean) = if buffers.get(&application.path).is_some() {
-                through_editor(&buffers, editor, &application).await
-            } else {
-                (on_disk(application.clone()).await, false)
+            let (outcome, was_clean) = match reader.buffers().get(&application.path) {
+                Open::Yes(snapshot) => through_editor(&reader, snapshot, editor, &application).await,
+                Open::No => (on_disk(roots, &application).await, false),
+                Open::OutOfSync => {
+                    let reason = "what the editor holds is not known: close the document and open it again".into();
+                    (ApplyOutcome::Failed { reason }, false)
+                }
             };
             let _ = own.send(Own::Applied(Box::new(Applied { application, outcome, before, was_clean })));
         });
@@ -181,7 +186,7 @@ impl Session {
                 failures.push(format!("{}: {reason}", self.roots.display(&application.path)));
             }
         }
-        let after = application.target_text.as_deref().map(text_hash);
+        let after = application.target_text.as_deref().map(hash);
         let ours = self.ours.contains_key(&application.path);
         match (&outcome, &after) {
             (ApplyOutcome::Verified, Some(after)) if was_clean || ours => {
@@ -208,21 +213,22 @@ impl Session {
             if !self.review.concerns(path) {
                 continue;
             }
-            if let Some(buffer) = self.shared.buffers.get(path) {
-                let text = buffer.normalised().to_string();
-                self.base_changed(path, Some(text));
-                continue;
+            match self.shared.buffers.get(path) {
+                Open::Yes(snapshot) => self.base_changed(path, Some(snapshot.normal().clone())),
+                Open::OutOfSync => {}
+                Open::No => {
+                    let (path, reader, own) = (path.clone(), Arc::clone(&self.reader), self.own.clone());
+                    tokio::task::spawn_blocking(move || match base(&reader, &path) {
+                        Ok(text) => drop(own.send(Own::BaseRead(path, text))),
+                        Err(error) => tracing::warn!(%error, "a file with pending hunks cannot be read"),
+                    });
+                }
             }
-            let (path, reader, own) = (path.clone(), Arc::clone(&self.reader), self.own.clone());
-            tokio::task::spawn_blocking(move || match reader.base(&path) {
-                Ok(text) => drop(own.send(Own::BaseRead(path, text))),
-                Err(error) => tracing::warn!(path = %path.display(), %error, "a file with pending hunks cannot be read"),
-            });
         }
     }
 
-    pub(super) fn base_changed(&mut self, path: &Path, text: Option<String>) {
-        if self.review.base_changed(path, text.as_deref()) {
+    pub(super) fn base_changed(&mut self, path: &Path, text: Option<Arc<str>>) {
+        if self.review.base_changed(path, text) {
             self.review_changed();
         }
     }
@@ -237,7 +243,7 @@ impl Session {
     }
 
     /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
-    pub(super) fn unsettled(&self) -> Unsettled {
+    pub(super) fn unsettled(&self, reply: oneshot::Sender<Unsettled>) {
         let mut unsettled = Unsettled::default();
         for proposal in self.review.proposals() {
             let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
@@ -246,33 +252,31 @@ impl Session {
                 unsettled.pending_files.push(proposal.path);
             }
         }
-        for buffer in self.shared.buffers.unsaved() {
-            if !self.roots.contains(buffer.path()) {
-                continue;
+        let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
+        tokio::task::spawn_blocking(move || {
+            for buffer in unsaved(&reader, &roots) {
+                let display = roots.display(&buffer.path);
+                let whose = if is_ours(&ours, &buffer) { &mut unsettled.ours } else { &mut unsettled.own };
+                whose.push(display);
             }
-            let display = self.roots.display(buffer.path());
-            if self.ours.get(buffer.path()) == Some(&buffer.hash()) {
-                unsettled.ours.push(display);
-            } else {
-                unsettled.own.push(display);
-            }
-        }
-        unsettled
+            let _ = reply.send(unsettled);
+        });
     }
 
     /// Saves buffers through the editor: those with nothing unsaved but our edits, and with `own` the others too.
     pub(super) fn save(&mut self, own: bool, done: oneshot::Sender<Vec<String>>) {
-        let unsaved = self.shared.buffers.unsaved().into_iter().filter(|buffer| self.roots.contains(buffer.path()));
-        let wanted: Vec<_> = unsaved
-            .filter(|buffer| own || self.ours.get(buffer.path()) == Some(&buffer.hash()))
-            .map(|buffer| (buffer.path().to_path_buf(), self.roots.display(buffer.path())))
-            .collect();
+        let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
         let editor = self.home_editor();
         tokio::spawn(async move {
+            let wanted = tokio::task::spawn_blocking(move || {
+                let unsaved = unsaved(&reader, &roots).into_iter();
+                let wanted = unsaved.filter(|buffer| own || is_ours(&ours, buffer));
+                wanted.map(|buffer| (Arc::clone(&buffer.uri), roots.display(&buffer.path))).collect::<Vec<_>>()
+            });
             let mut failures = Vec::new();
-            for (path, display) in wanted {
+            for (uri, display) in wanted.await.unwrap_or_default() {
                 let saved = match &editor {
-                    Some(editor) => editor.save(&path).await,
+                    Some(editor) => editor.save(&uri).await,
                     None => Err(EditorError::Gone),
                 };
                 match saved {
@@ -292,54 +296,80 @@ impl Session {
     }
 }
 
+/// The file's text as the user has it; none where there is no file. Blocks.
+pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
+    match reader.base(path) {
+        Ok(file) => Ok(Some(file.text)),
+        Err(ReadError::File(FileError::NotFound { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The project's documents with unsaved text. Blocks.
+fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
+    let inside = |buffer: &Arc<Snapshot>| roots.check(&buffer.path).is_ok();
+    reader.unsaved().into_iter().filter(inside).collect()
+}
+
+fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
+    ours.get(&buffer.path) == Some(buffer.hash())
+}
+
 /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
 async fn through_editor(
-    buffers: &Buffers,
+    reader: &Arc<Reader>,
+    snapshot: Arc<Snapshot>,
     editor: Option<Arc<dyn Editor>>,
     application: &Application,
 ) -> (ApplyOutcome, bool) {
     let failed = |reason: String| (ApplyOutcome::Failed { reason }, false);
-    let path = &application.path;
     let (Some(editor), Some(target)) = (editor, &application.target_text) else {
         return failed("no editor is there to change the open document".into());
     };
-    let Some(buffer) = buffers.get(path) else { return failed("the document was closed meanwhile".into()) };
-    if Some(buffer.hash()) != application.base_text.as_deref().map(text_hash) {
+    if Some(snapshot.hash()) != application.base_hash.as_ref() {
         return failed("the document changed meanwhile; look at the hunks again".into());
     }
-    let was_clean = !buffers.is_unsaved(path);
+    let (reading, path) = (Arc::clone(reader), snapshot.path.clone());
+    let unsaved = tokio::task::spawn_blocking(move || reading.unsaved().iter().any(|buffer| buffer.path == path));
+    let was_clean = !unsaved.await.unwrap_or(true);
     let edit = DocumentEdit {
-        path: path.clone(),
-        version: buffer.version(),
+        uri: Arc::clone(&snapshot.uri),
+        version: snapshot.version,
         label: "Azimuth".into(),
         edits: application.edits.clone(),
     };
     if let Err(error) = editor.apply(edit).await {
         return failed(error.to_string());
     }
-    let expected = text_hash(target);
-    if buffers.wait_for(path, &expected, VERIFY).await {
+    let expected = hash(target);
+    if reader.buffers().wait(&snapshot.path, VERIFY, |shown| *shown.hash() == expected).await.is_ok() {
         return (ApplyOutcome::Verified, was_clean);
     }
-    match editor.text(path).await {
-        Ok(Some(text)) if text_hash(&text.replace("\r\n", "\n")) == expected => (ApplyOutcome::Verified, was_clean),
+    match editor.text(&snapshot.uri).await {
+        Ok(Some(text)) if hash(&text) == expected => (ApplyOutcome::Verified, was_clean),
         Ok(_) => failed("the editor said that it took the edit, but the document does not show it".into()),
         Err(_) => (ApplyOutcome::Unverified, was_clean),
     }
 }
 
 /// Writes, makes or deletes a file that no editor holds.
-async fn on_disk(application: Application) -> ApplyOutcome {
+async fn on_disk(roots: Arc<Roots>, application: &Application) -> ApplyOutcome {
+    let (path, expected) = (application.path.clone(), application.base_hash.clone());
+    let target = application.target_text.clone();
     let written = tokio::task::spawn_blocking(move || {
-        let expected = application.base_text.as_deref().map(text_hash);
-        match &application.target_text {
-            Some(text) => files::write(&application.path, text, expected.as_ref()),
-            None => files::delete(&application.path, expected.as_ref()),
+        // Links may have changed since the edit was proposed (001 §20).
+        let path = roots.check(&path).map_err(|error| error.to_string())?;
+        match (target, expected) {
+            (Some(text), Some(expected)) => files::write(&path, &text, &expected).map(drop),
+            (Some(text), None) => files::create(&path, &text).map(drop),
+            (None, Some(expected)) => files::delete(&path, &expected),
+            (None, None) => Ok(()),
         }
+        .map_err(|error| error.to_string())
     });
     match written.await {
         Ok(Ok(())) => ApplyOutcome::Verified,
-        Ok(Err(error)) => ApplyOutcome::Failed { reason: error.to_string() },
+        Ok(Err(reason)) => ApplyOutcome::Failed { reason },
         Err(error) => ApplyOutcome::Failed { reason: error.to_string() },
     }
 }

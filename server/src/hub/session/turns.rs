@@ -204,7 +204,7 @@ impl Session {
             }
             TurnMessage::Grant(rule, done) => self.grant(rule, done),
             TurnMessage::Propose(call, plan, reply) => self.propose(call, plan, reply),
-            TurnMessage::Unsettled(reply) => drop(reply.send(self.unsettled())),
+            TurnMessage::Unsettled(reply) => self.unsettled(reply),
             TurnMessage::AcceptAll(done) => self.accept_all(done),
             TurnMessage::Save { own, done } => self.save(own, done),
             TurnMessage::Interjections(reply) => {

@@ -1,0 +1,92 @@
+//! `azimuth sessions` and `azimuth models`: what there is.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use agent::store::{SessionFilter, Store};
+use protocol::{Event, PromptBlock, SessionId};
+use providers::cost::format_cost;
+use workspace::paths;
+
+use super::setup::Setup;
+use super::style::Style;
+use super::view::View;
+use super::{Failure, Sessions};
+
+/// Lists, shows and deletes sessions.
+pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
+    let folder = std::env::current_dir().map_err(Failure::new)?;
+    let setup = Setup::new(std::slice::from_ref(&folder), log)?;
+    let store = &setup.store;
+    let mut out = io::stdout().lock();
+    match command {
+        Sessions::List { everywhere, json } => {
+            let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
+            let sessions = store.list(&SessionFilter { folders, query: None, limit: 1000 }).map_err(Failure::new)?;
+            for session in &sessions {
+                if json {
+                    let line = serde_json::to_string(session).map_err(Failure::new)?;
+                    writeln!(out, "{line}").map_err(Failure::new)?;
+                    continue;
+                }
+                let title = if session.title.is_empty() { "(no title)" } else { &session.title };
+                let cost = format_cost(session.cost);
+                writeln!(out, "{}  {title}  {cost}", session.session_id).map_err(Failure::new)?;
+            }
+            if sessions.is_empty() && !json {
+                writeln!(out, "no sessions here; `azimuth sessions list --everywhere` lists all").map_err(Failure::new)?;
+            }
+        }
+        Sessions::Show { id, json } => {
+            let events = store.events(&SessionId::new(id), 0, usize::MAX).map_err(Failure::new)?;
+            let style = Style::for_stdout();
+            let mut view = View::new(&mut out, style);
+            for event in &events {
+                if json {
+                    let line = serde_json::to_string(event).map_err(Failure::new)?;
+                    view.line(&line).map_err(Failure::new)?;
+                    continue;
+                }
+                if let Event::TurnStarted { prompt, .. } | Event::Steered { prompt, .. } = &event.event {
+                    for block in prompt {
+                        if let PromptBlock::Text { text } = block {
+                            view.line(&style.bold(format!("> {text}"))).map_err(Failure::new)?;
+                        }
+                    }
+                }
+                view.event(&event.event).map_err(Failure::new)?;
+            }
+        }
+        Sessions::Delete { id } => {
+            let session = SessionId::new(id);
+            // Whoever has it open must let it go first.
+            let lock = store.lock(&session).map_err(Failure::new)?;
+            drop(lock);
+            store.delete(&session).map_err(Failure::new)?;
+            writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the models.
+pub(super) async fn models(json: bool, log: Option<String>) -> Result<ExitCode, Failure> {
+    let folder = std::env::current_dir().map_err(Failure::new)?;
+    let setup = Setup::new(&[folder], log)?;
+    let parts = setup.parts(setup.config.clone());
+    let models = parts.catalog.list().await;
+    let style = Style::for_stdout();
+    let mut out = io::stdout().lock();
+    for model in &models {
+        let line = if json {
+            serde_json::to_string(model).map_err(Failure::new)?
+        } else if model.available {
+            format!("{}  {}  {}k tokens", style.green(&model.id), model.name, model.context_tokens / 1000)
+        } else {
+            let why = model.unavailable_because.as_deref().unwrap_or("cannot be used");
+            style.dim(format!("{}  {}  {why}", model.id, model.name))
+        };
+        writeln!(out, "{line}").map_err(Failure::new)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
