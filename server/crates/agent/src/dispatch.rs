@@ -1,20 +1,308 @@
 //! The one gate to every effect (design §4): nothing a model wants happens but through here.
+//!
+//! A call passes, in this order: the tool exists, the mode has it, the input is not too long, the tool finds it
+//! valid, permission, and for commands the barrier; then the tool runs, what it plans is proposed, and what it says is
+//! bounded. Wherever a call stops, it ends with a result for the model and one
+//! [`ToolCallEnded`](protocol::Event::ToolCallEnded).
 
+mod barrier;
+mod bound;
+mod question;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use protocol::content::{Location, ToolKind};
 use protocol::session::Mode;
+use protocol::{Event, ToolResult, TurnId};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use self::question::Reply;
+use crate::edit::{EditPlan, Proposed};
+use crate::history::{INTERRUPTED, OpenCall};
 use crate::model::ToolSpec;
-use crate::tool::{Access, Tool};
+use crate::permission::{self, Action, Case, Verdict};
+use crate::session::Session;
+use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
+use crate::turn::Limits;
+use crate::uri::path_of;
+use crate::wait::{until_cancelled, with_grace};
 
 /// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read.
 pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
-    tools.iter().filter(|tool| allows(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
+    tools.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
 }
 
-fn allows(mode: Mode, access: Access) -> bool {
+fn offers(mode: Mode, access: Access) -> bool {
     match mode {
         Mode::Ask => access == Access::Read,
         Mode::Agent => true,
     }
+}
+
+/// The gate, as it stands for one turn.
+pub(crate) struct Gate {
+    pub(crate) turn_id: TurnId,
+    pub(crate) tools: Arc<[Arc<dyn Tool>]>,
+    pub(crate) mode: Mode,
+    pub(crate) folders: Arc<[PathBuf]>,
+    pub(crate) session: Arc<dyn Session>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) interrupt: CancellationToken,
+    pub(crate) limits: Limits,
+}
+
+/// How a call ended. Its event is recorded.
+pub(crate) struct Ended {
+    /// The event that says so.
+    pub(crate) event: Event,
+    /// What was not done because it was denied or rejected, in words.
+    pub(crate) refused: Option<String>,
+}
+
+/// What a call came to, on any way.
+#[derive(Default)]
+struct Outcome {
+    text: String,
+    is_error: bool,
+    summary: String,
+    locations: Vec<Location>,
+    refused: Option<String>,
+}
+
+impl Outcome {
+    fn failed(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, summary: "failed".to_owned(), ..Self::default() }
+    }
+
+    fn refused(what: &str, text: String) -> Self {
+        let refused = Some(format!("{what}: {text}"));
+        Self { summary: "refused".to_owned(), refused, ..Self::failed(text) }
+    }
+}
+
+impl Gate {
+    /// Whether a call may run beside others.
+    pub(crate) fn is_parallel(&self, call: &OpenCall) -> bool {
+        self.tool(&call.name).is_none_or(|tool| tool.access() == Access::Read)
+    }
+
+    /// Lets a call through or stops it. Ends in time when the turn is cancelled.
+    pub(crate) async fn pass(&self, call: &OpenCall) -> Ended {
+        let began = Instant::now();
+        let tool = self.tool(&call.name);
+        let checked = self.check(call, tool);
+        self.session.record(self.started(call, tool, checked.as_ref().ok()));
+        let outcome = match (tool, checked) {
+            (Some(tool), Ok(description)) => self.attempt(call, tool, description).await,
+            (_, Err(outcome)) => outcome,
+            (None, Ok(_)) => Outcome::failed("there is no such tool"),
+        };
+        self.end(call, outcome, began)
+    }
+
+    /// Ends a call without letting it through.
+    pub(crate) fn close(&self, call: &OpenCall, text: &str) -> Ended {
+        self.end(call, Outcome::failed(text), Instant::now())
+    }
+
+    /// Ends a call that the cancel came before.
+    pub(crate) fn close_cancelled(&self, call: &OpenCall) -> Ended {
+        self.end(call, self.cancelled(), Instant::now())
+    }
+
+    fn cancelled(&self) -> Outcome {
+        let why = if self.interrupt.is_cancelled() { INTERRUPTED.to_owned() } else { ToolError::Cancelled.to_string() };
+        Outcome { summary: "cancelled".to_owned(), ..Outcome::failed(why) }
+    }
+
+    fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.spec().name == name)
+    }
+
+    fn started(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>, description: Option<&Description>) -> Event {
+        Event::ToolCallStarted {
+            turn_id: self.turn_id.clone(),
+            tool_call_id: call.id.clone(),
+            name: call.name.clone(),
+            kind: tool.map_or(ToolKind::Other, |tool| tool.kind()),
+            title: description.map_or_else(|| call.name.clone(), |description| description.title.clone()),
+            input: call.input.clone(),
+            locations: description.map(|description| description.locations.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn end(&self, call: &OpenCall, outcome: Outcome, began: Instant) -> Ended {
+        let text = bound::bound(outcome.text, self.limits.result_bytes);
+        let event = Event::ToolCallEnded {
+            turn_id: self.turn_id.clone(),
+            result: ToolResult { tool_call_id: call.id.clone(), text, is_error: outcome.is_error },
+            summary: outcome.summary,
+            locations: outcome.locations,
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        self.session.record(event.clone());
+        Ended { event, refused: outcome.refused }
+    }
+
+    /// All that can be said before anything is asked or done.
+    fn check(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
+        let Some(tool) = tool else {
+            let names: Vec<_> = offered(&self.tools, self.mode).iter().map(|spec| spec.name.clone()).collect();
+            let text = format!("there is no tool `{}`; there are: {}", call.name, names.join(", "));
+            return Err(Outcome::failed(text));
+        };
+        if !offers(self.mode, tool.access()) {
+            let text = "mode `ask` only looks; nothing is changed or run in it. Say what you would do instead; the user \
+                        can change to mode `agent`";
+            return Err(Outcome::refused(&call.name, text.to_owned()));
+        }
+        let bytes = call.input.to_string().len();
+        if bytes > self.limits.input_bytes {
+            return Err(Outcome::failed(format!(
+                "the input is {bytes} bytes long, more than the {} that are taken; nothing was done. Do it in smaller \
+                 steps: a skeleton first, then the rest piece by piece",
+                self.limits.input_bytes
+            )));
+        }
+        match catch_unwind(AssertUnwindSafe(|| tool.describe(&call.input))) {
+            Ok(described) => described.map_err(|error| Outcome::failed(error.to_string())),
+            Err(panic) => Err(panicked(&call.name, &*panic)),
+        }
+    }
+
+    async fn attempt(&self, call: &OpenCall, tool: &Arc<dyn Tool>, description: Description) -> Outcome {
+        let mut remarks = Vec::new();
+        let only_reads = match self.permit(call, &description, &mut remarks).await {
+            Ok(only_reads) => only_reads,
+            Err(outcome) => return outcome,
+        };
+        if tool.access() == Access::Execute
+            && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
+        {
+            return outcome;
+        }
+        if self.cancel.is_cancelled() {
+            return self.cancelled();
+        }
+        let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
+        let mut outcome = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
+            None | Some(Ok(Err(ToolError::Cancelled))) => self.cancelled(),
+            Some(Err(panic)) => panicked(&call.name, &*panic),
+            Some(Ok(Err(error))) => Outcome::failed(error.to_string()),
+            Some(Ok(Ok(output))) => self.take(call, output).await,
+        };
+        for remark in remarks {
+            outcome.text.push_str(&format!("\n\n[{remark}]"));
+        }
+        outcome
+    }
+
+    /// What a tool gave, and what became of the edits it plans.
+    async fn take(&self, call: &OpenCall, output: Output) -> Outcome {
+        let Output { text, summary, locations, plan, is_error } = output;
+        let mut outcome = Outcome { text, is_error, summary, locations, refused: None };
+        let Some(plan) = plan else { return outcome };
+        match self.propose(call, plan).await {
+            Ok(proposed) => {
+                append(&mut outcome.text, &in_words(&proposed));
+                if outcome.summary.is_empty() {
+                    outcome.summary = format!("+{} -{}", proposed.added, proposed.removed);
+                }
+            }
+            Err(failed) => {
+                let Outcome { text, is_error, summary, .. } = failed;
+                // What the tool said of an edit that is not to be would mislead.
+                outcome = Outcome { text, is_error, summary, locations: outcome.locations, refused: None };
+            }
+        }
+        outcome
+    }
+
+    async fn propose(&self, call: &OpenCall, plan: EditPlan) -> Result<Proposed, Outcome> {
+        if self.cancel.is_cancelled() {
+            return Err(self.cancelled());
+        }
+        match with_grace(&self.cancel, self.session.propose(&call.id, plan)).await {
+            None => Err(self.cancelled()),
+            Some(Err(refused)) => Err(Outcome::failed(refused.to_string())),
+            Some(Ok(proposed)) => Ok(proposed),
+        }
+    }
+
+    /// Permission. Whether the call is known to change nothing.
+    async fn permit(
+        &self,
+        call: &OpenCall,
+        description: &Description,
+        remarks: &mut Vec<String>,
+    ) -> Result<bool, Outcome> {
+        let reads: Vec<PathBuf> =
+            description.locations.iter().filter_map(|location| path_of(&location.uri)).map(PathBuf::from).collect();
+        let action = &description.action;
+        let case = Case { tool: &call.name, action, reads: &reads, mode: self.mode, folders: &self.folders };
+        let judged = |allowed, reason: &str| {
+            let (tool_call_id, reason) = (call.id.clone(), reason.to_owned());
+            self.session.record(Event::PermissionJudged { tool_call_id, allowed, reason });
+        };
+        match permission::judge(&self.session.rules(), &case) {
+            Verdict::Allow { reason, only_reads } => {
+                // That reading and reviewed edits go on is no news.
+                if matches!(action, Action::Execute { .. }) {
+                    judged(true, &reason);
+                }
+                Ok(only_reads)
+            }
+            Verdict::Deny { reason } => {
+                judged(false, &reason);
+                Err(Outcome::refused(&description.title, format!("denied: {reason}. Do not try it in another way")))
+            }
+            Verdict::Ask { title, detail, reason, always } => {
+                match self.ask(question::permission(call, title, detail, reason, &always)).await {
+                    Reply::Chosen(option, said) => {
+                        if option == question::ALWAYS {
+                            for rule in always {
+                                until_cancelled(&self.cancel, self.session.grant(rule)).await;
+                            }
+                        }
+                        remarks.extend(said.map(|said| format!("the user said: {said}")));
+                        Ok(false)
+                    }
+                    Reply::Rejected(text) => Err(Outcome::refused(&description.title, text)),
+                    Reply::Cancelled => Err(self.cancelled()),
+                }
+            }
+        }
+    }
+}
+
+fn append(text: &mut String, more: &str) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(more);
+}
+
+fn in_words(proposed: &Proposed) -> String {
+    let Proposed { pending_hunks, added, removed, applied } = proposed;
+    let size = format!("+{added} -{removed} lines");
+    if *applied {
+        return format!("Applied ({size}).");
+    }
+    let hunks = if *pending_hunks == 1 { "1 hunk waits" } else { &format!("{pending_hunks} hunks wait") };
+    format!(
+        "Proposed ({size}); {hunks} for the user's review. Reading the files shows the new text already; go on as if it \
+         were accepted. You are told what the user decides."
+    )
+}
+
+fn panicked(tool: &str, panic: &(dyn Any + Send)) -> Outcome {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
+    tracing::error!(tool, said, "a tool panicked");
+    Outcome::failed(format!("the tool `{tool}` failed by a fault of its own ({said}); try another way"))
 }

@@ -19,3 +19,6 @@ pub mod store;
 pub mod title;
 pub mod tool;
 pub mod turn;
+
+mod uri;
+mod wait;

@@ -158,6 +158,8 @@ pub enum Verdict {
     Allow {
         /// The rule or default, and where it comes from.
         reason: String,
+        /// Whether it is known to change nothing.
+        only_reads: bool,
     },
     /// It does not.
     Deny {
@@ -217,5 +219,5 @@ fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, d
     }
     let all = |pattern: &Pattern<'_>| !paths.is_empty() && paths.iter().all(|path| pattern.fits_path(path, &places));
     let reason = find(&rules.allow, case, all).map_or_else(|| default.to_owned(), ToString::to_string);
-    Verdict::Allow { reason }
+    Verdict::Allow { reason, only_reads: matches!(case.action, Action::Read) }
 }

@@ -1,18 +1,38 @@
 //! The turn: from a prompt, over any number of requests and tool calls, to an end (design §4).
+//!
+//! A round is a request and the calls that its answer makes. Between rounds the turn hears what was said meanwhile, and
+//! makes room in the context. Whatever ends it, the log it leaves is one that can be gone on with: every call that was
+//! made has its [`ToolCallEnded`](protocol::Event::ToolCallEnded), and what was shown of an answer stays said.
+
+mod budget;
+mod circles;
+mod request;
+mod retry;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::{StreamExt, stream};
 use protocol::content::Usage;
+use protocol::model::Price;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
-use protocol::{SessionId, ToolCallId, TurnId};
+use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, TurnId};
 use tokio_util::sync::CancellationToken;
 
-use crate::history::History;
-use crate::model::Model;
-use crate::session::Session;
+use self::budget::Budget;
+use self::circles::Circles;
+use crate::dispatch::{self, Ended, Gate};
+use crate::history::{History, INTERRUPTED, OpenCall};
+use crate::model::{Model, Response, Stop, ToolSpec};
+use crate::session::{Interjection, Session};
 use crate::tool::Tool;
+use crate::wait::with_grace;
+
+/// How many reading calls run at once.
+const PARALLEL: usize = 8;
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -57,7 +77,7 @@ pub struct Limits {
     pub repeats: usize,
     /// Rounds whose results are kept when older ones are trimmed.
     pub keep_rounds: usize,
-    /// The longest result a model gets, in bytes. Its head and tail are kept.
+    /// The longest result a model gets, in bytes; less for a model with a small context. Its head and tail are kept.
     pub result_bytes: usize,
     /// The longest input a tool gets, in bytes of JSON (001 §12).
     pub input_bytes: usize,
@@ -87,25 +107,298 @@ pub struct TurnOutcome {
 /// Runs a turn to its end, which it always records as [`TurnEnded`](protocol::Event::TurnEnded).
 ///
 /// Everything that happens is recorded through the session's port, words said meanwhile and notes among them
-/// ([`Steered`](protocol::Event::Steered), [`Noted`](protocol::Event::Noted)). The turn does not end while
+/// ([`Steered`](protocol::Event::Steered), [`Noted`](protocol::Event::Noted)). The turn does not end of itself while
 /// [`Session::interjections`] still gives something; what is said after its last look is the session's to start
 /// another turn with.
 ///
 /// A tool that panics is a failed tool. A panic of anything else is the caller's to catch.
 pub async fn run(context: TurnContext) -> TurnOutcome {
-    let outcome = TurnOutcome {
-        stop: StopReason::Error,
-        error: Some("the turn loop is not built in yet".to_owned()),
-        usage: Usage::default(),
-        cost: None,
-        refused: Vec::new(),
-    };
-    context.session.record(protocol::Event::TurnEnded {
-        turn_id: context.turn_id,
+    let again = context.again.clone();
+    let mut turn = Turn::new(context);
+    let End { stop, error } = turn.work(again).await;
+    // A turn that was cut short has not heard all; the next one shall.
+    turn.hear().await;
+    let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
+    turn.gate.session.record(Event::TurnEnded {
+        turn_id: turn.gate.turn_id,
         stop_reason: outcome.stop,
         error: outcome.error.clone(),
         usage: outcome.usage,
         cost: outcome.cost,
     });
     outcome
+}
+
+/// A running turn.
+struct Turn {
+    session_id: SessionId,
+    model: Arc<dyn Model>,
+    system: Arc<str>,
+    tools: Arc<[ToolSpec]>,
+    thinking_tokens: Option<u64>,
+    gate: Gate,
+    history: History,
+    budget: Budget,
+    circles: Circles,
+    messages: u32,
+    usage: Usage,
+    cost: Option<f64>,
+    refused: Vec<String>,
+}
+
+/// How a turn ends.
+struct End {
+    stop: StopReason,
+    error: Option<String>,
+}
+
+impl From<StopReason> for End {
+    fn from(stop: StopReason) -> Self {
+        Self { stop, error: None }
+    }
+}
+
+/// A call that an answer makes.
+struct Asked {
+    call: OpenCall,
+    /// Why it must not be made, for the model.
+    problem: Option<&'static str>,
+}
+
+impl Turn {
+    fn new(context: TurnContext) -> Self {
+        let info = context.model.info();
+        let tools = dispatch::offered(&context.tools, context.mode);
+        let budget = Budget::new(info, context.thinking_tokens, &context.system, &tools);
+        let mut limits = context.limits;
+        limits.result_bytes = limits.result_bytes.min(budget::longest_result(info));
+        Self {
+            session_id: context.session_id,
+            cost: info.price.map(|_| 0.0),
+            model: context.model,
+            system: context.system,
+            tools,
+            thinking_tokens: context.thinking_tokens,
+            gate: Gate {
+                turn_id: context.turn_id,
+                tools: context.tools,
+                mode: context.mode,
+                folders: context.folders,
+                session: context.session,
+                cancel: context.cancel,
+                interrupt: context.interrupt,
+                limits,
+            },
+            history: context.history,
+            budget,
+            circles: Circles::default(),
+            messages: 0,
+            usage: Usage::default(),
+            refused: Vec::new(),
+        }
+    }
+
+    async fn work(&mut self, again: Option<ToolCallId>) -> End {
+        self.take_up(again).await;
+        let mut rounds = 0;
+        loop {
+            self.hear().await;
+            if self.gate.cancel.is_cancelled() {
+                return self.cancelled();
+            }
+            let (stop, calls) = match self.request().await {
+                Ok(response) => self.answered(response),
+                Err(end) => return end,
+            };
+            if calls.is_empty() || stop == Stop::Refusal {
+                self.close(&calls, "not run: the answer was broken off");
+                if self.hear().await {
+                    continue;
+                }
+                return match stop {
+                    Stop::EndTurn | Stop::ToolUse => StopReason::EndTurn.into(),
+                    Stop::MaxTokens => StopReason::MaxTokens.into(),
+                    Stop::Refusal => StopReason::Refusal.into(),
+                };
+            }
+            let circling = self.make(&calls).await;
+            rounds += 1;
+            if self.gate.cancel.is_cancelled() {
+                return self.cancelled();
+            }
+            if let Some(tool) = circling {
+                return self.stop_with_a_question(format!(
+                    "I have called `{tool}` in the same way {} times and got the same result each time, so I am going in \
+                     circles. Shall I go on, or is there something I should know?",
+                    self.gate.limits.repeats
+                ));
+            }
+            if rounds >= self.gate.limits.rounds {
+                return self.stop_with_a_question(format!(
+                    "I have worked for {rounds} rounds and am not done yet. Shall I go on?"
+                ));
+            }
+        }
+    }
+
+    /// Sees to the calls that an earlier turn left without a result: the one whose question has been answered since and
+    /// those after it are made now, the others are closed.
+    async fn take_up(&mut self, again: Option<ToolCallId>) {
+        let open = self.history.open_calls().into_iter().map(|call| Asked { call, problem: None });
+        let mut open: Vec<_> = open.collect();
+        let again = again.and_then(|id| open.iter().position(|asked| asked.call.id == id));
+        let made = open.split_off(again.unwrap_or(open.len()));
+        self.close(&open, INTERRUPTED);
+        self.make(&made).await;
+    }
+
+    /// Hears what was said to the turn. Whether there was anything.
+    async fn hear(&mut self) -> bool {
+        // What the session hands over is ours to record, so a cancel does not tear this off.
+        let session = Arc::clone(&self.gate.session);
+        let heard = with_grace(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
+        let any = !heard.is_empty();
+        for said in heard {
+            let turn_id = self.gate.turn_id.clone();
+            self.record(match said {
+                Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
+                Interjection::Note(text) => Event::Noted { turn_id, text },
+            });
+        }
+        any
+    }
+
+    /// Takes in a whole answer: why it ended, and the calls that it makes.
+    fn answered(&mut self, Response { content, stop, usage }: Response) -> (Stop, Vec<Asked>) {
+        let price = self.model.info().price;
+        let cost = price.map(|price| cost(&price, &usage));
+        add(&mut self.usage, &usage);
+        self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
+        let (content, calls) = self.tidy(content, stop);
+        self.complete(content, usage, cost);
+        let mut messages = self.history.messages();
+        if !calls.is_empty() {
+            // The last message stands in for the results to come.
+            messages.pop();
+        }
+        self.budget.counted(&usage, &messages);
+        self.record(Event::ContextUsed { used: self.budget.used(&messages), limit: self.model.info().context_tokens });
+        (stop, calls)
+    }
+
+    /// Makes an answer's calls fit the log: every call of a session has an id of its own, and its input is an object.
+    fn tidy(&self, content: Vec<AssistantBlock>, stop: Stop) -> (Vec<AssistantBlock>, Vec<Asked>) {
+        let mut calls: Vec<Asked> = Vec::new();
+        let mut tidied = Vec::with_capacity(content.len());
+        for block in content {
+            let AssistantBlock::ToolCall { id, name, input } = block else {
+                tidied.push(block);
+                continue;
+            };
+            let is_taken = |id: &ToolCallId| {
+                let is_twin = calls.iter().any(|asked| asked.call.id == *id);
+                id.as_str().is_empty() || is_twin || self.history.knows_call(id)
+            };
+            let others = (1..).map(|n| ToolCallId::new(format!("{}-{id}-{n}", self.gate.turn_id)));
+            let own = std::iter::once(id.clone()).chain(others).find(|id| !is_taken(id)).unwrap_or_else(|| id.clone());
+            let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done");
+            let input = if input.is_object() { input } else { serde_json::json!({}) };
+            tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
+            calls.push(Asked { call: OpenCall { id: own, name, input }, problem });
+        }
+        if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut()) {
+            last.problem = Some(
+                "the answer reached its longest length within this call, so the call may be cut off; nothing was done. \
+                 Do it in smaller steps",
+            );
+        }
+        (tidied, calls)
+    }
+
+    /// Makes calls: those that read beside each other, the others alone, in order. Gives the tool that it goes in circles
+    /// with, if it does.
+    async fn make(&mut self, calls: &[Asked]) -> Option<String> {
+        let mut circling = None;
+        let mut rest = calls;
+        while let Some(first) = rest.first() {
+            let together = rest.iter().take_while(|asked| self.gate.is_parallel(&asked.call)).count();
+            let (group, later) = rest.split_at(if self.gate.is_parallel(&first.call) { together } else { 1 });
+            let gate = &self.gate;
+            let passing = stream::iter(group).map(|Asked { call, problem }| async move {
+                match problem {
+                    _ if gate.cancel.is_cancelled() => gate.close_cancelled(call),
+                    Some(problem) => gate.close(call, problem),
+                    None => gate.pass(call).await,
+                }
+            });
+            let ended: Vec<Ended> = passing.buffered(PARALLEL).collect().await;
+            for (Asked { call, .. }, ended) in group.iter().zip(ended) {
+                if let Event::ToolCallEnded { result, .. } = &ended.event {
+                    let count = self.circles.count(call, result, !self.gate.is_parallel(call));
+                    if count >= self.gate.limits.repeats {
+                        circling = Some(call.name.clone());
+                    }
+                }
+                self.ended(ended);
+            }
+            rest = later;
+        }
+        circling
+    }
+
+    /// Ends calls that are not to be made.
+    fn close(&mut self, calls: &[Asked], why: &str) {
+        for Asked { call, .. } in calls {
+            let ended = self.gate.close(call, why);
+            self.ended(ended);
+        }
+    }
+
+    /// Takes in a call's end, which the gate has recorded.
+    fn ended(&mut self, ended: Ended) {
+        self.history.apply(&ended.event);
+        self.refused.extend(ended.refused);
+    }
+
+    fn stop_with_a_question(&mut self, text: String) -> End {
+        let cost = self.model.info().price.map(|_| 0.0);
+        self.complete(vec![AssistantBlock::Text { text }], Usage::default(), cost);
+        StopReason::MaxTurnRequests.into()
+    }
+
+    fn cancelled(&self) -> End {
+        if self.gate.interrupt.is_cancelled() { StopReason::Interrupted.into() } else { StopReason::Cancelled.into() }
+    }
+
+    fn complete(&mut self, content: Vec<AssistantBlock>, usage: Usage, cost: Option<f64>) {
+        let (turn_id, message_id) = (self.gate.turn_id.clone(), self.message_id());
+        self.record(Event::MessageCompleted { turn_id, message_id, content, usage, cost });
+        self.messages += 1;
+    }
+
+    /// The id of the message that is, or will be, streamed in.
+    fn message_id(&self) -> MessageId {
+        MessageId::new(format!("{}-m{}", self.gate.turn_id, self.messages + 1))
+    }
+
+    fn record(&mut self, event: Event) {
+        self.history.apply(&event);
+        self.gate.session.record(event);
+    }
+}
+
+fn add(sum: &mut Usage, usage: &Usage) {
+    sum.input += usage.input;
+    sum.output += usage.output;
+    sum.cache_read += usage.cache_read;
+    sum.cache_write += usage.cache_write;
+}
+
+/// In US dollars.
+fn cost(price: &Price, usage: &Usage) -> f64 {
+    let millions = |tokens: u64| tokens as f64 / 1e6;
+    millions(usage.input) * price.input
+        + millions(usage.output) * price.output
+        + millions(usage.cache_read) * price.cache_read
+        + millions(usage.cache_write) * price.cache_write
 }

@@ -3,6 +3,7 @@
 use protocol::{PromptBlock, Range};
 
 use crate::model::UserBlock;
+use crate::uri::path_of;
 
 /// Whether a prompt says nothing.
 pub(super) fn is_empty(prompt: &[PromptBlock]) -> bool {
@@ -77,24 +78,6 @@ fn lines(range: &Range) -> String {
     if last > first { format!("{first}-{last}") } else { first.to_string() }
 }
 
-/// The path of a `file:` URI, its escapes undone; any other URI as it is.
 fn path(uri: &str) -> String {
-    let Some(escaped) = uri.strip_prefix("file://") else { return uri.to_owned() };
-    let bytes = escaped.as_bytes();
-    let mut path = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let code = escaped.get(at + 1..at + 3).filter(|_| byte == b'%');
-        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(code) => {
-                path.push(code);
-                at += 3;
-            }
-            None => {
-                path.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(path).unwrap_or_else(|_| uri.to_owned())
+    path_of(uri).unwrap_or_else(|| uri.to_owned())
 }

@@ -53,7 +53,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, line: &str, parsed: &ShellLi
         return line.ask(rule.to_string(), Vec::new());
     }
     if let Some(rule) = find(&rules.allow, case, |_| false) {
-        return Verdict::Allow { reason: rule.to_string() };
+        return Verdict::Allow { reason: rule.to_string(), only_reads: line.only_reads(parsed) };
     }
     match parsed {
         ShellLine::Unparsable { reason } => {
@@ -124,6 +124,13 @@ impl Line<'_> {
                 || commands.iter().flat_map(|command| &command.words).any(fits))
     }
 
+    fn only_reads(&self, parsed: &ShellLine) -> bool {
+        match parsed {
+            ShellLine::Commands(commands) => !commands.is_empty() && commands.iter().all(|command| self.reads(command)),
+            ShellLine::Unparsable { .. } => false,
+        }
+    }
+
     fn judge_each(&self, commands: &[SimpleCommand]) -> Verdict {
         let (mut allowed, mut asked, mut always, mut coverable) = (Vec::new(), Vec::new(), Vec::new(), true);
         for command in commands {
@@ -140,7 +147,10 @@ impl Line<'_> {
             }
         }
         if asked.is_empty() {
-            return Verdict::Allow { reason: allowed.join("; ") };
+            return Verdict::Allow {
+                reason: allowed.join("; "),
+                only_reads: commands.iter().all(|command| self.reads(command)),
+            };
         }
         // A rule for a part of the line would not keep the question from being asked again.
         self.ask(asked.join("; "), if coverable { always } else { Vec::new() })
@@ -152,7 +162,7 @@ impl Line<'_> {
         match (rule, uncovered) {
             (Some(rule), None) => Fate::Allowed(rule.to_string()),
             (_, Some(reason)) => Fate::Asked { reason, always: None },
-            (None, None) if self.only_reads(command) => Fate::Allowed("it only reads".to_owned()),
+            (None, None) if self.reads(command) => Fate::Allowed("it only reads".to_owned()),
             (None, None) => {
                 let reason = format!("no rule allows `{}`", written(command));
                 let always = is_harmlessly_set(command).then(|| always::rule_for(command)).flatten();
@@ -182,7 +192,7 @@ impl Line<'_> {
         }
     }
 
-    fn only_reads(&self, command: &SimpleCommand) -> bool {
+    fn reads(&self, command: &SimpleCommand) -> bool {
         let quiet = command.redirects.iter().all(|redirect| match &redirect.target {
             Word::Known(target) => is_harmless(target) || (!redirect.writes && self.places.holds(target)),
             Word::Unknown(_) => false,

@@ -1,0 +1,119 @@
+//! How full the context is, and what to take out of it.
+
+use std::sync::Arc;
+
+use protocol::content::Usage;
+use protocol::model::ModelInfo;
+use protocol::{AssistantBlock, ToolCallId};
+
+use crate::history::{History, TRIMMED};
+use crate::model::{Message, ToolSpec, UserBlock};
+
+/// The longest answer asked for; what it reserves is lost to the conversation.
+const LONGEST_ANSWER: u64 = 32_000;
+/// How much of the room for the conversation may be filled (001 §11).
+const FULL: f64 = 0.92;
+/// How full it is after old results were trimmed. Well below, since every trimming costs the vendor's cache.
+const TRIMMED_TO: f64 = 0.6;
+/// What an image counts for, in tokens: about what the vendors charge for one of a megapixel.
+const IMAGE: f64 = 1_600.0;
+/// What a message's frame counts for, in tokens.
+const FRAME: f64 = 4.0;
+
+/// The context of a model: its room, and what is known of its filling.
+pub(super) struct Budget {
+    limit: u64,
+    /// The longest answer to ask for.
+    pub(super) answer: u64,
+    /// System prompt and tools.
+    fixed: u64,
+    /// What the vendor counted for the first so many messages.
+    counted: Option<(u64, usize)>,
+}
+
+impl Budget {
+    pub(super) fn new(model: &ModelInfo, thinking: Option<u64>, system: &str, tools: &[ToolSpec]) -> Self {
+        // An answer must be able to hold the thinking and something besides.
+        let wanted = LONGEST_ANSWER.min(model.context_tokens / 4).max(thinking.map_or(0, |tokens| tokens + 4_096));
+        let schemas = tools
+            .iter()
+            .map(|tool| chars(&tool.name) + chars(&tool.description) + chars(&tool.input_schema.to_string()));
+        Self {
+            limit: model.context_tokens,
+            answer: wanted.min(model.max_output_tokens).max(1),
+            fixed: tokens(chars(system) + schemas.sum::<f64>()),
+            counted: None,
+        }
+    }
+
+    /// Takes in what the vendor counted for a request and its answer, which is now the last of these messages.
+    pub(super) fn counted(&mut self, usage: &Usage, messages: &[Arc<Message>]) {
+        let total = usage.input + usage.cache_read + usage.cache_write + usage.output;
+        self.counted = (total > 0).then_some((total, messages.len()));
+    }
+
+    /// The tokens of a request with these messages: what the vendor counted of them, the rest estimated (001 §11).
+    pub(super) fn used(&self, messages: &[Arc<Message>]) -> u64 {
+        let (known, from) = self.counted.unwrap_or((self.fixed, 0));
+        known + messages.get(from..).unwrap_or_default().iter().map(|message| estimate(message)).sum::<u64>()
+    }
+
+    pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {
+        self.used(messages) as f64 > self.room() * FULL
+    }
+
+    /// The oldest results, as many as must go to make room again, none of the last `keep` rounds. With `all`, all that
+    /// there are: the vendor has said that our count is wrong.
+    pub(super) fn to_trim(&mut self, history: &History, keep: usize, all: bool) -> Vec<ToolCallId> {
+        let excess = self.used(&history.messages()) as f64 - self.room() * TRIMMED_TO;
+        let mut gained = 0;
+        let mut trimmed = Vec::new();
+        for result in history.trimmable(keep) {
+            if !all && gained as f64 >= excess {
+                break;
+            }
+            gained += tokens(chars(&result.text)).saturating_sub(tokens(chars(TRIMMED)));
+            trimmed.push(result.tool_call_id.clone());
+        }
+        self.counted = self.counted.map(|(known, messages)| (known.saturating_sub(gained), messages));
+        trimmed
+    }
+
+    fn room(&self) -> f64 {
+        self.limit.saturating_sub(self.answer) as f64
+    }
+}
+
+/// The longest result for a model, in bytes: a quarter of its context, for text of one byte a character.
+pub(super) fn longest_result(model: &ModelInfo) -> usize {
+    usize::try_from(model.context_tokens).unwrap_or(usize::MAX).saturating_mul(7) / 8
+}
+
+/// Characters by 3.5, and a tenth (001 §11).
+fn tokens(chars: f64) -> u64 {
+    (chars / 3.5 * 1.1).ceil() as u64
+}
+
+fn estimate(message: &Message) -> u64 {
+    let user = |block: &UserBlock| match block {
+        UserBlock::Text(text) => chars(text),
+        UserBlock::Image { .. } => IMAGE * 3.5,
+    };
+    let assistant = |block: &AssistantBlock| match block {
+        AssistantBlock::Text { text } => chars(text),
+        AssistantBlock::Thinking { text, vendor } => {
+            chars(text) + vendor.as_ref().map_or(0.0, |vendor| chars(&vendor.to_string()))
+        }
+        AssistantBlock::ToolCall { name, input, .. } => chars(name) + chars(&input.to_string()),
+    };
+    let content: f64 = match message {
+        Message::User(blocks) => blocks.iter().map(user).sum(),
+        Message::Assistant(blocks) => blocks.iter().map(assistant).sum(),
+        Message::ToolResults(results) => results.iter().map(|result| chars(&result.text) + FRAME * 3.5).sum(),
+    };
+    tokens(content + FRAME * 3.5)
+}
+
+fn chars(text: &str) -> f64 {
+    text.chars().count() as f64
+}

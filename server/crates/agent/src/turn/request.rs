@@ -1,0 +1,155 @@
+//! One request to the model, with everything that is tried before it fails.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use protocol::Event;
+use protocol::event::Severity;
+use protocol::turn::StopReason;
+
+use super::retry::{Failures, Next};
+use super::{End, Turn};
+use crate::model::{ModelError, ModelErrorKind, ModelEvent, Request, Response};
+use crate::wait::until_cancelled;
+
+/// How one attempt went.
+enum Attempt {
+    Answered(Response),
+    Failed(ModelError),
+    Cancelled,
+}
+
+impl Turn {
+    /// Asks the model until it answers or there is no point in asking again.
+    pub(super) async fn request(&mut self) -> Result<Response, End> {
+        if self.budget.is_full(&self.history.messages()) {
+            self.make_room();
+        }
+        let mut failures = Failures::default();
+        loop {
+            let mut shown = false;
+            let error = match self.attempt(&mut shown).await {
+                Attempt::Answered(response) => return Ok(response),
+                Attempt::Cancelled => return Err(self.cancelled()),
+                Attempt::Failed(error) => error,
+            };
+            match failures.next(error.kind) {
+                Next::Retry(wait) => {
+                    self.discard(shown);
+                    if !self.wait(wait, failures.retries, error.message).await {
+                        return Err(self.cancelled());
+                    }
+                }
+                Next::Shorten => {
+                    self.discard(shown);
+                    if !self.make_room_at_any_rate() {
+                        let why = "The conversation no longer fits into the model's context, and nothing is left to take \
+                                   out of it. Start a new conversation with /new, or choose a model with a larger context";
+                        return Err(failed(format!("{why}. ({})", error.message)));
+                    }
+                }
+                // What was shown of a last attempt stays said: it is all there is.
+                Next::GiveUp => return Err(failed(error.message)),
+            }
+        }
+    }
+
+    async fn attempt(&mut self, shown: &mut bool) -> Attempt {
+        let request = Request {
+            system: self.system.clone(),
+            tools: self.tools.clone(),
+            messages: self.history.messages(),
+            max_output_tokens: self.budget.answer,
+            thinking_tokens: self.thinking_tokens,
+            cache_key: self.session_id.as_str().to_owned(),
+        };
+        let cancel = self.gate.cancel.clone();
+        let mut stream = match until_cancelled(&cancel, self.model.stream(request)).await {
+            None => return Attempt::Cancelled,
+            Some(Err(error)) => return Attempt::Failed(error),
+            Some(Ok(stream)) => stream,
+        };
+        let cancelled = cancel.cancelled();
+        tokio::pin!(cancelled);
+        let message_id = self.message_id();
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = &mut cancelled => return Attempt::Cancelled,
+                event = stream.next() => event,
+            };
+            let delta = match event {
+                Some(Ok(ModelEvent::Text(text))) if !text.is_empty() => {
+                    Event::MessageDelta { message_id: message_id.clone(), text }
+                }
+                Some(Ok(ModelEvent::Thinking(text))) if !text.is_empty() => {
+                    Event::ThinkingDelta { message_id: message_id.clone(), text }
+                }
+                Some(Ok(ModelEvent::Finished(response))) => return Attempt::Answered(response),
+                // Calls are shown when they are made, with their whole input.
+                Some(Ok(_)) => continue,
+                Some(Err(error)) => return Attempt::Failed(error),
+                None => return Attempt::Failed(broken_off()),
+            };
+            *shown = true;
+            self.record(delta);
+        }
+    }
+
+    /// Takes back what was shown of an attempt.
+    fn discard(&mut self, shown: bool) {
+        if shown {
+            self.record(Event::MessageDiscarded { message_id: self.message_id() });
+            self.messages += 1;
+        }
+    }
+
+    /// Waits before a retry. False if the turn was cancelled meanwhile.
+    async fn wait(&mut self, delay: Duration, attempt: u32, reason: String) -> bool {
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        self.record(Event::Retrying { turn_id: self.gate.turn_id.clone(), attempt, delay_ms, reason });
+        until_cancelled(&self.gate.cancel, tokio::time::sleep(delay)).await.is_some()
+    }
+
+    /// Takes old results out of the context until it is no longer full by our count; the last round's stay, since the
+    /// model has not seen them yet.
+    fn make_room(&mut self) {
+        for keep in [self.gate.limits.keep_rounds.max(1), 1] {
+            self.trim(keep, false);
+            if !self.budget.is_full(&self.history.messages()) {
+                return;
+            }
+        }
+    }
+
+    /// Takes results out of the context although our count says that it is not full: the vendor knows better. Whether
+    /// there was anything to take.
+    fn make_room_at_any_rate(&mut self) -> bool {
+        [self.gate.limits.keep_rounds, 1, 0].into_iter().any(|keep| self.trim(keep, true))
+    }
+
+    fn trim(&mut self, keep: usize, all: bool) -> bool {
+        let tool_call_ids = self.budget.to_trim(&self.history, keep, all);
+        if tool_call_ids.is_empty() {
+            return false;
+        }
+        let count = tool_call_ids.len();
+        self.circles.forget();
+        self.record(Event::ContextTrimmed { turn_id: self.gate.turn_id.clone(), tool_call_ids });
+        let results = if count == 1 { "1 older tool result was" } else { &format!("{count} older tool results were") };
+        let text = format!("The context filled up: {results} taken out of it. The model can look again where it must.");
+        self.record(Event::Notice { severity: Severity::Info, text });
+        true
+    }
+}
+
+fn failed(error: String) -> End {
+    End { stop: StopReason::Error, error: Some(error) }
+}
+
+fn broken_off() -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Incomplete,
+        message: "the model's answer broke off; check the network and try again".to_owned(),
+    }
+}

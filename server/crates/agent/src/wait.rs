@@ -1,0 +1,28 @@
+//! Waiting that a cancelled turn ends.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// How long something that must not be torn off, such as a tool that ends its process, may go on after a cancel.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// What the future comes to; none if the cancel comes first. The future is dropped then.
+pub(crate) async fn until_cancelled<T>(cancel: &CancellationToken, future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => None,
+        value = future => Some(value),
+    }
+}
+
+/// What the future comes to; none if it is not done a while after the cancel.
+pub(crate) async fn with_grace<T>(cancel: &CancellationToken, future: impl Future<Output = T>) -> Option<T> {
+    tokio::pin!(future);
+    tokio::select! {
+        biased;
+        value = &mut future => Some(value),
+        () = cancel.cancelled() => tokio::time::timeout(GRACE, future).await.ok(),
+    }
+}
