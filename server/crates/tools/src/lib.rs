@@ -1,22 +1,98 @@
 //! The tools that the model can call: one file each, over the services of [`workspace`].
 //!
 //! Every tool has a typed input ([`typed::Typed`]) and works for one session, on the [`Services`] it is given. No tool
-//! writes: an edit tool plans, and the session makes the plan a proposal (design D4).
+//! writes: an edit tool plans, and the session makes the plan a proposal (design D4). Results are plain text, bounded,
+//! and say what was left out and how to get it.
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), then the tools.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use agent::tool::Tool;
+use agent::tool::{Tool, ToolError};
+use protocol::content::Location;
+use workspace::paths::{self, Roots};
+use workspace::reader::Reader;
+use workspace::search::Search;
 
 pub mod typed;
 
+mod find_files;
+mod list_files;
+mod read_file;
+mod search_text;
+
+#[cfg(test)]
+mod fixture;
+
 /// What the tools of one session work on.
 #[derive(Clone)]
-pub struct Services {}
+pub struct Services {
+    /// The workspace's folders.
+    pub roots: Arc<Roots>,
+    /// Files as the session sees them.
+    pub reader: Reader,
+    /// Search over the same.
+    pub search: Search,
+}
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
 pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
-    let _ = services;
-    vec![]
+    vec![
+        typed::erase(read_file::ReadFile::new(services)),
+        typed::erase(list_files::ListFiles::new(services)),
+        typed::erase(find_files::FindFiles::new(services)),
+        typed::erase(search_text::SearchText::new(services)),
+    ]
+}
+
+/// Runs what blocks where it may.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(ToolError::Failed(format!("the tool broke down: {error}"))))
+}
+
+/// A place in a file; the line counts from 1, as in all that the model reads.
+pub(crate) fn location(path: &Path, line: Option<u64>) -> Location {
+    let line = line.and_then(|line| u32::try_from(line.saturating_sub(1)).ok());
+    Location { uri: paths::to_uri(path), line }
+}
+
+/// A number with its noun: `1 file`, `2 files`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    match (number, noun.strip_suffix("ch")) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(_)) => format!("{number} {noun}es"),
+        (_, None) => format!("{number} {noun}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use crate::fixture::World;
+
+    #[test]
+    fn no_two_tools_have_the_same_name() {
+        let tools = crate::builtin(&World::new(&[]).services());
+        let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
+        assert_eq!(names.len(), tools.len());
+    }
+
+    #[test]
+    fn every_tool_and_every_field_is_described() {
+        for tool in crate::builtin(&World::new(&[]).services()) {
+            let spec = tool.spec();
+            assert!(spec.description.len() > 40, "{}", spec.name);
+            assert!(spec.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'));
+            let schema = &spec.input_schema;
+            assert_eq!(schema["additionalProperties"], false, "{} takes unknown fields", spec.name);
+            for (field, schema) in schema["properties"].as_object().unwrap() {
+                assert!(schema["description"].is_string(), "{}: {field}", spec.name);
+            }
+        }
+    }
 }

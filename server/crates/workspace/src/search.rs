@@ -147,6 +147,15 @@ impl Search {
         Ok(index.suggest(typed))
     }
 
+    /// Files whose names are most like that of a path that does not exist, the most alike first, at most three; none
+    /// where no name is much alike. Walks the workspace and blocks.
+    ///
+    /// # Errors
+    /// [`SearchError::Cancelled`].
+    pub fn near(&self, path: &Path, cancel: &CancellationToken) -> Result<Vec<PathBuf>, SearchError> {
+        Ok(index::near(path, self.files(&Scope::default(), cancel)?))
+    }
+
     /// Forgets the files that [`Search::suggest`] knows; to be called when files came or went.
     pub fn forget_files(&self) {
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = None;

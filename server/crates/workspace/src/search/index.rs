@@ -1,7 +1,8 @@
 //! The files that `@` can mention, and which of them are meant by what was typed (001 §26).
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::paths::Roots;
 
@@ -74,6 +75,40 @@ impl Entry {
     }
 }
 
+/// The files whose names differ from that of `path` in the fewest letters, at most three of them, and none that differ
+/// in more than a third of it. Among equals those in the nearest folder win.
+pub(super) fn near(path: &Path, files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let wanted: Vec<char> = name(path).chars().collect();
+    let shared = |file: &Path| path.iter().zip(file.iter()).take_while(|(a, b)| a == b).count();
+    let mut near: Vec<_> = files
+        .into_iter()
+        .filter_map(|file| {
+            let distance = distance(&wanted, &name(&file).chars().collect::<Vec<_>>());
+            (distance * 3 <= wanted.len()).then(|| (distance, Reverse(shared(&file)), file))
+        })
+        .collect();
+    near.sort();
+    near.into_iter().take(3).map(|(.., file)| file).collect()
+}
+
+/// How many letters must be put in, taken out, changed or swapped with their neighbour to make one text of the other.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let mut least = (last[j] + usize::from(x != y)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
 fn is_subsequence(letters: &str, text: &str) -> bool {
     let mut text = text.chars();
     letters.chars().all(|letter| text.any(|c| c == letter))
@@ -98,6 +133,22 @@ mod tests {
             suggest(&files, "MAIN"),
             ["src/main", "src/Main.rs", "zz/lib/main.rs", "src/domain.rs", "main/x.rs", "src/mxaxixn.c"]
         );
+    }
+
+    #[test]
+    fn a_mistyped_name_is_recognised_and_the_nearest_folder_comes_first() {
+        let near = |path: &str, files: &[&str]| {
+            let files = files.iter().map(PathBuf::from).collect();
+            near(Path::new(path), files).iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            near("/p/src/mian.rs", &["/p/main.rs", "/p/src/main.rs", "/p/x.rs"]),
+            ["/p/src/main.rs", "/p/main.rs"]
+        );
+        assert_eq!(near("/p/Lib.rs", &["/p/a/lib.rs", "/p/a/lib.py"]), ["/p/a/lib.rs", "/p/a/lib.py"]);
+        assert!(near("/p/nothing.py", &["/p/main.rs"]).is_empty());
+        assert_eq!(distance(&['a', 'b', 'c'], &[]), 3);
+        assert_eq!(distance(&['a', 'b', 'c', 'd'], &['b', 'a', 'c', 'x', 'd']), 2);
     }
 
     #[test]

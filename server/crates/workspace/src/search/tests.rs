@@ -306,5 +306,5 @@ fn mentions_find_files_and_new_ones_once_the_index_is_forgotten() {
     world.open("src/mars.rs", "");
     assert_eq!(suggest("mars."), Vec::<String>::new());
     search.forget_files();
-    assert_eq!(suggest("mars"), ["src/mars.rs"]);
+    assert_eq!(suggest("mars."), ["src/mars.rs"]);
 }

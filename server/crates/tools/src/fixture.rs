@@ -1,0 +1,73 @@
+//! A small project in a temporary folder, for the tests of the tools.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent::tool::{Call, Output, Tool, ToolError};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use workspace::buffers::Buffers;
+use workspace::files;
+use workspace::paths::{Roots, to_uri};
+use workspace::reader::{NoOverlay, Overlay, Reader};
+use workspace::search::Search;
+
+use crate::Services;
+
+/// The project, and what editors have open of it.
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    pub(crate) buffers: Arc<Buffers>,
+}
+
+impl World {
+    /// A project with these files: path and text.
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let world = Self { folder: tempfile::tempdir().unwrap(), buffers: Arc::default() };
+        for (name, text) in files {
+            files::create(&world.path(name), text).unwrap();
+        }
+        world
+    }
+
+    /// The absolute path of a file in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Opens a file in the editor, with this text unsaved.
+    pub(crate) fn open(&self, name: &str, text: &str) {
+        self.buffers.open(&to_uri(&self.path(name)), "text", 1, text).unwrap();
+    }
+
+    pub(crate) fn services(&self) -> Services {
+        self.services_with(NoOverlay)
+    }
+
+    pub(crate) fn services_with(&self, overlay: impl Overlay + 'static) -> Services {
+        let roots = Arc::new(Roots::new([self.folder.path()]).unwrap());
+        let reader = Reader::new(self.buffers.clone(), Arc::new(overlay));
+        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader }
+    }
+
+    /// Calls a built-in tool.
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> Result<Output, ToolError> {
+        call(&self.services(), tool, input).await
+    }
+
+    /// Calls a built-in tool and gives the text of its result, or of its error.
+    pub(crate) async fn text(&self, tool: &str, input: Value) -> String {
+        match self.call(tool, input).await {
+            Ok(output) => output.text,
+            Err(error) => format!("error: {error}"),
+        }
+    }
+}
+
+/// Calls a built-in tool.
+pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
+    let tool: Arc<dyn Tool> =
+        crate::builtin(services).into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
+    tool.describe(&input)?;
+    tool.run(Call { id: "call".into(), cancel: CancellationToken::new() }, input).await
+}
