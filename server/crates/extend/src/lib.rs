@@ -1,1 +1,8 @@
-//! extend
+//! What users add to Azimuth, in files of their own.
+//!
+//! Everything here reads through [`workspace`], so that unsaved text counts and no link leads out of the project, and
+//! nothing here runs anything.
+//!
+//! Reading order: [`rules`] (what a project tells agents).
+
+pub mod rules;
