@@ -1,2 +1,416 @@
-//! Edits that wait for the user.
+//! Edits that wait for the user (design D4): a session's proposals, as a pure state machine.
+//!
+//! A tool's plan becomes hunks over the file's text ([`Review::propose`]). The model reads the text with its pending
+//! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which gives [`Application`]s for somebody
+//! else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
+//! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients and
+//! the log, [`Review::notes`] for the model. Nothing here does I/O or knows the time; cloning is cheap enough to try an
+//! operation and go back.
+//!
+//! All texts have LF line ends and no byte order mark.
+//!
+//! Inside: [`lines`] (what changed between two texts), [`document`] (a text, or no file), [`hunk`] (a piece of a change
+//! and how it is found again), [`proposal`] (the hunks of one file), [`notes`] (words for the model), [`diff`].
+
+mod diff;
+mod document;
+mod hunk;
 mod lines;
+mod notes;
+mod proposal;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent::edit::{EditRefused, FilePlan, TextHash};
+use protocol::event::ApplyOutcome;
+use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal};
+use protocol::{HunkId, ProposalId, ToolCallId};
+
+pub use self::diff::{LineEdit, diff, to_line_edits};
+use self::hunk::By;
+use self::proposal::FileProposal;
+use crate::text;
+
+/// How many finished proposals are remembered, so that an undo in the editor is noticed and a decision that comes twice
+/// is known for what it is.
+const REMEMBERED: usize = 32;
+/// At most this many notes are given at once.
+const MOST_NOTES: usize = 30;
+
+/// Files as the session proposes them: the text with all pending hunks in it, or none for one that is to be deleted.
+pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
+
+/// A session's proposals.
+#[derive(Clone, Debug, Default)]
+pub struct Review {
+    /// At most one of a path is open. The oldest first.
+    proposals: Vec<FileProposal>,
+    /// How many proposals were made.
+    made: u64,
+}
+
+/// What a plan came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The file's hunks that now wait for a decision.
+    pub pending: usize,
+    /// Lines that the plan adds to what the model read.
+    pub added: usize,
+    /// Lines that it removes from that.
+    pub removed: usize,
+}
+
+/// Accepted hunks of one file, to be put into its document. Either all of it is done, or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// The proposal.
+    pub proposal_id: ProposalId,
+    /// The file, absolute.
+    pub path: PathBuf,
+    /// The hunks, from top to bottom.
+    pub hunk_ids: Vec<HunkId>,
+    /// What becomes of the file.
+    pub change: FileChange,
+    /// The hash that the document must have; none where there must be no file.
+    pub base_hash: Option<TextHash>,
+    /// The text with that hash.
+    pub base_text: Option<Arc<str>>,
+    /// The text afterwards: the base with exactly these hunks. None where the file is to be deleted.
+    pub target_text: Option<Arc<str>>,
+    /// The same as edits of the base's lines, one for each hunk, from top to bottom.
+    pub edits: Vec<LineEdit>,
+}
+
+/// What a decision came to.
+#[derive(Clone, Debug, Default)]
+pub struct Decided {
+    /// The hunks that were decided now, by proposal. Hunks that were decided so before are not among them.
+    pub hunks: Vec<(ProposalId, Vec<HunkId>)>,
+    /// What is to be done for it, a file each.
+    pub applications: Vec<Application>,
+    /// All proposals that were named, as they are now.
+    pub proposals: Vec<Proposal>,
+}
+
+/// A decision that was not taken. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecideError {
+    /// There is no such proposal or hunk.
+    #[error("there is no {what} {id}")]
+    NotFound {
+        /// `proposal` or `hunk`.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// The proposal is not as the user saw it.
+    #[error("the review has changed meanwhile; look at the hunks again")]
+    Stale {
+        /// The proposals named, as they are now.
+        proposals: Vec<Proposal>,
+    },
+    /// A hunk to accept is in conflict.
+    #[error("the text in {path} that the change was made for has changed; it cannot be accepted, only rejected")]
+    Conflicted {
+        /// The file, for people.
+        path: String,
+        /// The hunk.
+        hunk_id: HunkId,
+    },
+}
+
+impl Review {
+    /// Makes a file's plan hunks. `base` is the document's text as it is now, none where there is no file; `display` the
+    /// path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
+    ///
+    /// Each run of changed lines is a hunk, apart from the next by an unchanged line; a single line without letters and
+    /// digits between two runs does not part them. To make or to delete a file is one hunk. A pending hunk that the plan
+    /// does not touch keeps its id; one that it touches is made anew, with the calls of both.
+    ///
+    /// # Errors
+    /// [`EditRefused::Stale`] if the plan was made against another text than the one the model would read now, and
+    /// [`EditRefused::NoChange`].
+    pub fn propose(
+        &mut self,
+        plan: &FilePlan,
+        base: Option<&str>,
+        display: &str,
+        uri: &str,
+        call: &ToolCallId,
+    ) -> Result<Change, EditRefused> {
+        self.base_changed(&plan.path, base);
+        let open = self.proposals.iter_mut().find(|proposal| proposal.path == plan.path && proposal.is_open());
+        let read: Option<&str> = match &open {
+            Some(proposal) => proposal.proposed().map(|text| &**text),
+            None => base,
+        };
+        if read.map(text::hash) != plan.read {
+            return Err(EditRefused::Stale { path: display.to_owned() });
+        }
+        let wanted = plan.new_text.as_deref();
+        if read == wanted {
+            return Err(EditRefused::NoChange { path: display.to_owned() });
+        }
+        let blocks = lines::changes(read.unwrap_or_default(), wanted.unwrap_or_default());
+        let added = blocks.iter().map(|block| block.new.len()).sum();
+        let removed = blocks.iter().map(|block| block.old.len()).sum();
+        let proposal = match open {
+            Some(proposal) => proposal,
+            None => {
+                self.made += 1;
+                let id = proposal_id(self.made, uri, call, read, wanted);
+                self.proposals.push(FileProposal::new(id, plan.path.clone(), uri, display, base));
+                let Some(proposal) = self.proposals.last_mut() else {
+                    return Err(EditRefused::Failed(format!("{display} could not be proposed")));
+                };
+                proposal
+            }
+        };
+        proposal.propose(wanted, call);
+        Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
+    }
+
+    /// Takes a decision on hunks: on all of them, or on none if one cannot be decided so.
+    ///
+    /// Without hunk ids a target means all pending hunks, and to reject also those in conflict. A decision that all its
+    /// hunks already have is harmless, whatever revision it names.
+    ///
+    /// An accepted hunk is applying at once. Further decisions on the file can follow; their applications are made for
+    /// the text as it will be when those before them have succeeded, and where one fails, those after it are void too.
+    ///
+    /// # Errors
+    /// See [`DecideError`].
+    pub fn decide(
+        &mut self,
+        decision: Decision,
+        targets: &[DecisionTarget],
+        message: Option<&str>,
+    ) -> Result<Decided, DecideError> {
+        let mut chosen: BTreeMap<usize, Vec<HunkId>> = BTreeMap::new();
+        for target in targets {
+            let (at, ids) = self.check(decision, target, targets)?;
+            let of_proposal = chosen.entry(at).or_default();
+            for id in ids {
+                if !of_proposal.contains(&id) {
+                    of_proposal.push(id);
+                }
+            }
+        }
+        let mut decided = Decided::default();
+        for (at, ids) in chosen {
+            let Some(proposal) = self.proposals.get_mut(at) else { continue };
+            if !ids.is_empty() {
+                match decision {
+                    Decision::Reject => {
+                        proposal.reject(&ids, message);
+                        decided.hunks.push((proposal.id.clone(), ids));
+                    }
+                    Decision::Accept => {
+                        let application = proposal.accept(&ids, message);
+                        decided.hunks.push((proposal.id.clone(), application.hunk_ids.clone()));
+                        decided.applications.push(application);
+                    }
+                }
+            }
+            decided.proposals.push(proposal.wire());
+        }
+        Ok(decided)
+    }
+
+    /// Finds the hunks of a target that are to be decided now.
+    fn check(
+        &self,
+        decision: Decision,
+        target: &DecisionTarget,
+        targets: &[DecisionTarget],
+    ) -> Result<(usize, Vec<HunkId>), DecideError> {
+        let id = &target.proposal_id;
+        let found = self.proposals.iter().enumerate().find(|(_, proposal)| proposal.id == *id);
+        let (at, proposal) =
+            found.ok_or_else(|| DecideError::NotFound { what: "proposal", id: id.as_str().to_owned() })?;
+        let stale = || {
+            let named = |proposal: &&FileProposal| targets.iter().any(|target| target.proposal_id == proposal.id);
+            DecideError::Stale { proposals: self.proposals.iter().filter(named).map(FileProposal::wire).collect() }
+        };
+        let fresh = proposal.revision == target.revision;
+        let is_so = |state: HunkState| match decision {
+            Decision::Accept => {
+                matches!(state, HunkState::Applying | HunkState::Accepted | HunkState::Unverified)
+            }
+            Decision::Reject => state == HunkState::Rejected,
+        };
+        let can_be = |state: HunkState| match decision {
+            Decision::Accept => state == HunkState::Pending,
+            Decision::Reject => matches!(state, HunkState::Pending | HunkState::Conflicted),
+        };
+        let Some(ids) = &target.hunk_ids else {
+            let open: Vec<HunkId> =
+                proposal.hunks.iter().filter(|hunk| can_be(hunk.state)).map(|hunk| hunk.id.clone()).collect();
+            let done = open.is_empty() && proposal.hunks.iter().all(|hunk| is_so(hunk.state));
+            return if fresh || done { Ok((at, open)) } else { Err(stale()) };
+        };
+        let mut hunks = Vec::new();
+        for id in ids {
+            match proposal.hunks.iter().find(|hunk| hunk.id == *id) {
+                Some(hunk) => hunks.push(hunk),
+                None if fresh => return Err(DecideError::NotFound { what: "hunk", id: id.as_str().to_owned() }),
+                None => return Err(stale()),
+            }
+        }
+        if hunks.iter().all(|hunk| is_so(hunk.state)) {
+            return Ok((at, Vec::new()));
+        }
+        if !fresh {
+            return Err(stale());
+        }
+        let mut open = Vec::new();
+        for hunk in hunks {
+            if can_be(hunk.state) {
+                open.push(hunk.id.clone());
+            } else if hunk.state == HunkState::Conflicted {
+                return Err(DecideError::Conflicted { path: proposal.display.clone(), hunk_id: hunk.id.clone() });
+            } else if !is_so(hunk.state) {
+                return Err(stale());
+            }
+        }
+        Ok((at, open))
+    }
+
+    /// Takes the outcome of an application. Its hunks become accepted or unverified; where it failed they are pending
+    /// again, and so are those of applications made after it. What [`Review::base_changed`] saw counts more.
+    pub fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
+        let Some(proposal) = self.proposals.iter_mut().find(|proposal| proposal.id == application.proposal_id) else {
+            return;
+        };
+        proposal.applied(application, outcome);
+        let base = proposal.document().map(str::to_owned);
+        let path = proposal.path.clone();
+        for other in self.proposals.iter_mut().filter(|other| other.path == path && !other.is_open()) {
+            if other.id != application.proposal_id {
+                other.base_changed(base.as_deref(), By::Us);
+            }
+        }
+    }
+
+    /// Takes a document's text as it is now: the editor's, else the disk's, none where there is no file. True if
+    /// anything changed by it, be it only what the model reads.
+    ///
+    /// Hunks move with the lines around them. A pending one whose lines changed (for an insertion, the lines beside it)
+    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If the text comes to be as
+    /// it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
+    /// application of ours is known as such and moves nothing.
+    pub fn base_changed(&mut self, path: &Path, base: Option<&str>) -> bool {
+        let mut by = None;
+        // The open proposal goes first: it knows whether the change is ours.
+        for open in [true, false] {
+            for proposal in self.proposals.iter_mut().filter(|proposal| proposal.path == path) {
+                if proposal.is_open() == open {
+                    by = proposal.base_changed(base, by.unwrap_or(By::Others)).or(by);
+                }
+            }
+        }
+        by.is_some()
+    }
+
+    /// Whether changes of a file matter here.
+    pub fn concerns(&self, path: &Path) -> bool {
+        self.proposals.iter().any(|proposal| proposal.path == path)
+    }
+
+    /// The files as the model reads them, where these differ from the documents.
+    pub fn overlay(&self) -> Arc<Overlay> {
+        let overlaying = self.proposals.iter().filter(|proposal| proposal.overlays());
+        Arc::new(overlaying.map(|proposal| (proposal.path.clone(), proposal.proposed().cloned())).collect())
+    }
+
+    /// The proposals with an open hunk, and those of which something was not yet taken by [`Review::take_changed`].
+    pub fn proposals(&self) -> Vec<Proposal> {
+        let listed = self.proposals.iter().filter(|proposal| proposal.is_open() || proposal.unreported);
+        listed.map(FileProposal::wire).collect()
+    }
+
+    /// All pending hunks, to be decided as one.
+    pub fn all_pending(&self) -> Vec<DecisionTarget> {
+        let targets = self.proposals.iter().filter_map(|proposal| {
+            let ids: Vec<HunkId> = proposal.in_state(HunkState::Pending).map(|hunk| hunk.id.clone()).collect();
+            (!ids.is_empty()).then(|| DecisionTarget {
+                proposal_id: proposal.id.clone(),
+                revision: proposal.revision,
+                hunk_ids: Some(ids),
+            })
+        });
+        targets.collect()
+    }
+
+    /// Whether an application is on its way whose outcome is not known.
+    pub fn is_applying(&self) -> bool {
+        self.proposals.iter().any(FileProposal::is_applying)
+    }
+
+    /// The proposals that changed since this was last asked, for the log: new or vanished hunks, new states, hunks that
+    /// moved to other lines. After it a proposal without open hunks is no longer listed.
+    pub fn take_changed(&mut self) -> Vec<Proposal> {
+        let mut changed = Vec::new();
+        for proposal in self.proposals.iter_mut().filter(|proposal| proposal.unreported) {
+            proposal.unreported = false;
+            changed.push(proposal.wire());
+        }
+        self.forget();
+        changed
+    }
+
+    /// Forgets finished proposals that nothing can come of, and the oldest ones of too many.
+    fn forget(&mut self) {
+        let mut excess =
+            self.proposals.iter().filter(|proposal| !proposal.is_open()).count().saturating_sub(REMEMBERED);
+        self.proposals.retain(|proposal| {
+            let old = !proposal.is_open() && excess > 0;
+            excess -= usize::from(old);
+            !old && !(proposal.hunks.is_empty() && !proposal.is_open())
+        });
+    }
+
+    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said.
+    pub fn notes(&mut self) -> Vec<String> {
+        let mut notes: Vec<String> = self.proposals.iter_mut().flat_map(notes::of).collect();
+        if notes.len() > MOST_NOTES {
+            let rest = notes.len() - MOST_NOTES;
+            notes.truncate(MOST_NOTES);
+            notes.push(format!("There is news of {rest} more of your edits; read the files before you rely on them."));
+        }
+        notes
+    }
+
+    /// Makes the state anew after the process ended: from the proposals with open hunks as the log last has them, and
+    /// the documents as they are now.
+    ///
+    /// A hunk is found by its lines together with the line above and the line below: where it was, or else at the only
+    /// place in the file that has them. One that is not found is conflicted. Of hunks that were applying, the text tells
+    /// whether they arrived; one of which it does not is unverified.
+    pub fn restore<T: AsRef<str>>(proposals: Vec<Proposal>, base: impl Fn(&PathBuf) -> Option<T>) -> Self {
+        let mut review = Self::default();
+        for seen in proposals {
+            match crate::paths::from_uri(&seen.uri) {
+                Ok(path) => {
+                    let text = base(&path);
+                    let text = text.as_ref().map(AsRef::as_ref);
+                    review.proposals.push(FileProposal::restore(seen, path, text));
+                }
+                Err(error) => tracing::warn!(uri = seen.uri, %error, "a proposal could not be restored"),
+            }
+        }
+        review
+    }
+}
+
+/// An id that no other proposal of the session has, one from before a restart included: it is made of what the proposal
+/// is, so that no counter needs to be kept.
+fn proposal_id(number: u64, uri: &str, call: &ToolCallId, read: Option<&str>, wanted: Option<&str>) -> ProposalId {
+    let hash = |text: Option<&str>| text.map(|text| text::hash(text).0).unwrap_or_default();
+    let all = text::hash(&format!("{number} {uri} {call} {} {}", hash(read), hash(wanted))).0;
+    ProposalId::new(format!("p{}", all.get(..12).unwrap_or(&all)))
+}

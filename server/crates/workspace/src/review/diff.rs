@@ -1,0 +1,77 @@
+//! Differences as clients and models take them: edits by line, and unified diffs.
+
+use similar::{Algorithm, TextDiff};
+
+use super::lines::{self, Block, Lines};
+
+/// Some lines of a text, to be replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineEdit {
+    /// The first line to replace, from 0.
+    pub start_line: usize,
+    /// The line after the last one to replace; equal to `start_line` for an insertion. Where it is the number of lines of
+    /// the text, it means the text's end, which is not the beginning of a line if the last line has no line end.
+    pub end_line: usize,
+    /// What to put there, with line ends (LF).
+    pub new_text: String,
+}
+
+impl LineEdit {
+    pub(super) fn of(block: &Block, new_text: &str) -> Self {
+        Self { start_line: block.old.start, end_line: block.old.end, new_text: new_text.to_owned() }
+    }
+}
+
+/// The edits that make `new` of `old`, from top to bottom and apart by at least a line. Their lines are those of `old`.
+pub fn to_line_edits(old: &str, new: &str) -> Vec<LineEdit> {
+    let lines = Lines::new(new);
+    lines::changes(old, new).iter().map(|block| LineEdit::of(block, lines.slice(block.new.clone()))).collect()
+}
+
+/// A unified diff with three lines of context; none stands for a file that is not there. Empty where nothing differs.
+pub fn diff(old: Option<&str>, new: Option<&str>, path: &str) -> String {
+    let name = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (from, to) = (name("a", old), name("b", new));
+    TextDiff::configure()
+        .algorithm(Algorithm::Histogram)
+        .newline_terminated(true)
+        .diff_slices(
+            &old.unwrap_or_default().split_inclusive('\n').collect::<Vec<_>>(),
+            &new.unwrap_or_default().split_inclusive('\n').collect::<Vec<_>>(),
+        )
+        .unified_diff()
+        .context_radius(3)
+        .header(&from, &to)
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_is_one_that_patch_would_take() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9";
+        let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9";
+        let expected = "--- a/src/n.txt\n+++ b/src/n.txt\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n";
+        assert_eq!(diff(Some(old), Some(new), "src/n.txt"), expected);
+        assert_eq!(diff(Some(old), Some(old), "src/n.txt"), "");
+    }
+
+    #[test]
+    fn a_diff_says_where_there_is_no_file_and_no_final_line_end() {
+        let expected = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n";
+        assert_eq!(diff(None, Some("one"), "n"), expected);
+        assert_eq!(diff(Some("one\n"), None, "n"), "--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n");
+    }
+
+    #[test]
+    fn line_edits_name_the_lines_of_the_old_text() {
+        let edit = |start_line, end_line, new_text: &str| LineEdit { start_line, end_line, new_text: new_text.into() };
+        assert_eq!(to_line_edits("a\nb\nc\n", "A\nb\nc\nd\n"), [edit(0, 1, "A\n"), edit(3, 3, "d\n")]);
+        assert_eq!(to_line_edits("a", "a\nb"), [edit(0, 1, "a\nb")]);
+    }
+}

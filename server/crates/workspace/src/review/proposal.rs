@@ -1,0 +1,699 @@
+//! The proposal of one file: its text, the hunks on it, and the applications on their way.
+//!
+//! Two texts matter. `document` is what the editor or the disk holds, as far as is known. `text` is the document with
+//! every application on its way already in it; hunks have their places in `text`. The applications on their way are a
+//! chain from the one to the other: each was made on the assumption that those before it succeed, and where one fails,
+//! it and those after it are taken out again. When nobody changes anything meanwhile, an application that arrives moves
+//! no hunk.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use protocol::event::ApplyOutcome;
+use protocol::review::{FileChange, HunkState};
+use protocol::{HunkId, ProposalId, ToolCallId, review as wire};
+
+use super::document::Document;
+use super::hunk::{Around, By, Hunk, Kind};
+use super::lines::{self, Block, Lines};
+use super::{Application, LineEdit};
+use crate::text;
+
+/// The proposal of one file.
+#[derive(Clone, Debug)]
+pub(super) struct FileProposal {
+    pub(super) id: ProposalId,
+    pub(super) path: PathBuf,
+    pub(super) uri: String,
+    /// The path for people.
+    pub(super) display: String,
+    pub(super) revision: u64,
+    pub(super) change: FileChange,
+    /// From top to bottom.
+    pub(super) hunks: Vec<Hunk>,
+    /// The number of the next hunk.
+    pub(super) next_hunk: u64,
+    /// Whether something changed since it was last reported.
+    pub(super) unreported: bool,
+    document: Document,
+    text: Document,
+    /// The applications that have not been seen in the document, in order.
+    flights: VecDeque<Flight>,
+    /// The applications of which no outcome is known.
+    awaited: Vec<Vec<HunkId>>,
+    /// The hunks that were accepted together, so that the editor undoes them together.
+    groups: Vec<Vec<HunkId>>,
+    /// `text` with all pending hunks in it.
+    proposed: Document,
+}
+
+/// An application on its way.
+#[derive(Clone, Debug)]
+struct Flight {
+    /// Its hunks, from top to bottom, and where each one was and is.
+    hunks: Vec<(HunkId, Block)>,
+    before: Document,
+    after: Document,
+}
+
+impl FileProposal {
+    pub(super) fn new(id: ProposalId, path: PathBuf, uri: &str, display: &str, base: Option<&str>) -> Self {
+        let document = Document::new(base);
+        Self {
+            id,
+            path,
+            uri: uri.to_owned(),
+            display: display.to_owned(),
+            revision: 0,
+            change: FileChange::Modify,
+            hunks: Vec::new(),
+            next_hunk: 1,
+            unreported: false,
+            text: document.clone(),
+            proposed: document.clone(),
+            document,
+            flights: VecDeque::new(),
+            awaited: Vec::new(),
+            groups: Vec::new(),
+        }
+    }
+
+    /// Whether something may still come of it, so that further edits of the file join it.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_applying() || self.hunks.iter().any(Hunk::is_open)
+    }
+
+    /// Whether an application is on its way.
+    pub(super) fn is_applying(&self) -> bool {
+        !self.awaited.is_empty()
+    }
+
+    /// The hunks in a state.
+    pub(super) fn in_state(&self, state: HunkState) -> impl Iterator<Item = &Hunk> {
+        self.hunks.iter().filter(move |hunk| hunk.state == state)
+    }
+
+    /// The file as the model reads it.
+    pub(super) fn proposed(&self) -> Option<&Arc<str>> {
+        self.proposed.get()
+    }
+
+    /// Whether the model reads something else than what is in the document.
+    pub(super) fn overlays(&self) -> bool {
+        !self.flights.is_empty() || self.in_state(HunkState::Pending).next().is_some()
+    }
+
+    /// Makes a wanted text the proposed one.
+    pub(super) fn propose(&mut self, wanted: Option<&str>, call: &ToolCallId) {
+        let proposed = self.proposed.clone();
+        match (proposed.get(), wanted) {
+            (Some(proposed), Some(wanted)) if self.text.present => self.propose_lines(proposed, wanted, call),
+            (_, Some(wanted)) if self.text.present => {
+                // It was to be deleted.
+                let calls = self.withdraw(call);
+                let text = Arc::clone(&self.text.text);
+                self.add_pieces(&Lines::new(&text), 0..usize::MAX, wanted, &calls, &[]);
+            }
+            (_, Some(wanted)) => {
+                let calls = self.withdraw(call);
+                self.add(Kind::Create, 0..0, "", wanted, calls);
+            }
+            (_, None) => {
+                let calls = self.withdraw(call);
+                if self.text.present {
+                    let text = Arc::clone(&self.text.text);
+                    self.add(Kind::Delete, 0..lines::count(&text), &text, "", calls);
+                }
+            }
+        }
+        self.revision += 1;
+        self.unreported = true;
+        self.settle();
+    }
+
+    /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, with one more.
+    fn withdraw(&mut self, call: &ToolCallId) -> Vec<ToolCallId> {
+        let mut calls = Vec::new();
+        self.hunks.retain(|hunk| {
+            let keep = !matches!(hunk.state, HunkState::Pending | HunkState::Conflicted);
+            if !keep {
+                add_calls(&mut calls, &hunk.calls);
+            }
+            keep
+        });
+        add_calls(&mut calls, std::slice::from_ref(call));
+        calls
+    }
+
+    /// Makes hunks of a further change of the proposed text. A hunk that the change does not touch stays as it is. One
+    /// that it touches or adjoins is made anew together with the change, out of the text and the wanted text there.
+    fn propose_lines(&mut self, proposed: &str, wanted: &str, call: &ToolCallId) {
+        let text = Arc::clone(&self.text.text);
+        let (text_lines, wanted_lines) = (Lines::new(&text), Lines::new(wanted));
+        let (pending, mut kept): (Vec<Hunk>, Vec<Hunk>) =
+            self.hunks.drain(..).partition(|hunk| hunk.state == HunkState::Pending);
+        kept.retain(|hunk| hunk.state != HunkState::Conflicted || hunk.kind == Kind::Lines);
+        let clusters = clusters(pending, lines::changes(proposed, wanted));
+        let mut renewed = Vec::new();
+        // A line of the proposed text, and the lines of the text and the wanted text that it corresponds to. None of the
+        // lines from there to the next cluster changed in either.
+        let (mut at_proposed, mut at_text, mut at_wanted) = (0, 0, 0);
+        for cluster in clusters {
+            let unchanged = cluster.place.start - at_proposed;
+            let length = cluster.place.len();
+            let in_hunks: (usize, usize) = cluster
+                .hunks
+                .iter()
+                .fold((0, 0), |(old, new), hunk| (old + hunk.place.len(), new + lines::count(&hunk.new)));
+            let in_blocks: (usize, usize) =
+                cluster.blocks.iter().fold((0, 0), |(old, new), block| (old + block.old.len(), new + block.new.len()));
+            let text_start = at_text + unchanged;
+            let wanted_start = at_wanted + unchanged;
+            at_proposed = cluster.place.end;
+            at_text = text_start + length + in_hunks.0 - in_hunks.1;
+            at_wanted = wanted_start + length + in_blocks.1 - in_blocks.0;
+            if cluster.blocks.is_empty() {
+                kept.extend(cluster.hunks);
+                continue;
+            }
+            let mut calls = Vec::new();
+            cluster.hunks.iter().for_each(|hunk| add_calls(&mut calls, &hunk.calls));
+            add_calls(&mut calls, std::slice::from_ref(call));
+            let place = text_start..at_text;
+            kept.retain(|hunk| hunk.state != HunkState::Conflicted || !touch(&hunk.place, &place));
+            renewed.push((place, wanted_start..at_wanted, calls, cluster.hunks));
+        }
+        self.hunks = kept;
+        for (place, in_wanted, calls, replaced) in renewed {
+            self.add_pieces(&text_lines, place, wanted_lines.slice(in_wanted), &calls, &replaced);
+        }
+    }
+
+    /// Adds the hunks that make some lines of the text the wanted ones. One that is exactly as it was before keeps its
+    /// id.
+    fn add_pieces(
+        &mut self,
+        text: &Lines<'_>,
+        place: Range<usize>,
+        wanted: &str,
+        calls: &[ToolCallId],
+        replaced: &[Hunk],
+    ) {
+        let old_part = text.slice(place.clone());
+        let (old, new) = (Lines::new(old_part), Lines::new(wanted));
+        for piece in lines::pieces(old_part, wanted) {
+            let own = place.start + piece.old.start..place.start + piece.old.end;
+            let (old, new) = (old.slice(piece.old), new.slice(piece.new));
+            match replaced.iter().find(|hunk| hunk.place == own && hunk.old == old && hunk.new == new) {
+                Some(same) => self.hunks.push(same.clone()),
+                None => self.add(Kind::Lines, own, old, new, calls.to_vec()),
+            }
+        }
+    }
+
+    fn add(&mut self, kind: Kind, place: Range<usize>, old: &str, new: &str, calls: Vec<ToolCallId>) {
+        let id = HunkId::new(format!("{}.{}", self.id, self.next_hunk));
+        self.next_hunk += 1;
+        self.hunks.push(Hunk {
+            id,
+            calls,
+            kind,
+            place,
+            old: old.to_owned(),
+            new: new.to_owned(),
+            state: HunkState::Pending,
+            lost: None,
+            told: HunkState::Pending,
+            message: None,
+        });
+    }
+
+    /// Rejects hunks, which must be pending or in conflict.
+    pub(super) fn reject(&mut self, ids: &[HunkId], message: Option<&str>) {
+        for hunk in self.hunks.iter_mut().filter(|hunk| ids.contains(&hunk.id)) {
+            hunk.state = HunkState::Rejected;
+            hunk.message = message.map(str::to_owned);
+        }
+        self.unreported = true;
+        self.settle();
+    }
+
+    /// Accepts hunks, which must be pending, and gives what is to be done to the document.
+    pub(super) fn accept(&mut self, ids: &[HunkId], message: Option<&str>) -> Application {
+        let before = self.text.clone();
+        let mut hunks = Vec::new();
+        let mut edits = Vec::new();
+        let mut change = FileChange::Modify;
+        let mut after = None;
+        // The hunks are in order, so that every one is moved by those before it.
+        let (mut added, mut removed) = (0, 0);
+        for hunk in self.hunks.iter_mut().filter(|hunk| ids.contains(&hunk.id)) {
+            let start = hunk.place.start + added - removed;
+            let block = Block { old: hunk.place.clone(), new: start..start + lines::count(&hunk.new) };
+            added += block.new.len();
+            removed += block.old.len();
+            match hunk.kind {
+                Kind::Lines => {}
+                Kind::Create => {
+                    change = FileChange::Create;
+                    after = Some(Document::new(Some(&hunk.new)));
+                }
+                Kind::Delete => {
+                    change = FileChange::Delete;
+                    after = Some(before.gone());
+                }
+            }
+            edits.push(LineEdit::of(&block, &hunk.new));
+            hunk.state = HunkState::Applying;
+            hunk.message = message.map(str::to_owned);
+            hunk.place = block.new.clone();
+            hunks.push((hunk.id.clone(), block));
+        }
+        let after = after.unwrap_or_else(|| {
+            let edits = edits.iter().map(|edit| (edit.start_line..edit.end_line, edit.new_text.as_str()));
+            Document::new(Some(&Lines::new(&before.text).replaced(edits)))
+        });
+        let blocks: Vec<Block> = match change {
+            FileChange::Delete => Vec::new(),
+            _ => hunks.iter().map(|(_, block)| block.clone()).collect(),
+        };
+        let hunk_ids: Vec<HunkId> = hunks.iter().map(|(id, _)| id.clone()).collect();
+        self.follow(after.clone(), &blocks, &hunk_ids, By::Us);
+        self.flights.push_back(Flight { hunks, before: before.clone(), after: after.clone() });
+        self.awaited.push(hunk_ids.clone());
+        self.groups.push(hunk_ids.clone());
+        self.unreported = true;
+        self.settle();
+        Application {
+            proposal_id: self.id.clone(),
+            path: self.path.clone(),
+            hunk_ids,
+            change,
+            base_hash: before.get().map(|text| text::hash(text)),
+            base_text: before.get().cloned(),
+            target_text: after.get().cloned(),
+            edits,
+        }
+    }
+
+    /// Takes the outcome of an application.
+    pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
+        let ids = &application.hunk_ids;
+        if let Some(at) = self.awaited.iter().position(|awaited| awaited == ids) {
+            self.awaited.remove(at);
+        }
+        // The same hunks may have been accepted again after the document moved on, which the text before tells.
+        let flight = self.flights.iter().position(|flight| {
+            flight.hunks.iter().map(|(id, _)| id).eq(ids) && flight.before.is(application.base_text.as_deref())
+        });
+        let state = match (flight, outcome) {
+            (Some(at), ApplyOutcome::Failed { .. }) => {
+                self.take_back(at);
+                HunkState::Pending
+            }
+            (Some(at), ApplyOutcome::Unverified) => {
+                self.landed(at + 1);
+                HunkState::Unverified
+            }
+            (Some(at), ApplyOutcome::Verified) => {
+                self.landed(at + 1);
+                HunkState::Accepted
+            }
+            // The document was seen with the hunks in it, which counts more than any word.
+            (None, _) => HunkState::Accepted,
+        };
+        let on_their_way: Vec<HunkId> =
+            self.flights.iter().flat_map(|flight| flight.hunks.iter().map(|(id, _)| id.clone())).collect();
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Applying && ids.contains(&hunk.id)) {
+            if !on_their_way.contains(&hunk.id) {
+                hunk.state = state;
+            }
+        }
+        self.unreported = true;
+        self.settle();
+    }
+
+    /// What the document holds, as far as is known.
+    pub(super) fn document(&self) -> Option<&str> {
+        self.document.get().map(|text| &**text)
+    }
+
+    /// Takes the document's text as it is now, and says whose the change is; none if it is none.
+    ///
+    /// `by` is whose it is where it is not one of the applications on their way.
+    pub(super) fn base_changed(&mut self, base: Option<&str>, by: By) -> Option<By> {
+        let seen = |own: &Self| -> Vec<(HunkState, usize)> {
+            own.hunks.iter().map(|hunk| (hunk.state, own.place_in_document(hunk).start)).collect()
+        };
+        let before = seen(self);
+        let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(base)) {
+            self.landed(at + 1);
+            Some(By::Us)
+        } else if self.document.is(base) {
+            None
+        } else {
+            let landed = self.nearest(base);
+            self.landed(landed);
+            // The document is not what the others were made for, so that they will be refused.
+            self.take_back(0);
+            self.change(base, by);
+            Some(by)
+        };
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Unverified && hunk.lost.is_none()) {
+            hunk.state = HunkState::Accepted;
+        }
+        self.settle();
+        let visible = seen(self) != before;
+        self.unreported |= visible;
+        news.or(visible.then_some(By::Us))
+    }
+
+    /// How many of the applications on their way a text seems to hold, by what it takes to get there from each.
+    fn nearest(&self, base: Option<&str>) -> usize {
+        let Some(base) = base else { return 0 };
+        let steps = std::iter::once(&self.document).chain(self.flights.iter().map(|flight| &flight.after));
+        let distance = |step: &Document| match step.get() {
+            Some(text) => lines::changes(text, base).iter().map(Block::size).sum(),
+            None => usize::MAX,
+        };
+        if self.flights.is_empty() {
+            return 0;
+        }
+        steps.enumerate().min_by_key(|(_, step)| distance(step)).map_or(0, |(landed, _)| landed)
+    }
+
+    /// The document holds the first `count` applications that were on their way.
+    fn landed(&mut self, count: usize) {
+        if let Some(flight) = self.flights.drain(..count).last() {
+            self.document = flight.after;
+        }
+    }
+
+    /// Takes the applications from number `from` on out of the text. Their hunks are pending again.
+    fn take_back(&mut self, from: usize) {
+        while self.flights.len() > from {
+            let Some(flight) = self.flights.pop_back() else { break };
+            let ids: Vec<HunkId> = flight.hunks.iter().map(|(id, _)| id.clone()).collect();
+            let blocks: Vec<Block> = match flight.after.present {
+                true => flight.hunks.iter().map(|(_, block)| block.reversed()).collect(),
+                false => Vec::new(),
+            };
+            self.groups.retain(|group| *group != ids);
+            self.follow(flight.before, &blocks, &ids, By::Us);
+            for (id, block) in &flight.hunks {
+                if let Some(hunk) =
+                    self.hunks.iter_mut().find(|hunk| hunk.id == *id && hunk.state == HunkState::Applying)
+                {
+                    hunk.place = block.old.clone();
+                    hunk.lost = None;
+                    hunk.state = HunkState::Pending;
+                }
+            }
+        }
+    }
+
+    /// Follows a change of the document that is none of the applications on their way.
+    fn change(&mut self, base: Option<&str>, by: By) {
+        let Some(base) = base else {
+            self.follow(self.text.gone(), &[], &[], by);
+            self.document = self.text.clone();
+            return;
+        };
+        let after = Document::new(Some(base));
+        self.document = after.clone();
+        match self.turning(base).filter(|_| self.text.present && by == By::Others) {
+            Some((ids, blocks)) => {
+                self.follow(after, &blocks, &ids, by);
+                for (id, block) in ids.iter().zip(blocks) {
+                    if let Some(hunk) = self.hunks.iter_mut().find(|hunk| hunk.id == *id) {
+                        hunk.state = hunk.turned().unwrap_or(hunk.state);
+                        hunk.place = block.new;
+                    }
+                }
+            }
+            None => {
+                let blocks = lines::changes(&self.text.text, base);
+                self.follow(after, &blocks, &[], by);
+            }
+        }
+    }
+
+    /// The hunks, accepted together or single, whose turning the other way makes exactly this text out of ours. So undo
+    /// and redo in the editor are known for what they are even where a comparison of the lines could see it otherwise.
+    fn turning(&self, base: &str) -> Option<(Vec<HunkId>, Vec<Block>)> {
+        let text = Lines::new(&self.text.text);
+        let singles = self.hunks.iter().map(|hunk| std::slice::from_ref(&hunk.id));
+        self.groups.iter().rev().map(Vec::as_slice).chain(singles).find_map(|group| {
+            let hunks: Vec<&Hunk> = self.hunks.iter().filter(|hunk| group.contains(&hunk.id)).collect();
+            let first = hunks.first()?;
+            let uniform = hunks.iter().all(|hunk| {
+                hunk.kind == Kind::Lines
+                    && hunk.lost.is_none()
+                    && hunk.turned().is_some()
+                    && hunk.is_in_text() == first.is_in_text()
+            });
+            if !uniform || hunks.len() != group.len() {
+                return None;
+            }
+            let texts = |hunk: &Hunk| -> (usize, usize) {
+                if hunk.is_in_text() { (hunk.new.len(), hunk.old.len()) } else { (hunk.old.len(), hunk.new.len()) }
+            };
+            let (less, more) = hunks.iter().fold((0, 0), |sum, hunk| {
+                let (less, more) = texts(hunk);
+                (sum.0 + less, sum.1 + more)
+            });
+            let disjoint = hunks.windows(2).all(|two| two[0].place.end <= two[1].place.start);
+            if self.text.text.len() + more != base.len() + less || !disjoint {
+                return None;
+            }
+            let other = |hunk: &'_ Hunk| if hunk.is_in_text() { hunk.old.clone() } else { hunk.new.clone() };
+            let others: Vec<String> = hunks.iter().map(|hunk| other(hunk)).collect();
+            let made =
+                text.replaced(hunks.iter().zip(&others).map(|(hunk, other)| (hunk.place.clone(), other.as_str())));
+            if made != base {
+                return None;
+            }
+            let (mut added, mut removed) = (0, 0);
+            let blocks = hunks.iter().zip(&others).map(|(hunk, other)| {
+                let start = hunk.place.start + added - removed;
+                let block = Block { old: hunk.place.clone(), new: start..start + lines::count(other) };
+                added += block.new.len();
+                removed += block.old.len();
+                block
+            });
+            Some((hunks.iter().map(|hunk| hunk.id.clone()).collect(), blocks.collect()))
+        })
+    }
+
+    /// Makes `after` the text and lets all hunks but `except` follow.
+    fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) {
+        let before = std::mem::replace(&mut self.text, after);
+        let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
+        let conflicts = |hunks: &[Hunk]| -> Vec<HunkId> {
+            hunks.iter().filter(|hunk| hunk.state == HunkState::Conflicted).map(|hunk| hunk.id.clone()).collect()
+        };
+        let conflicts_before = conflicts(&self.hunks);
+        for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
+            match hunk.kind {
+                Kind::Lines => hunk.follow(&old, &new, blocks, by),
+                Kind::Create | Kind::Delete => hunk.follow_file(&self.text, by),
+            }
+            if hunk.kind == Kind::Lines && hunk.state == HunkState::Pending && !self.text.present {
+                hunk.state = HunkState::Conflicted;
+            }
+        }
+        // One whose text is there again is pending again, unless another has taken its place.
+        let mut taken: Vec<Range<usize>> = self
+            .hunks
+            .iter()
+            .filter(|hunk| hunk.kind == Kind::Lines && hunk.state == HunkState::Pending)
+            .map(|hunk| hunk.place.clone())
+            .collect();
+        let whole = self.hunks.iter().any(|hunk| hunk.kind != Kind::Lines && hunk.state == HunkState::Pending);
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.kind == Kind::Lines) {
+            let found = hunk.state == HunkState::Conflicted && hunk.lost.is_none();
+            if found && self.text.present && !whole && !taken.iter().any(|place| touch(place, &hunk.place)) {
+                hunk.state = HunkState::Pending;
+                taken.push(hunk.place.clone());
+            }
+        }
+        if conflicts(&self.hunks) != conflicts_before {
+            self.revision += 1;
+        }
+    }
+
+    /// Ends an operation: order, and the text that the model reads.
+    fn settle(&mut self) {
+        self.hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
+        let kind = self.in_state(HunkState::Pending).next().map(|hunk| hunk.kind);
+        self.change = match kind {
+            Some(Kind::Lines) => FileChange::Modify,
+            Some(Kind::Create) => FileChange::Create,
+            Some(Kind::Delete) => FileChange::Delete,
+            None => self.change,
+        };
+        let whole = self.in_state(HunkState::Pending).find(|hunk| hunk.kind != Kind::Lines);
+        self.proposed = match whole.map(|hunk| (hunk.kind, &hunk.new)) {
+            Some((Kind::Create, new)) => Document::new(Some(new)),
+            Some(_) => self.text.gone(),
+            None if self.in_state(HunkState::Pending).next().is_none() => self.text.clone(),
+            None => {
+                let pending = self.in_state(HunkState::Pending).map(|hunk| (hunk.place.clone(), hunk.new.as_str()));
+                Document::new(Some(&Lines::new(&self.text.text).replaced(pending)))
+            }
+        };
+    }
+
+    /// The proposal as clients see it.
+    pub(super) fn wire(&self) -> wire::Proposal {
+        let document = Lines::new(&self.document.text);
+        let hunks = self.hunks.iter().map(|hunk| {
+            let place = self.place_in_document(hunk);
+            let around = match (&hunk.lost, hunk.kind) {
+                (Some(around), _) => around.clone(),
+                (None, Kind::Lines) => Around::of(&document, &place),
+                (None, _) => Around { above: None, below: None },
+            };
+            wire::Hunk {
+                hunk_id: hunk.id.clone(),
+                tool_call_ids: hunk.calls.clone(),
+                start_line: u32::try_from(place.start).unwrap_or(u32::MAX),
+                old_text: hunk.old.clone(),
+                new_text: hunk.new.clone(),
+                line_before: around.above,
+                line_after: around.below,
+                state: hunk.state,
+            }
+        });
+        wire::Proposal {
+            proposal_id: self.id.clone(),
+            revision: self.revision,
+            uri: self.uri.clone(),
+            path: self.display.clone(),
+            change: self.change,
+            hunks: hunks.collect(),
+        }
+    }
+
+    /// Where a hunk is in the document, which lacks what is on its way.
+    pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
+        self.flights.iter().rev().fold(hunk.place.clone(), |place, flight| {
+            if let Some((_, block)) = flight.hunks.iter().find(|(id, _)| *id == hunk.id) {
+                return block.old.clone();
+            }
+            let blocks: Vec<Block> = flight.hunks.iter().map(|(_, block)| block.reversed()).collect();
+            lines::follow(&place, &blocks).place
+        })
+    }
+
+    /// Makes a proposal out of what clients last saw of it, over the document as it is now.
+    pub(super) fn restore(seen: wire::Proposal, path: PathBuf, base: Option<&str>) -> Self {
+        let mut own = Self::new(seen.proposal_id, path, &seen.uri, &seen.path, base);
+        own.revision = seen.revision;
+        own.change = seen.change;
+        let text = Arc::clone(&own.text.text);
+        let text = Lines::new(&text);
+        for seen in seen.hunks {
+            let number = seen.hunk_id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse::<u64>().ok());
+            own.next_hunk = own.next_hunk.max(number.unwrap_or(0) + 1);
+            let kind = match own.change {
+                FileChange::Modify => Kind::Lines,
+                FileChange::Create => Kind::Create,
+                FileChange::Delete => Kind::Delete,
+            };
+            let near = usize::try_from(seen.start_line).unwrap_or(usize::MAX).min(text.len());
+            let told = if seen.state == HunkState::Applying { HunkState::Pending } else { seen.state };
+            let mut hunk = Hunk {
+                id: seen.hunk_id,
+                calls: seen.tool_call_ids,
+                kind,
+                place: near..near,
+                old: seen.old_text,
+                new: seen.new_text,
+                state: seen.state,
+                lost: None,
+                told,
+                message: None,
+            };
+            match kind {
+                Kind::Lines => hunk.anchor(&text, Around { above: seen.line_before, below: seen.line_after }, near),
+                Kind::Create | Kind::Delete => {
+                    if hunk.state == HunkState::Applying {
+                        hunk.state = HunkState::Pending;
+                    }
+                    hunk.follow_file(&own.text, By::Others);
+                }
+            }
+            if hunk.state == HunkState::Pending && kind == Kind::Lines && !own.text.present {
+                hunk.state = HunkState::Conflicted;
+            }
+            if (hunk.state == HunkState::Conflicted) != (seen.state == HunkState::Conflicted) {
+                own.revision += 1;
+            }
+            own.hunks.push(hunk);
+        }
+        own.unreported = true;
+        own.settle();
+        own
+    }
+}
+
+/// Hunks and changed blocks of the proposed text that belong together.
+struct Cluster {
+    /// The lines of the proposed text.
+    place: Range<usize>,
+    /// Where its last block ends.
+    changed_to: Option<usize>,
+    hunks: Vec<Hunk>,
+    blocks: Vec<Block>,
+}
+
+/// Puts each block together with the hunks it touches or adjoins. Hunks alone stay alone. All in order.
+fn clusters(pending: Vec<Hunk>, blocks: Vec<Block>) -> Vec<Cluster> {
+    let (mut added, mut removed) = (0, 0);
+    let mut items: Vec<Cluster> = Vec::new();
+    for hunk in pending {
+        let start = hunk.place.start + added - removed;
+        let length = lines::count(&hunk.new);
+        added += length;
+        removed += hunk.place.len();
+        items.push(Cluster { place: start..start + length, changed_to: None, hunks: vec![hunk], blocks: Vec::new() });
+    }
+    for block in blocks {
+        let place = block.old.clone();
+        items.push(Cluster { changed_to: Some(place.end), place, hunks: Vec::new(), blocks: vec![block] });
+    }
+    items.sort_by_key(|item| (item.place.start, item.place.end));
+    let mut clusters: Vec<Cluster> = Vec::new();
+    for item in items {
+        let is_block = item.changed_to.is_some();
+        match clusters.last_mut() {
+            Some(last)
+                if (is_block && item.place.start <= last.place.end)
+                    || last.changed_to.is_some_and(|end| item.place.start <= end) =>
+            {
+                last.place.end = last.place.end.max(item.place.end);
+                last.changed_to = last.changed_to.max(item.changed_to);
+                last.hunks.extend(item.hunks);
+                last.blocks.extend(item.blocks);
+            }
+            _ => clusters.push(item),
+        }
+    }
+    clusters
+}
+
+/// Whether two places share or adjoin lines.
+fn touch(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start <= b.end && b.start <= a.end
+}
+
+fn add_calls(calls: &mut Vec<ToolCallId>, more: &[ToolCallId]) {
+    for call in more {
+        if !calls.contains(call) {
+            calls.push(call.clone());
+        }
+    }
+}
