@@ -247,13 +247,19 @@ impl Buffers {
 
     /// One document for each file that is open and in sync, sorted by path.
     pub fn all(&self) -> Vec<Arc<Snapshot>> {
-        let documents = self.read();
-        let of_paths = documents.by_path.values().filter_map(|uri| documents.by_uri.get(uri));
-        let mut all: Vec<_> =
-            of_paths.filter(|document| document.in_sync).map(|document| document.snapshot.clone()).collect();
-        drop(documents);
+        let mut all: Vec<_> = self.files().into_iter().filter_map(|(_, document)| document).collect();
         all.sort_by(|a, b| a.path.cmp(&b.path));
         all
+    }
+
+    /// The files that are open, in no order; without a document where it is out of sync.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Option<Arc<Snapshot>>)> {
+        let documents = self.read();
+        let file = |(path, uri): (&PathBuf, &Arc<str>)| {
+            let document = documents.by_uri.get(uri).filter(|document| document.in_sync);
+            (path.clone(), document.map(|document| document.snapshot.clone()))
+        };
+        documents.by_path.iter().map(file).collect()
     }
 
     /// Waits until the document of a file is as wished, such as `|it| it.hash() == wanted || it.version > seen`; gives

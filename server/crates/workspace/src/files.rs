@@ -91,19 +91,7 @@ pub fn read(path: &Path) -> Result<Decoded, FileError> {
 /// [`FileError::Stale`] if the file's text is another, at the beginning or right before the new one is put in its
 /// place; the kinds of [`read`].
 pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHash, FileError> {
-    let before = read_bytes(path)?;
-    let old = decode(path, &before)?;
-    if text::hash(&old.text) != *expected {
-        return Err(FileError::Stale { path: path.to_owned() });
-    }
-    let failed = |error| io_error(path, "written", error);
-    let permissions = fs::metadata(path).map_err(failed)?.permissions();
-    let temporary = temporary(path, &old.encode(new_text), Some(permissions)).map_err(failed)?;
-    if read_bytes(path)? != before {
-        return Err(FileError::Stale { path: path.to_owned() });
-    }
-    temporary.persist(path).map_err(|error| failed(error.error))?;
-    sync_folder(path);
+    Prepared::new(path, new_text, expected)?.put(path)?;
     Ok(text::hash(new_text))
 }
 
@@ -140,6 +128,36 @@ pub fn delete(path: &Path, expected: &TextHash) -> Result<(), FileError> {
     fs::remove_file(path).map_err(|error| io_error(path, "deleted", error))?;
     sync_folder(path);
     Ok(())
+}
+
+/// A new text, safe on disk beside the file that it is to replace.
+struct Prepared {
+    /// The file's bytes when it was prepared.
+    before: Vec<u8>,
+    temporary: tempfile::NamedTempFile,
+}
+
+impl Prepared {
+    fn new(path: &Path, new_text: &str, expected: &TextHash) -> Result<Self, FileError> {
+        let before = read_bytes(path)?;
+        let old = decode(path, &before)?;
+        if text::hash(&old.text) != *expected {
+            return Err(FileError::Stale { path: path.to_owned() });
+        }
+        let failed = |error| io_error(path, "written", error);
+        let permissions = fs::metadata(path).map_err(failed)?.permissions();
+        let temporary = temporary(path, &old.encode(new_text), Some(permissions)).map_err(failed)?;
+        Ok(Self { before, temporary })
+    }
+
+    fn put(self, path: &Path) -> Result<(), FileError> {
+        if read_bytes(path)? != self.before {
+            return Err(FileError::Stale { path: path.to_owned() });
+        }
+        self.temporary.persist(path).map_err(|error| io_error(path, "written", error.error))?;
+        sync_folder(path);
+        Ok(())
+    }
 }
 
 fn decode(path: &Path, bytes: &[u8]) -> Result<Decoded, FileError> {
@@ -277,6 +295,17 @@ mod tests {
         let stale = FileError::Stale { path: path.clone() };
         assert_eq!(write(&path, "ours", &text::hash("what we read")).unwrap_err(), stale);
         assert_eq!(delete(&path, &text::hash("what we read")).unwrap_err(), stale);
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(folder.names(), ["a.txt"]);
+    }
+
+    #[test]
+    fn a_file_that_changes_while_the_new_text_is_written_is_not_overwritten() {
+        let folder = Folder::new();
+        let path = folder.with("a.txt", b"read");
+        let prepared = Prepared::new(&path, "ours", &text::hash("read")).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        assert_eq!(prepared.put(&path).unwrap_err(), FileError::Stale { path: path.clone() });
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(folder.names(), ["a.txt"]);
     }

@@ -1,5 +1,6 @@
 //! The truth of a file: what the session proposes for it, over what an editor holds of it, over what is on disk.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -146,24 +147,33 @@ impl Reader {
         &self.buffers
     }
 
-    /// Every text that stands over the disk: open documents and what is pending, the latter winning; none for a file
-    /// that is proposed to be deleted, or whose text is not known. In no order.
-    pub(crate) fn over_disk(&self) -> impl Iterator<Item = (PathBuf, Option<Arc<str>>)> {
-        let pending = self.overlay.paths();
-        let open = self.buffers.all().into_iter().map(|open| (open.path.clone(), Some(open.normal().clone())));
-        let overlay = self.overlay.clone();
-        let pending = pending.into_iter().filter_map(move |path| match overlay.pending(&path)? {
-            Pending::Text(text) => Some((path, Some(text))),
-            Pending::Deleted => Some((path, None)),
+    /// What stands over the disk: open documents, and over those what is pending.
+    pub(crate) fn over_disk(&self) -> HashMap<PathBuf, OverDisk> {
+        let open = self.buffers.files().into_iter().map(|(path, document)| match document {
+            Some(document) => (path, OverDisk::Text(document.normal().clone())),
+            None => (path, OverDisk::Unknown),
         });
-        open.chain(pending)
+        let pending = self.overlay.paths().into_iter().filter_map(|path| match self.overlay.pending(&path)? {
+            Pending::Text(text) => Some((path, OverDisk::Text(text))),
+            Pending::Deleted => Some((path, OverDisk::Deleted)),
+        });
+        open.chain(pending).collect()
     }
+}
+
+/// What stands over a file on disk.
+#[derive(Clone, Debug)]
+pub(crate) enum OverDisk {
+    /// This normal text.
+    Text(Arc<str>),
+    /// It is proposed to be deleted.
+    Deleted,
+    /// An editor's text, which is not known.
+    Unknown,
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
     use super::*;
     use crate::paths;
 

@@ -9,7 +9,6 @@
 //! stops early, so the first results are the first there are, and totals are exact. Everything here blocks, and ends
 //! with [`SearchError::Cancelled`] soon after its token is cancelled.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +18,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use tokio_util::sync::CancellationToken;
 
 use crate::paths::Roots;
-use crate::reader::Reader;
+use crate::reader::{OverDisk, Reader};
 
 mod grep;
 mod index;
@@ -99,12 +98,12 @@ impl Search {
     /// [`SearchError::NotFound`], [`SearchError::BadGlob`], [`SearchError::Cancelled`].
     pub fn files(&self, scope: &Scope, cancel: &CancellationToken) -> Result<Vec<PathBuf>, SearchError> {
         let scope = self.resolve(scope)?;
-        let over_disk: HashMap<_, _> = self.reader.over_disk().collect();
+        let over_disk = self.reader.over_disk();
         if let Some(file) = scope.file {
             return Ok(vec![file]);
         }
         let visit = |files: &mut Vec<OsString>, path: PathBuf| {
-            let deleted = || over_disk.get(&path).is_some_and(Option::is_none);
+            let deleted = || matches!(over_disk.get(&path), Some(OverDisk::Deleted));
             if scope.fits(&path) && (over_disk.is_empty() || !deleted()) {
                 files.push(path.into_os_string());
             }
@@ -112,7 +111,7 @@ impl Search {
         // Each thread sorts what it found; the sort of all is then little more than a merge.
         let parts = walk::files(&scope.folders, cancel, Vec::new, visit, |files| files.sort_unstable())?;
         let mut files: Vec<OsString> = parts.states.into_iter().flatten().collect();
-        let new = over_disk.iter().filter(|(path, text)| text.is_some() && scope.is_new(path));
+        let new = over_disk.iter().filter(|(path, over)| matches!(over, OverDisk::Text(_)) && scope.is_new(path));
         files.extend(new.map(|(path, _)| path.clone().into_os_string()));
         files.sort();
         Ok(files.into_iter().map(PathBuf::from).collect())
@@ -125,7 +124,7 @@ impl Search {
     pub fn text(&self, query: &TextQuery, cancel: &CancellationToken) -> Result<Found, SearchError> {
         let matcher = query.matcher()?;
         let scope = self.resolve(&query.scope)?;
-        let over_disk: HashMap<_, _> = self.reader.over_disk().collect();
+        let over_disk = self.reader.over_disk();
         grep::search(query, &matcher, &scope, &over_disk, cancel)
     }
 
@@ -168,8 +167,12 @@ impl Search {
             None => resolved.folders.extend(self.roots.iter().map(|root| root.path.clone())),
             Some(path) if path.is_dir() => resolved.folders.push(path.clone()),
             Some(path) => {
-                let over_disk = self.reader.over_disk().find(|(over, _)| over == path).map(|(_, text)| text.is_some());
-                if !over_disk.unwrap_or_else(|| path.is_file()) {
+                let exists = match self.reader.over_disk().get(path) {
+                    Some(OverDisk::Deleted) => false,
+                    Some(OverDisk::Text(_) | OverDisk::Unknown) => true,
+                    None => path.is_file(),
+                };
+                if !exists {
                     return Err(SearchError::NotFound { path: path.clone() });
                 }
                 resolved.file = Some(path.clone());

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -17,6 +17,7 @@ use grep_searcher::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Resolved, Scope, SearchError, walk};
+use crate::reader::OverDisk;
 
 /// How much of a line is given, in bytes. Of a longer one, such as minified code has, it is what stands around the
 /// match.
@@ -124,12 +125,12 @@ impl TextQuery {
     }
 }
 
-/// Searches a scope; a file with a text in `over_disk` is searched as that text, and not at all if it is none.
+/// Searches a scope; what stands over the disk in the place of it.
 pub(super) fn search(
     query: &TextQuery,
     matcher: &RegexMatcher,
     scope: &Resolved,
-    over_disk: &HashMap<PathBuf, Option<Arc<str>>>,
+    over_disk: &HashMap<PathBuf, OverDisk>,
     cancel: &CancellationToken,
 ) -> Result<Found, SearchError> {
     let first = Mutex::new(First { files: BTreeMap::new(), kept: 0, limit: query.limit });
@@ -139,8 +140,9 @@ pub(super) fn search(
             return;
         }
         match over_disk.get(&path) {
-            Some(Some(text)) => worker.search(query, matcher, path, text.as_bytes(), &first),
-            Some(None) => {}
+            Some(OverDisk::Text(text)) => worker.search(query, matcher, path, text.as_bytes(), &first),
+            Some(OverDisk::Deleted) => {}
+            Some(OverDisk::Unknown) => worker.unreadable += 1,
             None => match File::open(&path) {
                 Ok(file) => worker.search(query, matcher, path, Cancellable { file, cancel }, &first),
                 Err(_) => worker.unreadable += 1,
@@ -152,8 +154,8 @@ pub(super) fn search(
     if let Some(file) = &scope.file {
         visit(&mut worker, file.clone());
     }
-    for (path, text) in over_disk.iter().filter(|(path, _)| scope.is_new(path)) {
-        if let Some(text) = text {
+    for (path, over) in over_disk.iter().filter(|(path, _)| scope.is_new(path)) {
+        if let OverDisk::Text(text) = over {
             worker.search(query, matcher, path.clone(), text.as_bytes(), &first);
         }
     }

@@ -213,6 +213,16 @@ fn unsaved_and_pending_text_is_searched_in_the_place_of_the_disk() {
 }
 
 #[test]
+fn a_document_whose_text_is_not_known_is_counted_and_not_searched_on_disk_instead() {
+    let world = World::new(&[("a.rs", "needle")]);
+    world.open("a.rs", "typed");
+    world.buffers.change(&paths::to_uri(&world.path("a.rs")), 0, &[], crate::text::PositionEncoding::Utf8).unwrap_err();
+    let found = world.search().text(&literal("needle"), &CancellationToken::new()).unwrap();
+    assert_eq!((found.total_matches, found.unreadable), (0, 1));
+    assert_eq!(world.files(&Scope::default()), ["a.rs"]);
+}
+
+#[test]
 fn lines_around_matches_are_given_once() {
     let world = World::new(&[("a", "1\n2\nx3\n4\nx5\n6\n7\n8\nx9\n")]);
     let query = TextQuery { context: 1, ..literal("x") };
