@@ -84,7 +84,7 @@ fn spec<T: Typed>() -> ToolSpec {
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T::Input>();
     let description = match schema.remove("description") {
-        Some(Value::String(text)) => text,
+        Some(Value::String(text)) => unwrapped(&text),
         _ => String::new(),
     };
     tidy(&mut schema);
@@ -98,6 +98,9 @@ fn spec<T: Typed>() -> ToolSpec {
 fn tidy(schema: &mut Schema) {
     schema.remove("title");
     schema.remove("format");
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        *text = unwrapped(text);
+    }
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }
@@ -125,6 +128,20 @@ fn tidy(schema: &mut Schema) {
         }
     }
     schemars::transform::transform_subschemas(&mut tidy, schema);
+}
+
+/// A doc comment with each paragraph and each list entry on one line: where the source breaks lines is no matter of the
+/// model's.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines().map(str::trim) {
+        let begins_anew = line.is_empty() || line.starts_with("- ") || out.ends_with('\n');
+        if !out.is_empty() {
+            out.push(if begins_anew { '\n' } else { ' ' });
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// Reads an input.
@@ -228,6 +245,11 @@ mod tests {
         );
         let fields: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(fields, ["title", "times", "stretch"], "fields stand in the order of the struct");
+    }
+
+    #[test]
+    fn line_breaks_of_the_source_are_not_the_models_matter() {
+        assert_eq!(unwrapped("One\nline.\n\nList:\n- a\n  b\n- c"), "One line.\n\nList:\n- a b\n- c");
     }
 
     #[tokio::test]
