@@ -186,10 +186,10 @@ pub fn token_at_cursor(input: &str, cursor: usize) -> Token {
     let text = input.get(start..end).unwrap_or_default();
     let kind = if text.starts_with('@') {
         TokenKind::Mention
-    } else if let Some(spec) = owner(input, start) {
-        TokenKind::Argument(spec)
     } else if text.starts_with('/') {
         TokenKind::Command
+    } else if let Some(spec) = owner(input, start) {
+        TokenKind::Argument(spec)
     } else {
         TokenKind::Text
     };
@@ -275,7 +275,7 @@ fn owner(input: &str, start: usize) -> Option<&'static Spec> {
     // With any word put at `start`, would it be the command's?
     let probed = format!("{}x", input.get(..start)?);
     let (_, end) = arguments(&probed, name_end, spec);
-    (end > start && command_at(input, start).is_none()).then_some(spec)
+    (end > start).then_some(spec)
 }
 
 /// Words and flags of a command, up to its limits, and where they end.
@@ -372,3 +372,6 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
         other => Err(format!("there is no command `/{other}`; `/help` lists them")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -263,3 +263,6 @@ fn results_of(message: &Message) -> Option<&Vec<ToolResult>> {
         Message::User(_) | Message::Assistant(_) => None,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

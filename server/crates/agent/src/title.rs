@@ -56,3 +56,56 @@ fn shorten(text: &str) -> String {
     };
     format!("{}…", head.trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn title(text: &str) -> Option<String> {
+        from_prompt(&[PromptBlock::Text { text: text.to_owned() }])
+    }
+
+    #[test]
+    fn a_title_is_the_first_sentence_without_marks() {
+        let cases = [
+            ("Fix the parser", "Fix the parser"),
+            ("Fix `parse_line` in **main**. It panics on empty input.", "Fix parse_line in main"),
+            ("\n\n# Add a flag:\n\nIt should do x.", "Add a flag"),
+            ("- why does   it fail? I do not know", "why does it fail?"),
+            ("```rust\nfn main() {}\n```\nWhat does this do?", "What does this do?"),
+            ("see v1.2.3 of main.rs", "see v1.2.3 of main.rs"),
+            ("> quoted", "quoted"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(title(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_title_is_cut_between_words() {
+        let cut = title("Rework the whole storage layer so that sessions survive a crash of the machine").unwrap();
+        assert_eq!(cut, "Rework the whole storage layer so that sessions survive a…");
+    }
+
+    #[test]
+    fn mentions_count_by_name_and_silence_gives_no_title() {
+        let prompt = [
+            PromptBlock::Text { text: "explain".to_owned() },
+            PromptBlock::File { uri: "file:///home/me/src/main.rs".to_owned() },
+        ];
+        assert_eq!(from_prompt(&prompt).as_deref(), Some("explain main.rs"));
+        assert_eq!(title(" \n --- \n"), None);
+        assert_eq!(from_prompt(&[]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_title_is_one_short_line(text in "\\PC{0,200}") {
+            if let Some(title) = title(&text) {
+                prop_assert!(!title.is_empty() && title.chars().count() <= LONGEST && !title.contains('\n'));
+            }
+        }
+    }
+}

@@ -64,7 +64,7 @@ impl Budget {
 
     /// The oldest results, as many as must go to make room again, none of the last `keep` rounds. With `all`, all that
     /// there are: the vendor has said that our count is wrong.
-    pub(super) fn to_trim(&mut self, history: &History, keep: usize, all: bool) -> Vec<ToolCallId> {
+    pub(super) fn choose_trimmed(&mut self, history: &History, keep: usize, all: bool) -> Vec<ToolCallId> {
         let excess = self.used(&history.messages()) as f64 - self.room() * TRIMMED_TO;
         let mut gained = 0;
         let mut trimmed = Vec::new();
@@ -75,7 +75,8 @@ impl Budget {
             gained += tokens(chars(&result.text)).saturating_sub(tokens(chars(TRIMMED)));
             trimmed.push(result.tool_call_id.clone());
         }
-        self.counted = self.counted.map(|(known, messages)| (known.saturating_sub(gained), messages));
+        // Where the vendor's count was wrong, or may hold other results than these, an estimate is better.
+        self.counted = self.counted.filter(|_| !all).map(|(known, len)| (known.saturating_sub(gained), len));
         trimmed
     }
 

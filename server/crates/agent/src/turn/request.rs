@@ -129,7 +129,7 @@ impl Turn {
     }
 
     fn trim(&mut self, keep: usize, all: bool) -> bool {
-        let tool_call_ids = self.budget.to_trim(&self.history, keep, all);
+        let tool_call_ids = self.budget.choose_trimmed(&self.history, keep, all);
         if tool_call_ids.is_empty() {
             return false;
         }

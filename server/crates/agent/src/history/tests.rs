@@ -1,0 +1,353 @@
+use proptest::prelude::*;
+use protocol::content::{Position, Usage};
+use protocol::session::Mode;
+use protocol::turn::StopReason;
+use protocol::{PromptBlock, Range, TurnId};
+use serde_json::json;
+
+use super::*;
+
+/// What a vendor would refuse about a conversation.
+pub(crate) fn problem(messages: &[Arc<Message>]) -> Option<String> {
+    for (at, message) in messages.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| messages.get(at)).map(|before| &**before);
+        let problem = match &**message {
+            Message::User(blocks) => {
+                let blank = |block: &UserBlock| matches!(block, UserBlock::Text(text) if text.trim().is_empty());
+                (blocks.is_empty() || blocks.iter().any(blank)).then_some("says nothing")
+            }
+            Message::Assistant(blocks) => {
+                let blank =
+                    |block: &AssistantBlock| matches!(block, AssistantBlock::Text { text } if text.trim().is_empty());
+                let thinking = blocks.iter().all(|block| matches!(block, AssistantBlock::Thinking { .. }));
+                let answered = matches!(messages.get(at + 1).map(|next| &**next), Some(Message::ToolResults(_)));
+                if blocks.iter().any(blank) || thinking {
+                    Some("says nothing")
+                } else {
+                    (!calls_of(message).is_empty() && !answered).then_some("has calls without results")
+                }
+            }
+            Message::ToolResults(results) => {
+                let given: Vec<_> = results.iter().map(|result| result.tool_call_id.clone()).collect();
+                let asked = before.map(calls_of).unwrap_or_default();
+                let unique: HashSet<_> = given.iter().collect();
+                (given != asked || unique.len() != given.len()).then_some("is not what the calls before it ask for")
+            }
+        };
+        if let Some(problem) = problem {
+            return Some(format!("message {at} {problem}: {messages:#?}"));
+        }
+    }
+    None
+}
+
+fn calls_of(message: &Message) -> Vec<ToolCallId> {
+    let Message::Assistant(blocks) = message else { return Vec::new() };
+    let id = |block: &AssistantBlock| match block {
+        AssistantBlock::ToolCall { id, .. } => Some(id.clone()),
+        AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
+    };
+    blocks.iter().filter_map(id).collect()
+}
+
+fn text(text: &str) -> PromptBlock {
+    PromptBlock::Text { text: text.to_owned() }
+}
+
+fn started(context: &str, prompt: Vec<PromptBlock>) -> Event {
+    let (model, mode) = ("m".to_owned(), Mode::Agent);
+    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: context.to_owned(), model, mode }
+}
+
+fn steered(said: &str) -> Event {
+    Event::Steered { turn_id: TurnId::from("t"), prompt: vec![text(said)], context: String::new() }
+}
+
+fn noted(said: &str) -> Event {
+    Event::Noted { turn_id: TurnId::from("t"), text: said.to_owned() }
+}
+
+fn delta(id: &str, said: &str) -> Event {
+    Event::MessageDelta { message_id: MessageId::from(id), text: said.to_owned() }
+}
+
+fn discarded(id: &str) -> Event {
+    Event::MessageDiscarded { message_id: MessageId::from(id) }
+}
+
+fn call(id: &str) -> AssistantBlock {
+    AssistantBlock::ToolCall { id: ToolCallId::from(id), name: "look".to_owned(), input: json!({ "at": id }) }
+}
+
+fn says(said: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: said.to_owned() }
+}
+
+fn completed(id: &str, content: Vec<AssistantBlock>) -> Event {
+    let (turn_id, message_id) = (TurnId::from("t"), MessageId::from(id));
+    Event::MessageCompleted { turn_id, message_id, content, usage: Usage::default(), cost: None }
+}
+
+fn result(id: &str, said: &str) -> ToolResult {
+    ToolResult { tool_call_id: ToolCallId::from(id), text: said.to_owned(), is_error: false }
+}
+
+fn ended(id: &str, said: &str) -> Event {
+    let (turn_id, result) = (TurnId::from("t"), result(id, said));
+    Event::ToolCallEnded { turn_id, result, summary: String::new(), locations: vec![], duration_ms: 1 }
+}
+
+fn trimmed(ids: &[&str]) -> Event {
+    let tool_call_ids = ids.iter().map(|id| ToolCallId::from(*id)).collect();
+    Event::ContextTrimmed { turn_id: TurnId::from("t"), tool_call_ids }
+}
+
+fn over() -> Event {
+    let (turn_id, usage) = (TurnId::from("t"), Usage::default());
+    Event::TurnEnded { turn_id, stop_reason: StopReason::EndTurn, error: None, usage, cost: None }
+}
+
+fn user(texts: &[&str]) -> Message {
+    Message::User(texts.iter().map(|text| UserBlock::Text((*text).to_owned())).collect())
+}
+
+fn messages(events: &[Event]) -> Vec<Message> {
+    let messages = History::from_events(events).messages();
+    assert_eq!(problem(&messages), None);
+    messages.iter().map(|message| Message::clone(message)).collect()
+}
+
+#[test]
+fn a_turn_with_tools_reads_as_it_happened() {
+    let events = [
+        started("The file main.rs is open.", vec![text("fix it")]),
+        delta("m1", "I look"),
+        completed("m1", vec![says("I look"), call("a"), call("b")]),
+        ended("b", "second"),
+        ended("a", "first"),
+        completed("m2", vec![says("done")]),
+        over(),
+    ];
+    assert_eq!(
+        messages(&events),
+        [
+            user(&["The file main.rs is open.", "fix it"]),
+            Message::Assistant(vec![says("I look"), call("a"), call("b")]),
+            Message::ToolResults(vec![result("a", "first"), result("b", "second")]),
+            Message::Assistant(vec![says("done")]),
+        ]
+    );
+}
+
+#[test]
+fn what_is_said_meanwhile_follows_the_results() {
+    let events = [
+        started("", vec![text("go")]),
+        completed("m1", vec![call("a"), call("b")]),
+        ended("a", "1"),
+        steered("stop that"),
+        noted("hunk 1 was rejected"),
+        ended("b", "2"),
+    ];
+    let expected = [
+        user(&["go"]),
+        Message::Assistant(vec![call("a"), call("b")]),
+        Message::ToolResults(vec![result("a", "1"), result("b", "2")]),
+        user(&["stop that"]),
+        user(&["<note>\nhunk 1 was rejected\n</note>"]),
+    ];
+    assert_eq!(messages(&events), expected);
+    let early = messages(&events[..5]);
+    assert_eq!(early[3..], expected[3..]);
+}
+
+#[test]
+fn a_call_whose_result_never_came_is_said_to_be_interrupted() {
+    let before = [started("", vec![text("go")]), completed("m1", vec![call("a"), call("b")]), ended("a", "1")];
+    let Message::ToolResults(results) = &messages(&before)[2] else { panic!() };
+    assert_eq!(results[0].text, "1");
+    assert_eq!((results[1].text.as_str(), results[1].is_error), (INTERRUPTED, true));
+    let history = History::from_events(&before);
+    assert_eq!(history.open_calls().iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(!history.is_settled());
+
+    let after =
+        [before.as_slice(), &[over(), started("", vec![text("what happened?")]), ended("b", "too late")]].concat();
+    let all = messages(&after);
+    let Message::ToolResults(results) = &all[2] else { panic!() };
+    assert_eq!(results[1].text, INTERRUPTED);
+    assert_eq!(all[3], user(&["what happened?"]));
+}
+
+#[test]
+fn a_turn_that_is_gone_on_with_leaves_open_calls_open() {
+    let mut history = History::from_events(&[
+        started("", vec![text("go")]),
+        completed("m1", vec![call("a")]),
+        over(),
+        started("now in b.rs", vec![]),
+    ]);
+    assert_eq!(history.open_calls().len(), 1);
+    history.apply(&ended("a", "late but wanted"));
+    let all: Vec<_> = history.messages().iter().map(|message| Message::clone(message)).collect();
+    assert_eq!(all[2..], [Message::ToolResults(vec![result("a", "late but wanted")]), user(&["now in b.rs"])]);
+}
+
+#[test]
+fn going_on_adds_a_word_only_where_there_is_nothing_to_answer() {
+    let asked = [started("", vec![text("go")]), over(), started("", vec![])];
+    assert_eq!(messages(&asked), [user(&["go"])]);
+    let answered = [started("", vec![text("go")]), completed("m1", vec![says("done")]), over(), started("", vec![])];
+    assert_eq!(messages(&answered)[2], user(&["Go on from where you stopped."]));
+    assert_eq!(messages(&[started("", vec![text(" \n")])]), [user(&["Go on from where you stopped."])]);
+}
+
+#[test]
+fn text_that_was_streamed_and_never_completed_stays_said() {
+    let cut = [started("", vec![text("go")]), delta("m1", "I wa"), delta("m1", "nted to")];
+    assert_eq!(messages(&cut), [user(&["go"])], "as long as it streams it is not settled");
+    let crashed = [cut.as_slice(), &[started("", vec![text("and?")])]].concat();
+    assert_eq!(messages(&crashed)[1..], [Message::Assistant(vec![says("I wanted to")]), user(&["and?"])]);
+    let ended = [cut.as_slice(), &[steered("wait"), over()]].concat();
+    assert_eq!(messages(&ended)[1..], [Message::Assistant(vec![says("I wanted to")]), user(&["wait"])]);
+}
+
+#[test]
+fn a_discarded_message_was_never_said() {
+    let events = [
+        started("", vec![text("go")]),
+        delta("m1", "I wa"),
+        discarded("m1"),
+        delta("m2", "I"),
+        discarded("other"),
+        completed("m2", vec![says("I do")]),
+    ];
+    assert_eq!(messages(&events)[1..], [Message::Assistant(vec![says("I do")])]);
+}
+
+#[test]
+fn trimmed_results_become_a_note_and_nothing_else_changes() {
+    let long = "x".repeat(1000);
+    let before = [
+        started("", vec![text("go")]),
+        completed("m1", vec![call("a"), call("b")]),
+        ended("a", &long),
+        ended("b", "short"),
+        completed("m2", vec![call("c")]),
+        ended("c", &long),
+    ];
+    let history = History::from_events(&before);
+    assert_eq!(history.trimmable(1).iter().map(|result| result.tool_call_id.as_str()).collect::<Vec<_>>(), ["a"]);
+    let after = messages(&[before.as_slice(), &[trimmed(&["a", "b", "unknown"])]].concat());
+    let mut expected = messages(&before);
+    expected[2] = Message::ToolResults(vec![result("a", TRIMMED), result("b", "short")]);
+    assert_eq!(after, expected);
+}
+
+#[test]
+fn empty_messages_never_appear() {
+    let thinking = AssistantBlock::Thinking { text: "hm".to_owned(), vendor: None };
+    let events = [
+        started("", vec![text("go")]),
+        completed("m1", vec![]),
+        completed("m2", vec![says(" \n"), thinking.clone()]),
+        noted("  "),
+        completed("m3", vec![says(""), thinking.clone(), says("yes")]),
+    ];
+    assert_eq!(messages(&events), [user(&["go"]), Message::Assistant(vec![thinking, says("yes")])]);
+}
+
+#[test]
+fn mentions_read_as_paths_with_lines_and_images_stand_in_their_place() {
+    let position = |line, character| Position { line, character };
+    let range = Range { start: position(9, 0), end: position(20, 0) };
+    let uri = || "file:///a%20b/c.rs".to_owned();
+    let prompt = vec![
+        text("compare"),
+        PromptBlock::File { uri: uri() },
+        text("with "),
+        PromptBlock::Range { uri: uri(), range },
+        PromptBlock::Image { mime_type: "image/png".to_owned(), data: "AAAA".to_owned() },
+        PromptBlock::Selection {
+            uri: "untitled:1".to_owned(),
+            range: Range { start: position(0, 0), end: position(0, 4) },
+            text: "x".to_owned(),
+        },
+        text(", please"),
+    ];
+    let expected = Message::User(vec![
+        UserBlock::Text("compare @/a b/c.rs with @/a b/c.rs:10-20".to_owned()),
+        UserBlock::Image { mime_type: "image/png".to_owned(), data: "AAAA".to_owned() },
+        UserBlock::Text("@untitled:1:1 (selected), please".to_owned()),
+    ]);
+    assert_eq!(messages(&[started("", prompt)]), [expected]);
+}
+
+/// Any event, sensible or not, with few ids so that they meet.
+fn any_event() -> impl Strategy<Value = Event> {
+    let id = || prop::sample::select(vec!["a", "b", "c", "d"]);
+    let said = || prop::sample::select(vec!["", " ", "x", "some more text"]);
+    let block = prop_oneof![
+        said().prop_map(says),
+        said().prop_map(|text| AssistantBlock::Thinking { text: text.to_owned(), vendor: None }),
+        id().prop_map(call),
+    ];
+    prop_oneof![
+        (said(), prop::collection::vec(said().prop_map(text), 0..2))
+            .prop_map(|(context, prompt)| started(context, prompt)),
+        said().prop_map(steered),
+        said().prop_map(noted),
+        (id(), said()).prop_map(|(id, said)| delta(id, said)),
+        (id(), prop::collection::vec(block, 0..4)).prop_map(|(id, content)| completed(id, content)),
+        id().prop_map(discarded),
+        (id(), said()).prop_map(|(id, said)| ended(id, said)),
+        id().prop_map(|id| ended(id, &"long ".repeat(100))),
+        prop::collection::vec(id(), 0..3).prop_map(|ids| trimmed(&ids)),
+        Just(over()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_conversation_is_valid_after_any_event(events in prop::collection::vec(any_event(), 0..40)) {
+        let mut history = History::default();
+        for event in &events {
+            history.apply(event);
+            prop_assert_eq!(problem(&history.messages()), None);
+        }
+    }
+
+    #[test]
+    fn a_longer_log_only_adds_messages_between_settled_moments(events in prop::collection::vec(any_event(), 0..40)) {
+        let mut history = History::default();
+        let mut settled = Vec::new();
+        for event in &events {
+            history.apply(event);
+            if matches!(event, Event::ContextTrimmed { .. }) {
+                settled.clear();
+            }
+            if history.is_settled() {
+                let messages = history.messages();
+                prop_assert!(messages.starts_with(&settled), "{:?} does not begin with {:?}", messages, settled);
+                settled = messages;
+            }
+        }
+    }
+
+    #[test]
+    fn how_deltas_are_cut_makes_no_difference(events in prop::collection::vec(any_event(), 0..40)) {
+        let mut merged: Vec<Event> = Vec::new();
+        for event in &events {
+            match (merged.last_mut(), event) {
+                (
+                    Some(Event::MessageDelta { message_id: last, text }),
+                    Event::MessageDelta { message_id, text: more },
+                ) if last == message_id => text.push_str(more),
+                _ => merged.push(event.clone()),
+            }
+        }
+        prop_assert_eq!(History::from_events(&merged).messages(), History::from_events(&events).messages());
+    }
+}
