@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), then the tools.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::tool::{Tool, ToolError};
@@ -17,6 +17,8 @@ use workspace::search::Search;
 
 pub mod typed;
 
+mod edit_create_file;
+mod edit_replace_exact;
 mod find_files;
 mod list_files;
 mod read_file;
@@ -43,6 +45,8 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
+        typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
+        typed::erase(edit_create_file::EditCreateFile::new(services)),
     ]
 }
 
@@ -52,6 +56,18 @@ pub(crate) async fn blocking<T: Send + 'static>(
 ) -> Result<T, ToolError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(ToolError::Failed(format!("the tool broke down: {error}"))))
+}
+
+/// The path of a file that may be edited.
+pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolError> {
+    let path = services.roots.resolve(path)?;
+    match services.roots.protected(&path) {
+        None => Ok(path),
+        Some(reason) => {
+            let name = services.roots.display(&path);
+            Err(ToolError::Failed(format!("{name} must not be changed: {reason}")))
+        }
+    }
 }
 
 /// A place in a file; the line counts from 1, as in all that the model reads.

@@ -136,7 +136,8 @@ fn part(name: &str, text: &str, start: Option<usize>, end: Option<usize>) -> Res
     Ok(Part { text: head + out.trim_end_matches('\n'), summary, first })
 }
 
-fn in_words(services: &Services, path: &Path, error: ReadError, call: &Call) -> ToolError {
+/// Why a file cannot be read, with what to do.
+pub(crate) fn in_words(services: &Services, path: &Path, error: ReadError, call: &Call) -> ToolError {
     let name = services.roots.display(path);
     match error {
         ReadError::File(FileError::NotFound { .. }) => {

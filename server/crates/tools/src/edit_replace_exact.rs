@@ -1,0 +1,170 @@
+//! `edit_replace_exact`.
+
+use agent::edit::{EditPlan, FilePlan};
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::edit::replace_exact;
+use workspace::review::to_line_edits;
+
+use crate::typed::Typed;
+use crate::{Services, blocking, counted, location, read_file, writable};
+
+/// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
+/// can copy old_text exactly: white space counts, and line numbers are not part of the file. Make old_text small but
+/// unique; two or three lines are usually enough. Several small edits are better than one large one. The change is not
+/// written: the user reviews it piece by piece, and until then you read the file as if it were accepted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// The text to replace, exactly as it is in the file. It may be a part of a line, or several lines.
+    old_text: String,
+    /// The text to put in its place. Empty to delete it.
+    new_text: String,
+    /// How often old_text occurs in the file; every one is replaced. 1 if left out. Where it is found another number of
+    /// times nothing is changed.
+    #[schemars(range(min = 1))]
+    expected_count: Option<usize>,
+}
+
+pub(crate) struct EditReplaceExact {
+    services: Services,
+}
+
+impl EditReplaceExact {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+#[async_trait]
+impl Typed for EditReplaceExact {
+    type Input = Input;
+    const NAME: &'static str = "edit_replace_exact";
+    const KIND: ToolKind = ToolKind::Edit;
+    const ACCESS: Access = Access::Edit;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        let path = writable(&self.services, &input.path)?;
+        if input.expected_count == Some(0) {
+            return Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned()));
+        }
+        let title = format!("Editing {}", self.services.roots.display(&path));
+        Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let services = self.services.clone();
+        blocking(move || {
+            let path = writable(&services, &input.path)?;
+            let name = services.roots.display(&path);
+            let file =
+                services.reader.read(&path).map_err(|error| read_file::in_words(&services, &path, error, &call))?;
+            let count = input.expected_count.unwrap_or(1);
+            let new_text = replace_exact(&file.text, &input.old_text, &input.new_text, count)
+                .map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
+            let first = to_line_edits(&file.text, &new_text).first().map_or(1, |edit| edit.start_line + 1);
+            let places = counted(count, "place");
+            let plan = FilePlan { path: path.clone(), read: Some(file.hash), new_text: Some(new_text) };
+            Ok(Output {
+                text: format!("Edit of {name} in {places}, from line {first}."),
+                locations: vec![location(&path, u64::try_from(first).ok())],
+                plan: Some(EditPlan { files: vec![plan] }),
+                ..Output::default()
+            })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use agent::permission::Action;
+    use serde_json::json;
+    use workspace::reader::{Overlay, Pending};
+    use workspace::text;
+
+    use crate::fixture::{World, call};
+
+    #[tokio::test]
+    async fn an_edit_is_planned_against_the_text_that_was_read_and_writes_nothing() {
+        let world = World::new(&[("src/a.rs", "one\ntwo\nthree\n")]);
+        let input = json!({ "path": "src/a.rs", "old_text": "two", "new_text": "TWO" });
+        let output = world.call("edit_replace_exact", input).await.unwrap();
+        assert_eq!(output.text, "Edit of src/a.rs in 1 place, from line 2.");
+        assert_eq!(output.locations[0].line, Some(1));
+        let plan = &output.plan.unwrap().files[0];
+        assert_eq!(plan.path, world.path("src/a.rs"));
+        assert_eq!(plan.read, Some(text::hash("one\ntwo\nthree\n")));
+        assert_eq!(plan.new_text.as_deref(), Some("one\nTWO\nthree\n"));
+        let read = world.text("read_file", json!({ "path": "src/a.rs" })).await;
+        assert!(read.contains("two"), "the file is as it was");
+    }
+
+    #[tokio::test]
+    async fn unsaved_text_with_windows_line_ends_is_what_is_edited() {
+        let world = World::new(&[("a", "saved\n")]);
+        world.open("a", "unsaved\r\ntext\r\n");
+        let input = json!({ "path": "a", "old_text": "unsaved\ntext\n", "new_text": "x\n" });
+        let plan = world.call("edit_replace_exact", input).await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].read, Some(text::hash("unsaved\ntext\n")));
+        assert_eq!(plan.files[0].new_text.as_deref(), Some("x\n"));
+    }
+
+    #[tokio::test]
+    async fn an_edit_goes_on_top_of_pending_ones() {
+        struct Proposes;
+        impl Overlay for Proposes {
+            fn pending(&self, _: &Path) -> Option<Pending> {
+                Some(Pending::Text("proposed\n".into()))
+            }
+            fn paths(&self) -> Vec<PathBuf> {
+                Vec::new()
+            }
+        }
+        let world = World::new(&[("a", "saved\n")]);
+        let input = json!({ "path": "a", "old_text": "proposed", "new_text": "better" });
+        let plan = call(&world.services_with(Proposes), "edit_replace_exact", input).await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].read, Some(text::hash("proposed\n")));
+        assert_eq!(plan.files[0].new_text.as_deref(), Some("better\n"));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_edited_says_what_to_do() {
+        let world = World::new(&[("src/a.rs", "let x = 1;\nlet x = 1;\n"), (".git/config", "x")]);
+        let edit = |path: &str, old: &str| {
+            let input = json!({ "path": path, "old_text": old, "new_text": "new" });
+            let world = &world;
+            async move { world.text("edit_replace_exact", input).await }
+        };
+        let text = edit("src/a.rs", "let x = 1;").await;
+        assert!(text.starts_with("error: src/a.rs: old_text occurs 2 times, but expected_count is 1."), "{text}");
+        let text = edit("src/a.rs", "let y = 1;").await;
+        assert!(text.contains("first difference at line 1, column 5: the file has 'x', old_text has 'y'"), "{text}");
+        let text = edit("a.rs", "x").await;
+        assert!(text.contains("a.rs does not exist; did you mean src/a.rs?"), "{text}");
+        let text = edit(".git/config", "x").await;
+        assert_eq!(text, "error: .git/config must not be changed: it belongs to git itself");
+        assert!(edit("../x", "x").await.contains("is outside the workspace"));
+        let input = json!({ "path": "src/a.rs", "old_text": "x", "new_text": "y", "expected_count": 0 });
+        let text = world.text("edit_replace_exact", input).await;
+        assert_eq!(text, "error: invalid input: `expected_count` must be at least 1");
+    }
+
+    #[test]
+    fn permission_judges_the_file() {
+        let world = World::new(&[("a", "x")]);
+        let tools = crate::builtin(&world.services());
+        let tool = tools.iter().find(|tool| tool.spec().name == "edit_replace_exact").unwrap();
+        let description = tool.describe(&json!({ "path": "./a", "old_text": "x", "new_text": "y" })).unwrap();
+        assert_eq!(description.action, Action::Edit { paths: vec![world.path("a")] });
+        assert_eq!(description.title, "Editing a");
+    }
+}
