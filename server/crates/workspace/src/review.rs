@@ -9,9 +9,11 @@
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
-//! Inside: [`lines`] (what changed between two texts), [`document`] (a text, or no file), [`hunk`] (a piece of a change
-//! and how it is found again), [`proposal`] (the hunks of one file), [`notes`] (words for the model), [`diff`].
+//! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
+//! it is found again), `clusters` (which hunks a further change touches), `proposal` (the hunks of one file), `wire` (as
+//! clients and the log see it, and back), `notes` (words for the model), `diff` (as others take changes).
 
+mod clusters;
 mod diff;
 mod document;
 mod hunk;
@@ -20,6 +22,7 @@ mod notes;
 mod proposal;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -370,7 +373,8 @@ impl Review {
         self.proposals.retain(|proposal| {
             let old = !proposal.is_open() && excess > 0;
             excess -= usize::from(old);
-            !old && !(proposal.hunks.is_empty() && !proposal.is_open())
+            let empty = proposal.hunks.is_empty() && !proposal.is_open();
+            !old && !empty
         });
     }
 

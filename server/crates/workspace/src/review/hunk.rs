@@ -60,12 +60,12 @@ impl Hunk {
     }
 
     /// The text that should be at its place.
-    fn held(&self) -> &str {
+    pub(super) fn held(&self) -> &str {
         if self.is_in_text() { &self.new } else { &self.old }
     }
 
     /// The text that would be at its place if it stood the other way.
-    fn other(&self) -> &str {
+    pub(super) fn other(&self) -> &str {
         if self.is_in_text() { &self.old } else { &self.new }
     }
 

@@ -13,10 +13,11 @@ use std::sync::Arc;
 
 use protocol::event::ApplyOutcome;
 use protocol::review::{FileChange, HunkState};
-use protocol::{HunkId, ProposalId, ToolCallId, review as wire};
+use protocol::{HunkId, ProposalId, ToolCallId};
 
+use super::clusters::clusters;
 use super::document::Document;
-use super::hunk::{Around, By, Hunk, Kind};
+use super::hunk::{By, Hunk, Kind};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
 use crate::text;
@@ -37,8 +38,8 @@ pub(super) struct FileProposal {
     pub(super) next_hunk: u64,
     /// Whether something changed since it was last reported.
     pub(super) unreported: bool,
-    document: Document,
-    text: Document,
+    pub(super) document: Document,
+    pub(super) text: Document,
     /// The applications that have not been seen in the document, in order.
     flights: VecDeque<Flight>,
     /// The applications of which no outcome is known.
@@ -386,7 +387,7 @@ impl FileProposal {
 
     /// The document holds the first `count` applications that were on their way.
     fn landed(&mut self, count: usize) {
-        if let Some(flight) = self.flights.drain(..count).last() {
+        if let Some(flight) = self.flights.drain(..count).next_back() {
             self.document = flight.after;
         }
     }
@@ -457,28 +458,20 @@ impl FileProposal {
             if !uniform || hunks.len() != group.len() {
                 return None;
             }
-            let texts = |hunk: &Hunk| -> (usize, usize) {
-                if hunk.is_in_text() { (hunk.new.len(), hunk.old.len()) } else { (hunk.old.len(), hunk.new.len()) }
-            };
-            let (less, more) = hunks.iter().fold((0, 0), |sum, hunk| {
-                let (less, more) = texts(hunk);
-                (sum.0 + less, sum.1 + more)
-            });
-            let disjoint = hunks.windows(2).all(|two| two[0].place.end <= two[1].place.start);
+            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
+            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
+            let disjoint = hunks.is_sorted_by(|a, b| a.place.end <= b.place.start);
+            // The lengths tell nearly always, and at no cost.
             if self.text.text.len() + more != base.len() + less || !disjoint {
                 return None;
             }
-            let other = |hunk: &'_ Hunk| if hunk.is_in_text() { hunk.old.clone() } else { hunk.new.clone() };
-            let others: Vec<String> = hunks.iter().map(|hunk| other(hunk)).collect();
-            let made =
-                text.replaced(hunks.iter().zip(&others).map(|(hunk, other)| (hunk.place.clone(), other.as_str())));
-            if made != base {
+            if text.replaced(hunks.iter().map(|hunk| (hunk.place.clone(), hunk.other()))) != base {
                 return None;
             }
             let (mut added, mut removed) = (0, 0);
-            let blocks = hunks.iter().zip(&others).map(|(hunk, other)| {
+            let blocks = hunks.iter().map(|hunk| {
                 let start = hunk.place.start + added - removed;
-                let block = Block { old: hunk.place.clone(), new: start..start + lines::count(other) };
+                let block = Block { old: hunk.place.clone(), new: start..start + lines::count(hunk.other()) };
                 added += block.new.len();
                 removed += block.old.len();
                 block
@@ -525,7 +518,7 @@ impl FileProposal {
     }
 
     /// Ends an operation: order, and the text that the model reads.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
         let kind = self.in_state(HunkState::Pending).next().map(|hunk| hunk.kind);
         self.change = match kind {
@@ -546,37 +539,6 @@ impl FileProposal {
         };
     }
 
-    /// The proposal as clients see it.
-    pub(super) fn wire(&self) -> wire::Proposal {
-        let document = Lines::new(&self.document.text);
-        let hunks = self.hunks.iter().map(|hunk| {
-            let place = self.place_in_document(hunk);
-            let around = match (&hunk.lost, hunk.kind) {
-                (Some(around), _) => around.clone(),
-                (None, Kind::Lines) => Around::of(&document, &place),
-                (None, _) => Around { above: None, below: None },
-            };
-            wire::Hunk {
-                hunk_id: hunk.id.clone(),
-                tool_call_ids: hunk.calls.clone(),
-                start_line: u32::try_from(place.start).unwrap_or(u32::MAX),
-                old_text: hunk.old.clone(),
-                new_text: hunk.new.clone(),
-                line_before: around.above,
-                line_after: around.below,
-                state: hunk.state,
-            }
-        });
-        wire::Proposal {
-            proposal_id: self.id.clone(),
-            revision: self.revision,
-            uri: self.uri.clone(),
-            path: self.display.clone(),
-            change: self.change,
-            hunks: hunks.collect(),
-        }
-    }
-
     /// Where a hunk is in the document, which lacks what is on its way.
     pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
         self.flights.iter().rev().fold(hunk.place.clone(), |place, flight| {
@@ -587,102 +549,6 @@ impl FileProposal {
             lines::follow(&place, &blocks).place
         })
     }
-
-    /// Makes a proposal out of what clients last saw of it, over the document as it is now.
-    pub(super) fn restore(seen: wire::Proposal, path: PathBuf, base: Option<&str>) -> Self {
-        let mut own = Self::new(seen.proposal_id, path, &seen.uri, &seen.path, base);
-        own.revision = seen.revision;
-        own.change = seen.change;
-        let text = Arc::clone(&own.text.text);
-        let text = Lines::new(&text);
-        for seen in seen.hunks {
-            let number = seen.hunk_id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse::<u64>().ok());
-            own.next_hunk = own.next_hunk.max(number.unwrap_or(0) + 1);
-            let kind = match own.change {
-                FileChange::Modify => Kind::Lines,
-                FileChange::Create => Kind::Create,
-                FileChange::Delete => Kind::Delete,
-            };
-            let near = usize::try_from(seen.start_line).unwrap_or(usize::MAX).min(text.len());
-            let told = if seen.state == HunkState::Applying { HunkState::Pending } else { seen.state };
-            let mut hunk = Hunk {
-                id: seen.hunk_id,
-                calls: seen.tool_call_ids,
-                kind,
-                place: near..near,
-                old: seen.old_text,
-                new: seen.new_text,
-                state: seen.state,
-                lost: None,
-                told,
-                message: None,
-            };
-            match kind {
-                Kind::Lines => hunk.anchor(&text, Around { above: seen.line_before, below: seen.line_after }, near),
-                Kind::Create | Kind::Delete => {
-                    if hunk.state == HunkState::Applying {
-                        hunk.state = HunkState::Pending;
-                    }
-                    hunk.follow_file(&own.text, By::Others);
-                }
-            }
-            if hunk.state == HunkState::Pending && kind == Kind::Lines && !own.text.present {
-                hunk.state = HunkState::Conflicted;
-            }
-            if (hunk.state == HunkState::Conflicted) != (seen.state == HunkState::Conflicted) {
-                own.revision += 1;
-            }
-            own.hunks.push(hunk);
-        }
-        own.unreported = true;
-        own.settle();
-        own
-    }
-}
-
-/// Hunks and changed blocks of the proposed text that belong together.
-struct Cluster {
-    /// The lines of the proposed text.
-    place: Range<usize>,
-    /// Where its last block ends.
-    changed_to: Option<usize>,
-    hunks: Vec<Hunk>,
-    blocks: Vec<Block>,
-}
-
-/// Puts each block together with the hunks it touches or adjoins. Hunks alone stay alone. All in order.
-fn clusters(pending: Vec<Hunk>, blocks: Vec<Block>) -> Vec<Cluster> {
-    let (mut added, mut removed) = (0, 0);
-    let mut items: Vec<Cluster> = Vec::new();
-    for hunk in pending {
-        let start = hunk.place.start + added - removed;
-        let length = lines::count(&hunk.new);
-        added += length;
-        removed += hunk.place.len();
-        items.push(Cluster { place: start..start + length, changed_to: None, hunks: vec![hunk], blocks: Vec::new() });
-    }
-    for block in blocks {
-        let place = block.old.clone();
-        items.push(Cluster { changed_to: Some(place.end), place, hunks: Vec::new(), blocks: vec![block] });
-    }
-    items.sort_by_key(|item| (item.place.start, item.place.end));
-    let mut clusters: Vec<Cluster> = Vec::new();
-    for item in items {
-        let is_block = item.changed_to.is_some();
-        match clusters.last_mut() {
-            Some(last)
-                if (is_block && item.place.start <= last.place.end)
-                    || last.changed_to.is_some_and(|end| item.place.start <= end) =>
-            {
-                last.place.end = last.place.end.max(item.place.end);
-                last.changed_to = last.changed_to.max(item.changed_to);
-                last.hunks.extend(item.hunks);
-                last.blocks.extend(item.blocks);
-            }
-            _ => clusters.push(item),
-        }
-    }
-    clusters
 }
 
 /// Whether two places share or adjoin lines.

@@ -198,7 +198,7 @@ fn typing_elsewhere_moves_a_hunk_and_typing_in_it_marks_a_conflict() {
     let moved = world.proposal();
     assert_eq!(moved.revision, proposal.revision, "a move is no change");
     assert_eq!(moved.hunks.iter().map(|hunk| hunk.start_line).collect::<Vec<_>>(), [5, 10]);
-    assert_eq!(world.review.take_changed(), [moved.clone()]);
+    assert_eq!(world.review.take_changed(), std::slice::from_ref(&moved));
 
     world.types(Some(&world.text().replace("five\n", "fife\n")));
     assert_eq!(world.states(), [HunkState::Conflicted, HunkState::Pending]);
