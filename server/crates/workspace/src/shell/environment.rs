@@ -1,0 +1,117 @@
+//! What a command sees of the server's environment.
+
+use std::ffi::OsString;
+
+/// Names that end like this hold secrets, whatever their case: keys and tokens of model vendors and of others. A
+/// command does not get them unless the user's configuration passes them on by name.
+const SECRET_ENDS: &[&str] = &[
+    "_API_KEY",
+    "_AUTH_KEY",
+    "_ACCESS_KEY",
+    "_SECRET_KEY",
+    "_PRIVATE_KEY",
+    "_TOKEN",
+    "_SECRET",
+    "_PASSWORD",
+    "_CREDENTIALS",
+];
+
+/// What would change how our shell itself behaves: start files, prompts, options, history, automatic logout.
+const SHELLS_OWN: &[&str] = &[
+    "BASHOPTS",
+    "BASH_ENV",
+    "CDPATH",
+    "COLUMNS",
+    "ENV",
+    "HISTFILE",
+    "IFS",
+    "IGNOREEOF",
+    "LINES",
+    "MAIL",
+    "MAILCHECK",
+    "MAILPATH",
+    "OLDPWD",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
+    "PWD",
+    "SHELLOPTS",
+    "SHLVL",
+    "TMOUT",
+];
+
+/// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
+/// change the shell itself, and without pagers, which would wait for a key.
+pub(super) fn for_shell(
+    server: impl IntoIterator<Item = (OsString, OsString)>,
+    pass: &[String],
+) -> Vec<(OsString, OsString)> {
+    let ours = [
+        // The view is a real terminal and shows colours; a model reads the text without them.
+        ("TERM", "xterm-256color"),
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("MANPAGER", "cat"),
+        ("SYSTEMD_PAGER", "cat"),
+        ("PS1", ""),
+        ("PS2", ""),
+    ];
+    let kept = server.into_iter().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        let passed = pass.iter().any(|pass| *pass == name);
+        passed || !(is_secret(&name) || SHELLS_OWN.contains(&name.as_ref()) || ours.iter().any(|(our, _)| *our == name))
+    });
+    kept.chain(ours.map(|(name, value)| (name.into(), value.into()))).collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_ENDS.iter().any(|end| name.ends_with(end) || name == end.trim_start_matches('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(server: &[&str], pass: &[&str]) -> Vec<String> {
+        let server = server.iter().map(|name| (OsString::from(name), OsString::from("value")));
+        let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
+        for_shell(server, &pass).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn secrets_stay_with_the_server() {
+        let secrets = [
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "openai_api_key",
+            "API_KEY",
+        ];
+        let left = names(&secrets, &[]);
+        assert!(!left.iter().any(|name| secrets.contains(&name.as_str())), "{left:?}");
+    }
+
+    #[test]
+    fn the_rest_is_passed_on() {
+        let left = names(&["PATH", "HOME", "CARGO_HOME", "TOKENIZERS_PARALLELISM", "KEYBOARD"], &[]);
+        for name in ["PATH", "HOME", "CARGO_HOME", "TOKENIZERS_PARALLELISM", "KEYBOARD"] {
+            assert!(left.iter().any(|left| left == name), "{name} is missing");
+        }
+    }
+
+    #[test]
+    fn the_user_can_pass_a_secret_on() {
+        assert!(names(&["GITHUB_TOKEN"], &["GITHUB_TOKEN"]).contains(&"GITHUB_TOKEN".to_owned()));
+    }
+
+    #[test]
+    fn start_files_and_prompts_of_the_user_do_not_reach_the_shell() {
+        let left = names(&["BASH_ENV", "PROMPT_COMMAND", "TMOUT", "PAGER"], &[]);
+        assert!(!left.iter().any(|name| name == "BASH_ENV" || name == "PROMPT_COMMAND" || name == "TMOUT"));
+        assert_eq!(left.iter().filter(|name| *name == "PAGER").count(), 1);
+    }
+}

@@ -1,0 +1,125 @@
+//! The processes of a terminal, found through `/proc`, so that none of them is left behind.
+
+#![expect(clippy::disallowed_methods, reason = "/proc is no project file")]
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The environment variable that marks every process of a terminal, with the terminal's own value. It finds daemons,
+/// which leave the terminal's session and their parents.
+pub(super) const MARK: &str = "AZIMUTH_TERMINAL";
+
+/// A process. A process id may be used again; with the time it started it means one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    pid: Pid,
+    started: u64,
+}
+
+/// Now, in the unit that processes are dated by: hundredths of a second since boot.
+#[cfg(target_os = "linux")]
+pub(super) fn now() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    u64::try_from(time.tv_sec * 100 + time.tv_nsec / 10_000_000).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn now() -> u64 {
+    0
+}
+
+/// The living processes of the terminal whose session has this leader, but not the leader itself: members of the
+/// session, what descends from them, and what carries the mark. Only those started at `since` or later. Empty where
+/// there is no `/proc`.
+pub(super) fn of_terminal(leader: Pid, mark: &str, since: u64) -> Vec<Process> {
+    let all = all();
+    let leader = leader.as_raw_nonzero().get();
+    let mut members: HashSet<i32> = all
+        .iter()
+        .filter(|(pid, stat)| **pid == leader || stat.session == leader || carries(**pid, mark))
+        .map(|(pid, _)| *pid)
+        .collect();
+    loop {
+        let before = members.len();
+        let children: Vec<i32> =
+            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
+        members.extend(children);
+        if members.len() == before {
+            break;
+        }
+    }
+    let ours = i32::try_from(std::process::id()).unwrap_or(0);
+    members
+        .into_iter()
+        .filter(|pid| *pid != leader && *pid != ours)
+        .filter_map(|pid| {
+            let stat = all.get(&pid)?;
+            let process = Process { pid: Pid::from_raw(pid)?, started: stat.started };
+            (stat.started >= since && !stat.dead).then_some(process)
+        })
+        .collect()
+}
+
+/// Sends a signal to those that still live.
+pub(super) fn signal(processes: &[Process], signal: Signal) {
+    for process in processes {
+        let same = stat(process.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == process.started);
+        if same {
+            let _ = kill_process(process.pid, signal);
+        }
+    }
+}
+
+/// Kills all processes of a terminal started at `since` or later, also those they start meanwhile.
+pub(super) fn kill_since(leader: Pid, mark: &str, since: u64) {
+    // A process can fork between being found and being killed; its child is found in the next round.
+    for _ in 0..20 {
+        let left = of_terminal(leader, mark, since);
+        if left.is_empty() {
+            return;
+        }
+        signal(&left, Signal::KILL);
+    }
+    tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
+}
+
+struct Stat {
+    parent: i32,
+    session: i32,
+    started: u64,
+    dead: bool,
+}
+
+fn all() -> HashMap<i32, Stat> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return HashMap::new();
+    };
+    entries
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((pid, stat(pid)?))
+        })
+        .collect()
+}
+
+fn stat(pid: i32) -> Option<Stat> {
+    let text = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // The name, in parentheses, may hold anything; the fields after it are numbers but for the state.
+    let (_, fields) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    Some(Stat {
+        dead: matches!(*fields.first()?, "Z" | "X"),
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+fn carries(pid: i32, mark: &str) -> bool {
+    let wanted = format!("{MARK}={mark}");
+    std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"))
+        .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
+}
