@@ -1,0 +1,94 @@
+//! The LSP front: it puts messages in order, converts, and sends. It decides nothing (design D1).
+//!
+//! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
+//! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
+//! takes the way back through the framework, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
+//! [`connect`] and [`front`] (one client), [`review`], [`progress`] and [`commands`] (what LSP itself has for what we do).
+
+mod abilities;
+mod backend;
+mod commands;
+mod connect;
+mod convert;
+mod error;
+mod frames;
+mod front;
+mod ingress;
+mod messages;
+mod methods;
+mod names;
+mod outbox;
+mod process;
+mod progress;
+mod review;
+mod settings;
+mod stdio;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower_lsp::{LspService, Server};
+
+use self::backend::Backend;
+use self::connect::Connector;
+use self::frames::Frames;
+use self::ingress::Ingress;
+pub use self::settings::LoadConfig;
+use crate::hub::Hub;
+
+/// How many requests may wait for their answers before no more input is read. Far above what a client sends: at this
+/// limit the connection would be deaf to `shutdown`, too.
+const CONCURRENCY: usize = 16 * 1024;
+/// How long the client has to read what is left for it at the end.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What the front needs beside its two ends.
+pub struct Options {
+    /// The hub.
+    pub hub: Hub,
+    /// How the configuration is resolved.
+    pub load_config: Arc<LoadConfig>,
+    /// The log, for the command that shows it.
+    pub log_file: PathBuf,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The client said `shutdown` first, as it should.
+    Orderly,
+    /// It did not: it was killed, closed its end, or said `exit` alone.
+    Abrupt,
+}
+
+/// Serves one client until it exits, its input ends, or its process is gone. All sessions are ended then.
+pub async fn serve<R, W>(input: R, output: W, options: Options) -> End
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let Options { hub, load_config, log_file } = options;
+    let over = CancellationToken::new();
+    let (inlet, level, pump) = stdio::pump(output, over.clone());
+    let tasks = Arc::new(Mutex::new(JoinSet::new()));
+    let shut_down = Arc::new(AtomicBool::new(false));
+
+    let (framework, socket) = LspService::new(|client| Backend::new(hub.clone(), client));
+    let client = framework.inner().client.clone();
+    let connector = Connector { hub: hub.clone(), client, level, load_config, log_file, tasks: Arc::clone(&tasks) };
+    let ingress = Ingress::new(framework, connector, over.clone(), Arc::clone(&shut_down));
+    Server::new(Frames::new(input, over), inlet, socket).concurrency_level(CONCURRENCY).serve(ingress).await;
+
+    let is_orderly = shut_down.load(Ordering::SeqCst);
+    backend::end(&hub).await;
+    tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+    if tokio::time::timeout(LAST_WORDS, pump).await.is_err() {
+        tracing::info!("the client did not read its last messages");
+    }
+    if is_orderly { End::Orderly } else { End::Abrupt }
+}

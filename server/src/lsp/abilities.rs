@@ -1,0 +1,114 @@
+//! What a client can do, as it says in `initialize`.
+//!
+//! Read by name out of the JSON and not by way of LSP's full types, which refuse all of it for one value that they do
+//! not know: clients are often newer than the types.
+
+use protocol::editor::ClientCapabilities;
+use serde_json::Value;
+use workspace::text::PositionEncoding;
+
+/// What a client can do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Abilities {
+    /// What it can do beyond LSP.
+    pub(super) azimuth: ClientCapabilities,
+    /// The units in which positions are counted from now on.
+    pub(super) encoding: PositionEncoding,
+    /// It takes `workspace/applyEdit`.
+    pub(super) apply_edit: bool,
+    /// It answers `workspace/configuration`.
+    pub(super) configuration: bool,
+    /// `workspace/didChangeConfiguration` can be registered with it.
+    pub(super) register_configuration: bool,
+    /// `workspace/didChangeWatchedFiles` can be registered with it.
+    pub(super) register_watched_files: bool,
+    /// Code actions may be more than commands.
+    pub(super) code_action_literals: bool,
+    /// Code actions may say that a model made them (3.18).
+    pub(super) llm_generated_tag: bool,
+    /// It takes `workspace/codeLens/refresh`.
+    pub(super) refresh_lenses: bool,
+    /// It takes `window/workDoneProgress/create`.
+    pub(super) progress: bool,
+    /// It takes `window/showMessageRequest`.
+    pub(super) message_requests: bool,
+    /// It takes `window/showDocument`.
+    pub(super) show_document: bool,
+}
+
+/// LSP 3.18's `CodeActionTag.LLMGenerated`.
+pub(super) const LLM_GENERATED: u32 = 1;
+
+impl Abilities {
+    /// Reads a client's `capabilities`.
+    pub(super) fn new(capabilities: &Value) -> Self {
+        let has = |pointer: &str| capabilities.pointer(pointer).is_some_and(|value| !value.is_null());
+        let is = |pointer: &str| capabilities.pointer(pointer).and_then(Value::as_bool).unwrap_or(false);
+        let list = |pointer: &str| capabilities.pointer(pointer).and_then(Value::as_array);
+        let azimuth = capabilities.pointer("/experimental/azimuth").cloned().unwrap_or_default();
+        let encodings = list("/general/positionEncodings");
+        Self {
+            // What it says wrongly it has not said.
+            azimuth: serde_json::from_value(azimuth).unwrap_or_default(),
+            encoding: encoding(encodings.into_iter().flatten().filter_map(Value::as_str)),
+            apply_edit: is("/workspace/applyEdit"),
+            configuration: is("/workspace/configuration"),
+            register_configuration: is("/workspace/didChangeConfiguration/dynamicRegistration"),
+            register_watched_files: is("/workspace/didChangeWatchedFiles/dynamicRegistration"),
+            code_action_literals: has("/textDocument/codeAction/codeActionLiteralSupport"),
+            llm_generated_tag: list("/textDocument/codeAction/tagSupport/valueSet")
+                .is_some_and(|tags| tags.contains(&LLM_GENERATED.into())),
+            refresh_lenses: is("/workspace/codeLens/refreshSupport"),
+            progress: is("/window/workDoneProgress"),
+            message_requests: has("/window/showMessage/messageActionItem"),
+            show_document: is("/window/showDocument/support"),
+        }
+    }
+}
+
+/// The encoding to use: bytes if the client offers them, since that is what texts are made of; else UTF-16, which every
+/// client has, unless it offers only UTF-32.
+fn encoding<'a>(offered: impl Iterator<Item = &'a str> + Clone) -> PositionEncoding {
+    let offers = |name: &str| offered.clone().any(|offered| offered == name);
+    match (offers("utf-8"), offers("utf-16"), offers("utf-32")) {
+        (true, ..) => PositionEncoding::Utf8,
+        (false, false, true) => PositionEncoding::Utf32,
+        _ => PositionEncoding::Utf16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_best_encoding_that_the_client_offers_is_used() {
+        let of = |offered: Value| Abilities::new(&json!({ "general": { "positionEncodings": offered } })).encoding;
+        assert_eq!(of(json!(["utf-16", "utf-8"])), PositionEncoding::Utf8);
+        assert_eq!(of(json!(["utf-32", "utf-16"])), PositionEncoding::Utf16);
+        assert_eq!(of(json!(["utf-32"])), PositionEncoding::Utf32);
+        assert_eq!(of(json!([])), PositionEncoding::Utf16);
+        assert_eq!(of(json!("utf-8")), PositionEncoding::Utf16);
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_can_do_nothing() {
+        assert_eq!(Abilities::new(&json!({})), Abilities::default());
+        assert_eq!(Abilities::new(&json!({ "window": 7, "experimental": { "azimuth": true } })), Abilities::default());
+    }
+
+    #[test]
+    fn what_a_client_says_is_known() {
+        let abilities = Abilities::new(&json!({
+            "workspace": { "applyEdit": true, "codeLens": { "refreshSupport": true } },
+            "textDocument": { "codeAction": { "tagSupport": { "valueSet": [1] }, "codeActionLiteralSupport": {} } },
+            "window": { "showMessage": { "messageActionItem": {} } },
+            "experimental": { "azimuth": { "panel": true } },
+        }));
+        assert!(abilities.apply_edit && abilities.refresh_lenses && abilities.llm_generated_tag);
+        assert!(abilities.code_action_literals && abilities.message_requests && abilities.azimuth.panel);
+        assert!(!abilities.progress && !abilities.azimuth.text);
+    }
+}

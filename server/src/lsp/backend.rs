@@ -1,0 +1,108 @@
+//! What the framework asks of us itself: the lifecycle. All else is the ingress's.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use lsp_types::{
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, ExecuteCommandOptions,
+    InitializeParams, InitializeResult, OneOf, PositionEncodingKind, SaveOptions, ServerCapabilities, ServerInfo,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, TextDocumentSyncSaveOptions,
+    WorkDoneProgressOptions, WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+};
+use serde_json::json;
+use tower_lsp::jsonrpc::{self, Result};
+use tower_lsp::{Client, LanguageServer};
+use workspace::text::PositionEncoding;
+
+use super::abilities::Abilities;
+use super::commands;
+use crate::hub::Hub;
+
+/// How long the end of all sessions may take. What is not stored by then is stored no more than after a kill: all that
+/// was shown.
+pub(super) const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// The version of our own methods. It grows with every change that an older client would stumble over.
+const PROTOCOL: u32 = 1;
+
+/// The framework's backend.
+pub(super) struct Backend {
+    hub: Hub,
+    /// The framework's handle to the client, for the outbox.
+    pub(super) client: Client,
+    /// The answer to `initialize`, made by the ingress.
+    answer: OnceLock<InitializeResult>,
+}
+
+impl Backend {
+    pub(super) fn new(hub: Hub, client: Client) -> Self {
+        Self { hub, client, answer: OnceLock::new() }
+    }
+
+    /// Sets the answer to `initialize`.
+    pub(super) fn answer(&self, abilities: &Abilities) {
+        let _ = self.answer.set(InitializeResult {
+            capabilities: capabilities(abilities),
+            server_info: Some(ServerInfo { name: "azimuth".into(), version: Some(env!("CARGO_PKG_VERSION").into()) }),
+            ..InitializeResult::default()
+        });
+    }
+}
+
+impl LanguageServer for Backend {
+    async fn initialize(&self, _: InitializeParams) -> Result<InitializeResult> {
+        self.answer.get().cloned().ok_or_else(jsonrpc::Error::internal_error)
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        end(&self.hub).await;
+        Ok(())
+    }
+}
+
+/// Ends all sessions, within a bound.
+pub(super) async fn end(hub: &Hub) {
+    if tokio::time::timeout(SHUTDOWN, hub.shutdown()).await.is_err() {
+        tracing::error!("the sessions did not end in time");
+    }
+}
+
+fn capabilities(abilities: &Abilities) -> ServerCapabilities {
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::INCREMENTAL),
+        save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions { include_text: Some(true) })),
+        ..TextDocumentSyncOptions::default()
+    };
+    let actions = CodeActionOptions {
+        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+        work_done_progress_options: WorkDoneProgressOptions::default(),
+        resolve_provider: Some(false),
+    };
+    let folders =
+        WorkspaceFoldersServerCapabilities { supported: Some(true), change_notifications: Some(OneOf::Left(true)) };
+    ServerCapabilities {
+        position_encoding: Some(match abilities.encoding {
+            PositionEncoding::Utf8 => PositionEncodingKind::UTF8,
+            PositionEncoding::Utf16 => PositionEncodingKind::UTF16,
+            PositionEncoding::Utf32 => PositionEncodingKind::UTF32,
+        }),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
+        code_action_provider: Some(if abilities.code_action_literals {
+            CodeActionProviderCapability::Options(actions)
+        } else {
+            CodeActionProviderCapability::Simple(true)
+        }),
+        // A panel shows hunks itself.
+        code_lens_provider: (!abilities.azimuth.panel).then_some(CodeLensOptions { resolve_provider: Some(false) }),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: commands::ALL.map(String::from).to_vec(),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        }),
+        workspace: Some(WorkspaceServerCapabilities { workspace_folders: Some(folders), file_operations: None }),
+        experimental: Some(json!({
+            "azimuth": { "version": env!("CARGO_PKG_VERSION"), "protocol": PROTOCOL },
+        })),
+        ..ServerCapabilities::default()
+    }
+}

@@ -1,0 +1,142 @@
+//! The commands of `workspace/executeCommand`: each is one of our own requests, for clients that cannot send those.
+
+use protocol::methods::{self, Request as _};
+use protocol::review::{Decision, DecisionTarget, Hunk, Proposal, ReviewDecideParams};
+use protocol::{HunkId, ProposalId, SessionId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::error;
+use super::messages::{ExecuteCommand, typed};
+use crate::hub::{Answer, Error, Request};
+
+/// Accepts a hunk. Takes a [`Target`] with a hunk.
+pub(super) const ACCEPT: &str = "azimuth.review.accept";
+/// Rejects a hunk. Takes a [`Target`] with a hunk.
+pub(super) const REJECT: &str = "azimuth.review.reject";
+/// Accepts all pending hunks of a file. Takes a [`Target`].
+pub(super) const ACCEPT_ALL: &str = "azimuth.review.acceptAll";
+/// Rejects all pending hunks of a file. Takes a [`Target`].
+pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
+/// Cancels a session's turn. Takes the parameters of `azimuth/turn/cancel`.
+pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
+/// Answers a question. Takes the parameters of `azimuth/permission/answer`.
+pub(super) const ANSWER: &str = "azimuth.permission.answer";
+/// Shows the log. Takes nothing.
+pub(super) const OPEN_LOG: &str = "azimuth.openLog";
+
+/// All commands, for the server's capabilities.
+pub(super) const ALL: [&str; 7] = [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, OPEN_LOG];
+
+/// What a review command is about.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Target {
+    session_id: SessionId,
+    proposal_id: ProposalId,
+    revision: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hunk_id: Option<HunkId>,
+}
+
+impl Target {
+    /// A hunk.
+    pub(super) fn hunk(session: &SessionId, proposal: &Proposal, hunk: &Hunk) -> Self {
+        Self { hunk_id: Some(hunk.hunk_id.clone()), ..Self::file(session, proposal) }
+    }
+
+    /// All of a file.
+    pub(super) fn file(session: &SessionId, proposal: &Proposal) -> Self {
+        let (session_id, proposal_id) = (session.clone(), proposal.proposal_id.clone());
+        Self { session_id, proposal_id, revision: proposal.revision, hunk_id: None }
+    }
+}
+
+/// What a command comes to.
+pub(super) enum Action {
+    /// A request to the hub. Its answer is the command's, too.
+    Post(Request, Answer),
+    /// The log is to be shown.
+    OpenLog,
+}
+
+/// Reads a command.
+///
+/// # Errors
+/// A command that we do not have, or arguments that do not fit.
+pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
+    let argument = params.arguments.into_iter().next().unwrap_or_else(|| json!({}));
+    match params.command.as_str() {
+        ACCEPT => decide(Decision::Accept, argument, Scope::Hunk),
+        REJECT => decide(Decision::Reject, argument, Scope::Hunk),
+        ACCEPT_ALL => decide(Decision::Accept, argument, Scope::File),
+        REJECT_ALL => decide(Decision::Reject, argument, Scope::File),
+        CANCEL_TURN => post(methods::TurnCancel::METHOD, argument),
+        ANSWER => post(methods::PermissionAnswer::METHOD, argument),
+        OPEN_LOG => Ok(Action::OpenLog),
+        other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
+    }
+}
+
+#[derive(PartialEq)]
+enum Scope {
+    Hunk,
+    File,
+}
+
+fn decide(decision: Decision, argument: Value, scope: Scope) -> Result<Action, Error> {
+    let target: Target = typed(argument)?;
+    if scope == Scope::Hunk && target.hunk_id.is_none() {
+        return Err(Error::new(protocol::ErrorCode::InvalidParams, "invalid params: `hunkId` is missing"));
+    }
+    let hunk_ids = target.hunk_id.filter(|_| scope == Scope::Hunk).map(|hunk| vec![hunk]);
+    let target_of = DecisionTarget { proposal_id: target.proposal_id, revision: target.revision, hunk_ids };
+    let params =
+        ReviewDecideParams { session_id: target.session_id, decision, targets: vec![target_of], message: None };
+    post(methods::ReviewDecide::METHOD, json!(params))
+}
+
+fn post(method: &str, params: Value) -> Result<Action, Error> {
+    let (request, answer) = Request::parse(method, params).unwrap_or_else(|| Err(error::no_method(method)))?;
+    Ok(Action::Post(request, answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(command: &str, argument: Value) -> Result<Action, Error> {
+        read(ExecuteCommand { command: command.into(), arguments: vec![argument] })
+    }
+
+    #[test]
+    fn a_hunk_is_decided_alone_and_a_file_as_a_whole() {
+        let target = json!({ "sessionId": "s", "proposalId": "p", "revision": 3, "hunkId": "h" });
+        let hunks = |command| match run(command, target.clone()) {
+            Ok(Action::Post(Request::ReviewDecide(params, _), _)) => {
+                (params.decision, params.targets[0].hunk_ids.clone())
+            }
+            _ => panic!("{command} decides nothing"),
+        };
+        assert_eq!(hunks(ACCEPT), (Decision::Accept, Some(vec![HunkId::from("h")])));
+        assert_eq!(hunks(REJECT), (Decision::Reject, Some(vec![HunkId::from("h")])));
+        assert_eq!(hunks(ACCEPT_ALL), (Decision::Accept, None));
+        assert_eq!(hunks(REJECT_ALL), (Decision::Reject, None));
+    }
+
+    #[test]
+    fn every_command_that_is_announced_exists() {
+        for command in ALL {
+            if let Err(error) = run(command, json!({})) {
+                assert!(error.message.starts_with("invalid params: "), "{command}: {error}");
+            }
+        }
+        assert!(run("azimuth.make.coffee", json!({})).is_err());
+    }
+
+    #[test]
+    fn a_hunk_command_without_a_hunk_says_so() {
+        let target = json!({ "sessionId": "s", "proposalId": "p", "revision": 3 });
+        assert!(run(ACCEPT, target).err().unwrap().message.contains("`hunkId`"));
+    }
+}

@@ -1,0 +1,89 @@
+//! From `initialize` to a connected client.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use lsp_types::MessageType;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower_lsp::Client;
+
+use super::abilities::Abilities;
+use super::front::Front;
+use super::messages::Initialize;
+use super::names::Names;
+use super::outbox::{self, Outbox};
+use super::process;
+use super::settings::{LoadConfig, Settings};
+use super::stdio::Level;
+use crate::hub::{self, Hub, Input};
+
+/// What a connection is made of.
+pub(super) struct Connector {
+    pub(super) hub: Hub,
+    pub(super) client: Client,
+    pub(super) level: Level,
+    pub(super) load_config: Arc<LoadConfig>,
+    pub(super) log_file: PathBuf,
+    /// The connection's tasks; they end with it.
+    pub(super) tasks: Arc<std::sync::Mutex<JoinSet<()>>>,
+}
+
+impl Connector {
+    /// Connects the client to the hub.
+    pub(super) fn connect(self, params: &Initialize, over: &CancellationToken) -> Front {
+        let abilities = Arc::new(Abilities::new(&params.capabilities));
+        let folders = params.folders();
+        tracing::info!(client = ?params.client_info, ?folders, "a client connects");
+        let names = Arc::<Names>::default();
+        let settings = Arc::new(Settings::new(self.load_config, folders.clone()));
+        let (outbox, idle) = outbox::new(outbox::Parts {
+            client: self.client,
+            level: self.level,
+            abilities: Arc::clone(&abilities),
+            names: Arc::clone(&names),
+            settings: Arc::clone(&settings),
+            reviews: self.hub.board().watch(),
+        });
+        let connection = Arc::new(self.hub.connect(hub::Client {
+            folders: folders.clone(),
+            encoding: abilities.encoding,
+            editor: Arc::new(outbox.clone()),
+        }));
+        // Now, and not in a task: it holds for the client's very first request.
+        let options = params.initialization_options.clone().unwrap_or_default();
+        if let Some(config) = first_config(&settings, options, &outbox) {
+            connection.post(Input::ConfigChanged(Arc::new(config)));
+        }
+        let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        tasks.spawn(idle.run(Arc::clone(&connection)));
+        if let Some(process_id) = params.process_id {
+            let over = over.clone();
+            tasks.spawn(async move {
+                process::gone(process_id).await;
+                over.cancel();
+            });
+        }
+        let board = self.hub.board().clone();
+        Front { connection, outbox, abilities, names, settings, board, folders, log_file: self.log_file }
+    }
+}
+
+/// The configuration with what `initialize` says. A part that cannot be understood is left out, and said.
+fn first_config(settings: &Settings, options: serde_json::Value, outbox: &Outbox) -> Option<crate::config::Config> {
+    if let Err(error) = settings.take(options) {
+        outbox.say(MessageType::WARNING, error.to_string());
+    }
+    match settings.load() {
+        Ok(config) => {
+            for warning in &config.warnings {
+                outbox.say(MessageType::WARNING, warning.clone());
+            }
+            Some(config)
+        }
+        Err(error) => {
+            outbox.say(MessageType::ERROR, error.to_string());
+            None
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Our values as LSP has them.
+
+use lsp_types::{Position, Range, TextEdit};
+use protocol::review::Hunk;
+use workspace::review::LineEdit;
+use workspace::text::PositionEncoding;
+
+/// Whole lines as a text edit. A line after the last one is the text's end, as every client has it, also where the last
+/// line has no line end. The text has LF; clients turn it into the line ends of the document.
+pub(super) fn text_edit(edit: &LineEdit) -> TextEdit {
+    let line = |line: usize| Position::new(u32::try_from(line).unwrap_or(u32::MAX), 0);
+    TextEdit { range: Range::new(line(edit.start_line), line(edit.end_line)), new_text: edit.new_text.clone() }
+}
+
+/// The lines that a hunk replaces, without the last one's line end. An insertion is the place before its line.
+pub(super) fn hunk_range(hunk: &Hunk, encoding: PositionEncoding) -> Range {
+    let start = Position::new(hunk.start_line, 0);
+    let lines = hunk.old_text.lines().count();
+    let Some(last) = hunk.old_text.lines().last() else { return Range::new(start, start) };
+    let length = match encoding {
+        PositionEncoding::Utf8 => last.len(),
+        PositionEncoding::Utf16 => last.encode_utf16().count(),
+        PositionEncoding::Utf32 => last.chars().count(),
+    };
+    let small = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    Range::new(start, Position::new(hunk.start_line.saturating_add(small(lines - 1)), small(length)))
+}
+
+/// Whether a hunk stands in some lines, or touches them.
+pub(super) fn touches(hunk: &Hunk, range: protocol::Range) -> bool {
+    let lines = u32::try_from(hunk.old_text.lines().count().max(1)).unwrap_or(u32::MAX);
+    hunk.start_line <= range.end.line && range.start.line < hunk.start_line.saturating_add(lines)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use protocol::HunkId;
+    use protocol::review::HunkState;
+
+    use super::*;
+
+    /// A pending hunk.
+    pub(in crate::lsp) fn hunk(id: &str, start_line: u32, old: &str, new: &str) -> Hunk {
+        Hunk {
+            hunk_id: HunkId::from(id),
+            tool_call_ids: Vec::new(),
+            start_line,
+            old_text: old.into(),
+            new_text: new.into(),
+            line_before: None,
+            line_after: None,
+            state: HunkState::Pending,
+        }
+    }
+
+    fn numbers(range: Range) -> [u32; 4] {
+        [range.start.line, range.start.character, range.end.line, range.end.character]
+    }
+
+    #[test]
+    fn a_hunk_covers_its_old_lines_in_the_clients_units() {
+        let changed = hunk("h", 3, "a\nb\u{e9}\u{1F600}\n", "x\n");
+        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf8)), [3, 0, 4, 7]);
+        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf16)), [3, 0, 4, 4]);
+        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf32)), [3, 0, 4, 3]);
+        assert_eq!(numbers(hunk_range(&hunk("h", 3, "", "x\n"), PositionEncoding::Utf8)), [3, 0, 3, 0]);
+        assert_eq!(numbers(hunk_range(&hunk("h", 3, "\n", ""), PositionEncoding::Utf8)), [3, 0, 3, 0]);
+    }
+
+    #[test]
+    fn lines_are_replaced_whole() {
+        let edit = LineEdit { start_line: 2, end_line: 4, new_text: "x\n".into() };
+        assert_eq!(numbers(text_edit(&edit).range), [2, 0, 4, 0]);
+    }
+
+    #[test]
+    fn a_hunk_is_found_from_each_of_its_lines() {
+        let position = |line| protocol::Position { line, character: 0 };
+        let at = |line| protocol::Range { start: position(line), end: position(line) };
+        let changed = hunk("h", 3, "a\nb\n", "x\n");
+        assert_eq!([2, 3, 4, 5].map(|line| touches(&changed, at(line))), [false, true, true, false]);
+        let inserted = hunk("h", 3, "", "x\n");
+        assert_eq!([2, 3, 4].map(|line| touches(&inserted, at(line))), [false, true, false]);
+        assert!(touches(&inserted, protocol::Range { start: position(0), end: position(9) }));
+    }
+}

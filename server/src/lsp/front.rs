@@ -1,0 +1,149 @@
+//! A client that is connected: what the ingress does with each of its messages. All of it is done at once, in the
+//! order of the wire; whatever takes time is the hub's or the outbox's.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use protocol::methods::{self, Request as _};
+use serde_json::{Value, json};
+use workspace::paths;
+
+use super::abilities::Abilities;
+use super::commands::{self, Action};
+use super::messages::{
+    CodeActions, DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidChangeWorkspaceFolders, DidOpen, DidSave,
+    ExecuteCommand, OfDocument, ProgressCancel, path,
+};
+use super::names::Names;
+use super::outbox::Outbox;
+use super::settings::Settings;
+use super::{progress, review};
+use crate::hub::{Answer, Board, Connection, Error, Input, Request};
+
+/// A connected client.
+pub(super) struct Front {
+    pub(super) connection: Arc<Connection>,
+    pub(super) outbox: Outbox,
+    pub(super) abilities: Arc<Abilities>,
+    pub(super) names: Arc<Names>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) board: Board,
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) log_file: PathBuf,
+}
+
+/// Documents, files, folders, settings.
+impl Front {
+    pub(super) fn initialized(&mut self, _: Value) {
+        self.outbox.ready();
+    }
+
+    pub(super) fn did_open(&mut self, params: DidOpen) {
+        let document = params.text_document;
+        if !is_file(&document.uri) {
+            return;
+        }
+        self.names.opened(&document.uri);
+        self.connection.post(Input::Opened {
+            uri: document.uri,
+            language: document.language_id,
+            version: document.version,
+            text: document.text,
+        });
+        self.outbox.renamed();
+    }
+
+    pub(super) fn did_change(&mut self, params: DidChange) {
+        if is_file(&params.text_document.uri) {
+            let (uri, version) = (params.text_document.uri.clone(), params.text_document.version);
+            self.connection.post(Input::Changed { uri, version, changes: params.changes() });
+        }
+    }
+
+    pub(super) fn did_save(&mut self, params: DidSave) {
+        if is_file(&params.text_document.uri) {
+            self.connection.post(Input::Saved { uri: params.text_document.uri, text: params.text });
+        }
+    }
+
+    pub(super) fn did_close(&mut self, params: OfDocument) {
+        let uri = params.text_document.uri;
+        if is_file(&uri) {
+            self.names.closed(&uri);
+            self.connection.post(Input::Closed { uri });
+            self.outbox.renamed();
+        }
+    }
+
+    pub(super) fn did_change_watched_files(&mut self, params: DidChangeWatchedFiles) {
+        let paths: Vec<_> = params.changes.iter().filter_map(|change| path(&change.uri)).collect();
+        if paths.iter().any(|path| path.ends_with(".azimuth/config.toml")) {
+            self.outbox.reload();
+        }
+        self.connection.post(Input::FilesChanged { paths });
+    }
+
+    pub(super) fn did_change_workspace_folders(&mut self, params: DidChangeWorkspaceFolders) {
+        let removed: Vec<_> = params.event.removed.iter().filter_map(|folder| path(&folder.uri)).collect();
+        self.folders.retain(|folder| !removed.contains(folder));
+        for folder in params.event.added.iter().filter_map(|folder| path(&folder.uri)) {
+            if !self.folders.contains(&folder) {
+                self.folders.push(folder);
+            }
+        }
+        self.settings.set_folders(self.folders.clone());
+        self.connection.post(Input::FoldersChanged { folders: self.folders.clone() });
+        self.outbox.reload();
+    }
+
+    pub(super) fn did_change_configuration(&mut self, params: DidChangeConfiguration) {
+        self.outbox.configure(params.settings);
+    }
+
+    pub(super) fn progress_cancel(&mut self, params: ProgressCancel) {
+        if let Some((session, turn)) = progress::turn_of(&params.token) {
+            let params = json!({ "sessionId": session, "turnId": turn });
+            if let Some(Ok((request, _))) = Request::parse(methods::TurnCancel::METHOD, params) {
+                self.connection.post(Input::Request(request));
+            }
+        }
+    }
+}
+
+/// Requests.
+impl Front {
+    /// One of our own.
+    pub(super) fn ours(&mut self, request: Request, answer: Answer) -> Answer {
+        self.outbox.speaks();
+        self.connection.post(Input::Request(request));
+        answer
+    }
+
+    pub(super) fn code_action(&mut self, params: CodeActions) -> Result<Value, Error> {
+        Ok(json!(review::actions(&self.board.watch().borrow(), &params, &self.abilities)))
+    }
+
+    pub(super) fn code_lens(&mut self, params: OfDocument) -> Result<Value, Error> {
+        Ok(json!(review::lenses(&self.board.watch().borrow(), &params.text_document.uri)))
+    }
+
+    pub(super) fn execute_command(&mut self, params: ExecuteCommand) -> Result<Answer, Error> {
+        match commands::read(params)? {
+            Action::Post(request, answer) => {
+                self.connection.post(Input::Request(request));
+                // A command has no result; what it did shows.
+                Ok(answer.map(|result| result.map(|_| Value::Null)).boxed())
+            }
+            Action::OpenLog => {
+                self.outbox.show_document(&paths::to_uri(&self.log_file));
+                Ok(std::future::ready(Ok(Value::Null)).boxed())
+            }
+        }
+    }
+}
+
+/// Documents that are no files (new ones without a name, notebooks' cells, views of version control) are none of ours.
+fn is_file(uri: &str) -> bool {
+    uri.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+}

@@ -1,0 +1,218 @@
+//! The ingress: every message in the order of the wire.
+//!
+//! It stands in front of the framework's service, which applies notifications in whatever order their handlers come to
+//! run (design D1). Here all that a message does is done inside [`Service::call`]; the future that comes back only waits
+//! for the answer. The framework keeps the lifecycle.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protocol::ErrorCode;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+use tower_lsp::LspService;
+use tower_lsp::jsonrpc::{Id, Request, Response};
+
+use super::backend::Backend;
+use super::connect::Connector;
+use super::frames::MALFORMED;
+use super::front::Front;
+use super::messages::typed;
+use super::{error, methods};
+use crate::hub::{Answer, Error};
+
+/// The service in front of the framework's.
+pub(super) struct Ingress {
+    framework: LspService<Backend>,
+    stage: Stage,
+    pending: Pending,
+    /// Cancelled when the connection is over: then nothing that waits is worth waiting for.
+    over: CancellationToken,
+    /// Whether the client said `shutdown`.
+    shut_down: Arc<AtomicBool>,
+}
+
+/// How far the client is.
+enum Stage {
+    /// It has not said `initialize`.
+    Fresh(Box<Connector>),
+    Connected(Box<Front>),
+    /// It has said `shutdown`. It stays connected, so that what ends now is still shown.
+    ShutDown(#[expect(dead_code, reason = "it is kept for its drop, which disconnects the client")] Box<Front>),
+    /// Its connection failed.
+    Broken,
+}
+
+type Reply = BoxFuture<'static, Result<Option<Response>, Infallible>>;
+
+impl Ingress {
+    pub(super) fn new(
+        framework: LspService<Backend>,
+        connector: Connector,
+        over: CancellationToken,
+        shut_down: Arc<AtomicBool>,
+    ) -> Self {
+        let (stage, pending) = (Stage::Fresh(Box::new(connector)), Pending::default());
+        Self { framework, stage, pending, over, shut_down }
+    }
+
+    fn route(&mut self, request: Request) -> Reply {
+        let (method, id, params) = request.into_parts();
+        match (method.as_ref(), id) {
+            // Ours to answer, at any stage.
+            (MALFORMED, _) => now(Some(error::malformed(params))),
+            ("$/cancelRequest", None) => {
+                self.pending.cancel(params.as_ref().and_then(|params| params.get("id")));
+                now(None)
+            }
+
+            // The framework's.
+            ("initialize", Some(id)) => self.initialize(id, params.unwrap_or_default()),
+            ("shutdown", Some(id)) => self.shutdown(id),
+            ("exit", None) => {
+                self.over.cancel();
+                self.framework(Request::build("exit"))
+            }
+
+            // The table's.
+            (method, None) => {
+                if let Stage::Connected(front) = &mut self.stage {
+                    methods::notification(front, method, params.unwrap_or_default());
+                }
+                now(None)
+            }
+            (method, Some(id)) => match &mut self.stage {
+                Stage::Connected(front) => match methods::request(front, method, params.unwrap_or_default()) {
+                    Ok(answer) => self.wait(id, answer),
+                    Err(error) => now(Some(error::response(id, Err(error)))),
+                },
+                Stage::Fresh(_) => now(Some(error::response(id, Err(error::not_initialized())))),
+                Stage::ShutDown(_) | Stage::Broken => {
+                    let error = error::invalid_request("the server is shut down");
+                    now(Some(error::response(id, Err(error))))
+                }
+            },
+        }
+    }
+
+    fn initialize(&mut self, id: Id, params: Value) -> Reply {
+        let request = Request::build("initialize").id(id.clone());
+        let params = match &self.stage {
+            Stage::Fresh(_) => match typed(params) {
+                Ok(params) => params,
+                Err(error) => return now(Some(error::response(id, Err(error)))),
+            },
+            _ => return self.framework(request),
+        };
+        if let Stage::Fresh(connector) = std::mem::replace(&mut self.stage, Stage::Broken) {
+            let front = connector.connect(&params, &self.over);
+            self.framework.inner().answer(&front.abilities);
+            self.stage = Stage::Connected(Box::new(front));
+        }
+        // The framework reads all that a client can do by LSP's full types, and refuses it all for one value that they
+        // do not know; it has no use for it.
+        self.framework(request.params(json!({ "capabilities": {} })))
+    }
+
+    fn shutdown(&mut self, id: Id) -> Reply {
+        if let Stage::Connected(_) = &self.stage {
+            self.shut_down.store(true, Ordering::SeqCst);
+            if let Stage::Connected(front) = std::mem::replace(&mut self.stage, Stage::Broken) {
+                self.stage = Stage::ShutDown(front);
+            }
+        }
+        self.framework(Request::build("shutdown").id(id))
+    }
+
+    fn framework(&mut self, request: tower_lsp::jsonrpc::RequestBuilder) -> Reply {
+        // It fails only after `exit`, when nobody waits for an answer.
+        self.framework.call(request.finish()).map(|answer| Ok(answer.unwrap_or_default())).boxed()
+    }
+
+    /// Waits for an answer, until it is cancelled or the connection is over.
+    fn wait(&self, id: Id, answer: Answer) -> Reply {
+        let Some(cancelled) = self.pending.add(&id) else {
+            let error = error::invalid_request(format!("a request with the id {id} waits for its answer already"));
+            return now(Some(error::response(id, Err(error))));
+        };
+        let (pending, over) = (self.pending.clone(), self.over.clone());
+        async move {
+            let result = tokio::select! {
+                result = guard(answer) => result,
+                Ok(()) = cancelled => Err(Error::new(ErrorCode::RequestCancelled, "the client cancelled the request")),
+                () = over.cancelled() => Err(Error::new(ErrorCode::InternalError, "the connection is over")),
+            };
+            pending.remove(&id);
+            Ok(Some(error::response(id, result)))
+        }
+        .boxed()
+    }
+}
+
+impl Service<Request> for Ingress {
+    type Response = Option<Response>;
+    type Error = Infallible;
+    type Future = Reply;
+
+    /// Always ready: the framework's loop would never come to its end after an error from here.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Reply {
+        let id = request.id().cloned();
+        // A panic here would end the connection.
+        catch_unwind(AssertUnwindSafe(|| self.route(request)))
+            .unwrap_or_else(|_| now(id.map(|id| error::response(id, Err(panicked())))))
+    }
+}
+
+fn now(response: Option<Response>) -> Reply {
+    std::future::ready(Ok(response)).boxed()
+}
+
+/// Makes a panic an error.
+async fn guard(answer: Answer) -> Result<Value, Error> {
+    AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
+}
+
+fn panicked() -> Error {
+    Error::new(ErrorCode::InternalError, "a fault of Azimuth's; the log says more, and the server goes on")
+}
+
+/// The requests that wait for their answers.
+#[derive(Clone, Default)]
+struct Pending(Arc<Mutex<HashMap<Id, oneshot::Sender<()>>>>);
+
+impl Pending {
+    /// Adds a request; none where one with its id waits already. What is given comes when it is cancelled.
+    fn add(&self, id: &Id) -> Option<oneshot::Receiver<()>> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.contains_key(id) {
+            return None;
+        }
+        let (cancel, cancelled) = oneshot::channel();
+        waiting.insert(id.clone(), cancel);
+        Some(cancelled)
+    }
+
+    fn cancel(&self, id: Option<&Value>) {
+        let id = id.and_then(|id| serde_json::from_value::<Id>(id.clone()).ok());
+        let waiting = id.and_then(|id| self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id));
+        if let Some(cancel) = waiting {
+            let _ = cancel.send(());
+        }
+    }
+
+    fn remove(&self, id: &Id) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+}

@@ -1,0 +1,228 @@
+//! The messages of LSP that we take, as far as we read them.
+//!
+//! Documents are named by the string that the client wrote: LSP's own types take only URIs by the letter of the
+//! standard, and a client that leaves a space unescaped would then not be understood at all.
+
+use std::path::PathBuf;
+
+use protocol::{ErrorCode, Range};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use workspace::buffers::Change;
+use workspace::paths;
+
+use crate::hub::Error;
+
+/// Reads a message's parameters.
+///
+/// # Errors
+/// Parameters that do not fit; the message names the field.
+pub(super) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    serde_path_to_error::deserialize(params).map_err(|error| {
+        let path = error.path().to_string();
+        let inner = error.into_inner();
+        let place = if path == "." { String::new() } else { format!("`{path}`: ") };
+        Error::new(ErrorCode::InvalidParams, format!("invalid params: {place}{inner}"))
+    })
+}
+
+/// `initialize`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Initialize {
+    #[serde(default)]
+    pub(super) process_id: Option<i32>,
+    #[serde(default)]
+    root_path: Option<String>,
+    #[serde(default)]
+    root_uri: Option<String>,
+    #[serde(default)]
+    workspace_folders: Option<Vec<Folder>>,
+    #[serde(default)]
+    pub(super) initialization_options: Option<Value>,
+    pub(super) capabilities: Value,
+    #[serde(default)]
+    pub(super) client_info: Option<Value>,
+}
+
+impl Initialize {
+    /// The workspace folders. What is no folder on this machine is left out.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let uris: Vec<_> = match (&self.workspace_folders, &self.root_uri) {
+            (Some(folders), _) if !folders.is_empty() => folders.iter().map(|folder| folder.uri.as_str()).collect(),
+            (_, Some(root)) => vec![root.as_str()],
+            _ => return self.root_path.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect(),
+        };
+        uris.into_iter().filter_map(path).collect()
+    }
+}
+
+/// A workspace folder.
+#[derive(Deserialize)]
+pub(super) struct Folder {
+    pub(super) uri: String,
+}
+
+/// `textDocument/didOpen`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DidOpen {
+    pub(super) text_document: TextDocument,
+}
+
+/// A document with its text.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TextDocument {
+    pub(super) uri: String,
+    #[serde(default)]
+    pub(super) language_id: String,
+    pub(super) version: i32,
+    pub(super) text: String,
+}
+
+/// `textDocument/didChange`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DidChange {
+    pub(super) text_document: Versioned,
+    content_changes: Vec<ContentChange>,
+}
+
+impl DidChange {
+    /// The changes.
+    pub(super) fn changes(self) -> Vec<Change> {
+        self.content_changes.into_iter().map(|change| Change { range: change.range, text: change.text }).collect()
+    }
+}
+
+/// A document at a version.
+#[derive(Deserialize)]
+pub(super) struct Versioned {
+    pub(super) uri: String,
+    pub(super) version: i32,
+}
+
+#[derive(Deserialize)]
+struct ContentChange {
+    #[serde(default)]
+    range: Option<Range>,
+    text: String,
+}
+
+/// `textDocument/didSave`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DidSave {
+    pub(super) text_document: Document,
+    #[serde(default)]
+    pub(super) text: Option<String>,
+}
+
+/// `textDocument/didClose`, and whatever else names only a document.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OfDocument {
+    pub(super) text_document: Document,
+}
+
+/// A document.
+#[derive(Deserialize)]
+pub(super) struct Document {
+    pub(super) uri: String,
+}
+
+/// `workspace/didChangeWatchedFiles`.
+#[derive(Deserialize)]
+pub(super) struct DidChangeWatchedFiles {
+    pub(super) changes: Vec<Document>,
+}
+
+/// `workspace/didChangeWorkspaceFolders`.
+#[derive(Deserialize)]
+pub(super) struct DidChangeWorkspaceFolders {
+    pub(super) event: FolderChange,
+}
+
+/// Which folders came and went.
+#[derive(Deserialize)]
+pub(super) struct FolderChange {
+    #[serde(default)]
+    pub(super) added: Vec<Folder>,
+    #[serde(default)]
+    pub(super) removed: Vec<Folder>,
+}
+
+/// `workspace/didChangeConfiguration`.
+#[derive(Deserialize)]
+pub(super) struct DidChangeConfiguration {
+    #[serde(default)]
+    pub(super) settings: Value,
+}
+
+/// `textDocument/codeAction`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CodeActions {
+    pub(super) text_document: Document,
+    pub(super) range: Range,
+    pub(super) context: CodeActionContext,
+}
+
+/// Which code actions are wanted.
+#[derive(Deserialize)]
+pub(super) struct CodeActionContext {
+    /// Kinds, of which one must fit; none for all.
+    #[serde(default)]
+    pub(super) only: Option<Vec<String>>,
+}
+
+/// `workspace/executeCommand`.
+#[derive(Deserialize)]
+pub(super) struct ExecuteCommand {
+    pub(super) command: String,
+    #[serde(default)]
+    pub(super) arguments: Vec<Value>,
+}
+
+/// `window/workDoneProgress/cancel`.
+#[derive(Deserialize)]
+pub(super) struct ProgressCancel {
+    pub(super) token: Value,
+}
+
+/// The path that a URI names, if it is a file's.
+pub(super) fn path(uri: &str) -> Option<PathBuf> {
+    paths::from_uri(uri).inspect_err(|error| tracing::debug!(uri, %error, "not a file")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn folders(params: Value) -> Vec<PathBuf> {
+        typed::<Initialize>(params).unwrap().folders()
+    }
+
+    #[test]
+    fn folders_come_from_the_newest_field_that_the_client_fills() {
+        let all = json!({ "capabilities": {}, "rootPath": "/c", "rootUri": "file:///b",
+            "workspaceFolders": [{ "uri": "file:///a%20b", "name": "a" }, { "uri": "vscode-remote://x/y", "name": "r" }] });
+        assert_eq!(folders(all), [PathBuf::from("/a b")]);
+        let null = json!({ "capabilities": {}, "rootUri": "file:///b", "workspaceFolders": null, "processId": null });
+        assert_eq!(folders(null), [PathBuf::from("/b")]);
+        assert_eq!(folders(json!({ "capabilities": {}, "rootPath": "/c" })), [PathBuf::from("/c")]);
+        assert!(folders(json!({ "capabilities": {} })).is_empty());
+    }
+
+    #[test]
+    fn a_wrong_field_is_named() {
+        let Err(error) = typed::<DidOpen>(json!({ "textDocument": { "uri": "file:///a", "version": "x" } })) else {
+            panic!("it fits");
+        };
+        assert!(error.message.contains("`textDocument.version`"), "{}", error.message);
+    }
+}

@@ -1,0 +1,533 @@
+//! The way to the client: one task that owns the framework's `Client` and sends all that the client did not ask for.
+//!
+//! Nobody waits in it. Requests to the client wait side by side, each with a deadline; events come from cursors and are
+//! read on only while the way out is clear. The hub sees it as its port [`Editor`].
+
+mod cursors;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use lsp_types::MessageType;
+use protocol::editor::{EditorSaveResult, EditorTextResult};
+use protocol::event::EventParams;
+use protocol::methods::{self, Notification as _, Request as _};
+use protocol::permission::{PermissionAnswerParams, PermissionRequest};
+use protocol::terminal::TerminalOutputParams;
+use protocol::{Event, PermissionId, SequencedEvent, SessionId, TerminalId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot, watch};
+use tower::Service;
+use tower_lsp::Client;
+use tower_lsp::jsonrpc;
+use workspace::shell::Spool;
+
+use self::cursors::{Cursors, Item};
+use super::abilities::Abilities;
+use super::convert;
+use super::names::Names;
+use super::progress::{Progress, Step};
+use super::review::Shown;
+use super::settings::{SECTION, Settings};
+use super::stdio::Level;
+use crate::config::{Config, ConfigError};
+use crate::hub::board::Reviews;
+use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Request};
+
+/// How long the client has to answer a request, but for questions to the user.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A handle to the outbox. It never waits for the client, but where it gives the client's answer.
+#[derive(Clone)]
+pub(super) struct Outbox {
+    commands: mpsc::UnboundedSender<Command>,
+    abilities: Arc<Abilities>,
+    /// Whether the client uses our own methods: it has a panel, or sent one of our requests itself.
+    speaks: Arc<AtomicBool>,
+}
+
+/// What the outbox is made of.
+pub(super) struct Parts {
+    pub(super) client: Client,
+    pub(super) level: Level,
+    pub(super) abilities: Arc<Abilities>,
+    pub(super) names: Arc<Names>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) reviews: watch::Receiver<Reviews>,
+}
+
+/// The outbox before it is connected to the hub.
+pub(super) struct Idle {
+    parts: Parts,
+    inbox: mpsc::UnboundedReceiver<Command>,
+    speaks: Arc<AtomicBool>,
+}
+
+enum Command {
+    /// The client is ready for messages.
+    Ready,
+    Follow(Feed, u64),
+    Unfollow(SessionId),
+    FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
+    Say(MessageType, String),
+    Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
+    /// Documents have other names now.
+    Renamed,
+    /// The editor's settings may have changed; these are they, if the client says so itself.
+    Configure(Value),
+    /// What the configuration is made of changed.
+    Reload,
+}
+
+/// Makes an outbox. Nothing is sent before it runs, and the client is ready.
+pub(super) fn new(parts: Parts) -> (Outbox, Idle) {
+    let (commands, inbox) = mpsc::unbounded_channel();
+    let speaks = Arc::new(AtomicBool::new(parts.abilities.azimuth.panel));
+    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), speaks: Arc::clone(&speaks) };
+    (outbox, Idle { parts, inbox, speaks })
+}
+
+impl Outbox {
+    /// The client has said `initialized`: from now on it takes messages.
+    pub(super) fn ready(&self) {
+        self.send(Command::Ready);
+    }
+
+    /// The client has sent one of our own requests: it may be sent our notifications.
+    pub(super) fn speaks(&self) {
+        self.speaks.store(true, Ordering::Relaxed);
+    }
+
+    /// A document was opened or closed: hints for it may have to go under another name.
+    pub(super) fn renamed(&self) {
+        self.send(Command::Renamed);
+    }
+
+    /// The client says that its settings changed.
+    pub(super) fn configure(&self, settings: Value) {
+        self.send(Command::Configure(settings));
+    }
+
+    /// The configuration is to be read anew.
+    pub(super) fn reload(&self) {
+        self.send(Command::Reload);
+    }
+
+    /// Shows the user some words.
+    pub(super) fn say(&self, kind: MessageType, text: String) {
+        self.send(Command::Say(kind, text));
+    }
+
+    /// Shows the user a document. Nobody waits for it.
+    pub(super) fn show_document(&self, uri: &str) {
+        if self.abilities.show_document {
+            let (reply, _) = oneshot::channel();
+            let params = json!({ "uri": uri, "takeFocus": true });
+            self.send(Command::Ask("window/showDocument", params, reply));
+        } else {
+            self.say(MessageType::INFO, uri.to_owned());
+        }
+    }
+
+    fn send(&self, command: Command) {
+        // Without the task the connection is over, and there is nobody to tell.
+        let _ = self.commands.send(command);
+    }
+
+    /// Asks the client something, within the deadline.
+    async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: impl Serialize) -> Result<T, EditorError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Command::Ask(method, json!(params), reply));
+        let answer = tokio::time::timeout(DEADLINE, answer).await.map_err(|_| EditorError::TimedOut)?;
+        let value =
+            answer.map_err(|_| EditorError::Gone)?.map_err(|error| EditorError::Refused(error.message.into()))?;
+        serde_json::from_value(value).map_err(|error| EditorError::Refused(format!("{method}: {error}")))
+    }
+}
+
+#[async_trait]
+impl Editor for Outbox {
+    fn follow(&self, feed: Feed, since: u64) {
+        self.send(Command::Follow(feed, since));
+    }
+
+    fn unfollow(&self, session: &SessionId) {
+        self.send(Command::Unfollow(session.clone()));
+    }
+
+    fn follow_terminal(&self, session: &SessionId, terminal: &TerminalId, spool: Arc<Spool>, since: u64) {
+        self.send(Command::FollowTerminal(session.clone(), terminal.clone(), spool, since));
+    }
+
+    fn alert(&self, text: &str) {
+        self.say(MessageType::ERROR, text.to_owned());
+    }
+
+    async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Applied {
+            applied: bool,
+            #[serde(default)]
+            failure_reason: Option<String>,
+        }
+        if !self.abilities.apply_edit {
+            return Err(EditorError::Unsupported);
+        }
+        // One document in each request, and its version always there: Neovim checks only the first document's, and
+        // fails without one (design D4).
+        let edits: Vec<_> = edit.edits.iter().map(convert::text_edit).collect();
+        let document = json!({ "textDocument": { "uri": edit.uri, "version": edit.version }, "edits": edits });
+        let params = json!({ "label": edit.label, "edit": { "documentChanges": [document] } });
+        let applied: Applied = self.ask("workspace/applyEdit", params).await?;
+        if applied.applied {
+            return Ok(());
+        }
+        let reason = applied.failure_reason.filter(|reason| !reason.is_empty());
+        Err(EditorError::Refused(reason.unwrap_or_else(|| "it gave no reason".into())))
+    }
+
+    async fn save(&self, uri: &str) -> Result<bool, EditorError> {
+        if !self.abilities.azimuth.save {
+            return Err(EditorError::Unsupported);
+        }
+        let result: EditorSaveResult = self.ask(methods::EditorSave::METHOD, json!({ "uri": uri })).await?;
+        Ok(result.saved)
+    }
+
+    async fn text(&self, uri: &str) -> Result<Option<String>, EditorError> {
+        if !self.abilities.azimuth.text {
+            return Err(EditorError::Unsupported);
+        }
+        let result: EditorTextResult = self.ask(methods::EditorText::METHOD, json!({ "uri": uri })).await?;
+        Ok(result.text)
+    }
+}
+
+impl Idle {
+    /// Sends for as long as it is let.
+    pub(super) async fn run(self, connection: Arc<Connection>) {
+        let Self { parts, inbox, speaks } = self;
+        let task = Task {
+            parts,
+            speaks,
+            connection,
+            cursors: Cursors::default(),
+            waiting: FuturesUnordered::new(),
+            questions: HashMap::new(),
+            progress: Progress::default(),
+            shown: Shown::default(),
+        };
+        task.run(inbox).await;
+    }
+}
+
+struct Task {
+    parts: Parts,
+    speaks: Arc<AtomicBool>,
+    connection: Arc<Connection>,
+    cursors: Cursors,
+    /// Requests that the client has not answered, and other work.
+    waiting: FuturesUnordered<BoxFuture<'static, Done>>,
+    /// Questions that the client shows. Dropping one ends the wait for its answer.
+    questions: HashMap<PermissionId, oneshot::Sender<()>>,
+    progress: Progress,
+    shown: Shown,
+}
+
+/// What came of something that was waited for.
+enum Done {
+    Nothing,
+    /// The client has taken a progress token.
+    Created(Value),
+    /// The user chose an option.
+    Answered(PermissionAnswerParams),
+    /// The editor's settings, if it gave them.
+    Settings(Value),
+    Config(Result<Config, ConfigError>),
+}
+
+impl Task {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Command>) {
+        // Until then the client takes nothing, so commands wait.
+        let mut early = Vec::new();
+        loop {
+            match inbox.recv().await {
+                None => return,
+                Some(Command::Ready) => break,
+                Some(command) => early.push(command),
+            }
+        }
+        self.introduce();
+        for command in early {
+            self.command(command).await;
+        }
+        self.parts.reviews.mark_changed();
+        loop {
+            let level = self.parts.level.clone();
+            let next = async {
+                level.low().await;
+                self.cursors.next().await
+            };
+            tokio::select! {
+                command = inbox.recv() => match command {
+                    None => return,
+                    Some(command) => self.command(command).await,
+                },
+                Some(done) = self.waiting.next() => self.done(done).await,
+                Ok(()) = self.parts.reviews.changed() => self.show_reviews().await,
+                item = next => self.item(item).await,
+            }
+        }
+    }
+
+    /// Registers what can only be registered now, and asks for the editor's settings.
+    fn introduce(&mut self) {
+        let abilities = Arc::clone(&self.parts.abilities);
+        let mut registrations = Vec::new();
+        if abilities.register_watched_files {
+            let options = json!({ "watchers": [{ "globPattern": "**/*" }] });
+            registrations.push(json!({ "id": "files", "method": "workspace/didChangeWatchedFiles",
+                "registerOptions": options }));
+        }
+        if abilities.register_configuration {
+            registrations.push(json!({ "id": "settings", "method": "workspace/didChangeConfiguration",
+                "registerOptions": { "section": SECTION } }));
+        }
+        if !registrations.is_empty() {
+            self.request("client/registerCapability", json!({ "registrations": registrations }), |result| {
+                if let Err(error) = result {
+                    tracing::warn!(%error, "the client would not register what it said it could");
+                }
+                Done::Nothing
+            });
+        }
+        if abilities.configuration {
+            self.pull_settings();
+        }
+    }
+
+    fn pull_settings(&mut self) {
+        let params = json!({ "items": [{ "section": SECTION }] });
+        self.request("workspace/configuration", params, |result| match result {
+            Ok(Value::Array(sections)) => Done::Settings(sections.into_iter().next().unwrap_or_default()),
+            Ok(_) => Done::Nothing,
+            Err(error) => {
+                tracing::warn!(%error, "the client would not give its settings");
+                Done::Nothing
+            }
+        });
+    }
+
+    async fn command(&mut self, command: Command) {
+        match command {
+            Command::Ready => {}
+            Command::Follow(feed, since) => self.cursors.follow(feed, since),
+            Command::Unfollow(session) => self.cursors.unfollow(&session),
+            Command::FollowTerminal(session, terminal, spool, since) => {
+                self.cursors.follow_terminal(session, terminal, spool, since);
+            }
+            Command::Say(kind, text) => {
+                self.notify("window/showMessage", json!({ "type": kind, "message": text })).await;
+            }
+            Command::Ask(method, params, reply) => {
+                let answer = self.call(method, params);
+                self.waiting.push(
+                    async move {
+                        // The asker may have given up.
+                        let _ = tokio::time::timeout(DEADLINE, async { reply.send(answer.await) }).await;
+                        Done::Nothing
+                    }
+                    .boxed(),
+                );
+            }
+            Command::Renamed => self.show_reviews().await,
+            Command::Configure(_) if self.parts.abilities.configuration => self.pull_settings(),
+            Command::Configure(settings) => {
+                let ours = settings.get(SECTION).cloned().unwrap_or_default();
+                self.done(Done::Settings(ours)).await;
+            }
+            Command::Reload => self.reload(),
+        }
+    }
+
+    async fn done(&mut self, done: Done) {
+        match done {
+            Done::Nothing => {}
+            Done::Created(token) => {
+                if let Some(Step::Report(value)) = self.progress.created(&token) {
+                    self.notify("$/progress", value).await;
+                }
+            }
+            Done::Answered(params) => {
+                if let Some(Ok((request, _))) = Request::parse(methods::PermissionAnswer::METHOD, json!(params)) {
+                    self.connection.post(Input::Request(request));
+                }
+            }
+            Done::Settings(Value::Null) => {}
+            Done::Settings(settings) => match self.parts.settings.take(settings) {
+                Ok(()) => self.reload(),
+                Err(error) => self.complain(error.to_string()).await,
+            },
+            Done::Config(Ok(config)) => {
+                for warning in &config.warnings {
+                    self.complain(warning.clone()).await;
+                }
+                self.connection.post(Input::ConfigChanged(Arc::new(config)));
+            }
+            Done::Config(Err(error)) => self.complain(format!("{error}; the settings before stay in force")).await,
+        }
+    }
+
+    fn reload(&mut self) {
+        let settings = Arc::clone(&self.parts.settings);
+        let load = tokio::task::spawn_blocking(move || settings.load());
+        self.waiting.push(load.map(|loaded| loaded.map_or(Done::Nothing, Done::Config)).boxed());
+    }
+
+    async fn complain(&mut self, text: String) {
+        self.notify("window/showMessage", json!({ "type": MessageType::WARNING, "message": text })).await;
+    }
+
+    async fn item(&mut self, item: Item) {
+        match item {
+            Item::Event(session_id, event) => {
+                self.act_on(&session_id, &event.event).await;
+                if self.speaks.load(Ordering::Relaxed) {
+                    let params = EventParams { session_id, event: SequencedEvent::clone(&event) };
+                    self.notify(methods::EventNotification::METHOD, params).await;
+                }
+            }
+            Item::Output(session_id, terminal_id, offset, bytes) => {
+                let data = BASE64_STANDARD.encode(bytes);
+                let params = TerminalOutputParams { session_id, terminal_id, offset, data };
+                self.notify(methods::TerminalOutput::METHOD, params).await;
+            }
+        }
+    }
+
+    /// What LSP itself has for an event.
+    async fn act_on(&mut self, session: &SessionId, event: &Event) {
+        if self.parts.abilities.progress {
+            match self.progress.event(session, event) {
+                Some(Step::Create(params)) => {
+                    let token = params.get("token").cloned().unwrap_or_default();
+                    self.request("window/workDoneProgress/create", params, |result| match result {
+                        Ok(_) => Done::Created(token),
+                        Err(_) => Done::Nothing,
+                    });
+                }
+                Some(Step::Report(value)) => self.notify("$/progress", value).await,
+                None => {}
+            }
+        }
+        match event {
+            Event::PermissionAsked { request, .. } if self.asks_by_message() => self.question(session, request),
+            Event::PermissionAnswered { permission_id, .. } => drop(self.questions.remove(permission_id)),
+            _ => {}
+        }
+    }
+
+    fn asks_by_message(&self) -> bool {
+        !self.parts.abilities.azimuth.panel && self.parts.abilities.message_requests
+    }
+
+    /// Asks the user by a message box. It has no deadline but the question's own end.
+    fn question(&mut self, session: &SessionId, request: &PermissionRequest) {
+        let actions: Vec<_> = request.options.iter().map(|option| json!({ "title": option.name })).collect();
+        let message = format!("{}\n{}\n({})", request.title, request.detail, request.reason);
+        let params = json!({ "type": MessageType::INFO, "message": message, "actions": actions });
+        let chosen = self.call("window/showMessageRequest", params);
+        let (ended, end) = oneshot::channel();
+        self.questions.insert(request.permission_id.clone(), ended);
+        let (session_id, request) = (session.clone(), request.clone());
+        let answer = async move {
+            let chosen = tokio::select! {
+                chosen = chosen => chosen.ok(),
+                _ = end => None,
+            };
+            let title = chosen.as_ref().and_then(|chosen| chosen.get("title")).and_then(Value::as_str);
+            // A box that was closed answers nothing: the question stands.
+            match request.options.iter().find(|option| Some(option.name.as_str()) == title) {
+                Some(option) => Done::Answered(PermissionAnswerParams {
+                    session_id,
+                    permission_id: request.permission_id,
+                    option_id: option.option_id.clone(),
+                    message: None,
+                }),
+                None => Done::Nothing,
+            }
+        };
+        self.waiting.push(answer.boxed());
+    }
+
+    /// Shows what is pending now, for a client without a panel.
+    async fn show_reviews(&mut self) {
+        if self.parts.abilities.azimuth.panel {
+            return;
+        }
+        let reviews = Reviews::clone(&self.parts.reviews.borrow_and_update());
+        let changes = self.shown.update(&reviews, &self.parts.names, self.parts.abilities.encoding);
+        if changes.is_empty() {
+            return;
+        }
+        for params in changes {
+            self.notify("textDocument/publishDiagnostics", params).await;
+        }
+        if self.parts.abilities.refresh_lenses {
+            self.request("workspace/codeLens/refresh", Value::Null, |_| Done::Nothing);
+        }
+    }
+
+    /// Sends a request, and has `then` make something of its answer, within the deadline.
+    fn request(
+        &mut self,
+        method: &'static str,
+        params: Value,
+        then: impl FnOnce(jsonrpc::Result<Value>) -> Done + Send + 'static,
+    ) {
+        let answer = self.call(method, params);
+        let done = async move {
+            match tokio::time::timeout(DEADLINE, answer).await {
+                Ok(result) => then(result),
+                Err(_) => {
+                    tracing::warn!(method, "the client did not answer in time");
+                    Done::Nothing
+                }
+            }
+        };
+        self.waiting.push(done.boxed());
+    }
+
+    /// Sends a request when polled first, and waits for its answer.
+    fn call(&self, method: &'static str, params: Value) -> BoxFuture<'static, jsonrpc::Result<Value>> {
+        let id = self.parts.client.next_request_id();
+        let request = jsonrpc::Request::build(method).id(id);
+        let request = if params.is_null() { request } else { request.params(params) };
+        let answer = self.parts.client.clone().call(request.finish());
+        async move {
+            match answer.await {
+                Ok(Some(response)) => response.into_parts().1,
+                Ok(None) | Err(_) => Err(jsonrpc::Error::internal_error()),
+            }
+        }
+        .boxed()
+    }
+
+    /// Sends a notification. Waits only for the framework to take it, which the pump does at once.
+    async fn notify(&mut self, method: &'static str, params: impl Serialize) {
+        let request = jsonrpc::Request::build(method).params(json!(params)).finish();
+        // After the end there is nobody to tell.
+        let _ = self.parts.client.clone().call(request).await;
+    }
+}

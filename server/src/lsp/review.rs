@@ -1,0 +1,268 @@
+//! Pending hunks beside the text, for clients without a panel (design D4): as hints, with code actions and code lenses
+//! to accept or reject them.
+
+use std::collections::BTreeMap;
+
+use lsp_types::{CodeLens, Command, Diagnostic, DiagnosticSeverity, Range};
+use protocol::SessionId;
+use protocol::review::{FileChange, Hunk, HunkState, Proposal};
+use serde::Serialize;
+use serde_json::{Value, json};
+use workspace::text::PositionEncoding;
+
+use super::abilities::{Abilities, LLM_GENERATED};
+use super::commands::{self, Target};
+use super::convert;
+use super::messages::CodeActions;
+use super::names::{self, Names};
+use crate::hub::board::Reviews;
+
+/// Who says so, in a hint.
+const SOURCE: &str = "azimuth";
+/// A hint shows this many lines of a hunk.
+const SHOWN_LINES: usize = 40;
+const QUICK_FIX: &str = "quickfix";
+
+/// The hints that the client shows.
+#[derive(Default)]
+pub(super) struct Shown(BTreeMap<String, Vec<Diagnostic>>);
+
+/// `textDocument/publishDiagnostics`.
+#[derive(Debug, Serialize)]
+pub(super) struct PublishDiagnostics {
+    uri: String,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Shown {
+    /// What to send so that the client shows what is pending now.
+    pub(super) fn update(
+        &mut self,
+        reviews: &Reviews,
+        names: &Names,
+        encoding: PositionEncoding,
+    ) -> Vec<PublishDiagnostics> {
+        let mut now: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
+        for proposal in reviews.values().flat_map(|proposals| proposals.iter()) {
+            let hints = pending(proposal).map(|hunk| diagnostic(proposal, hunk, encoding));
+            now.entry(names.of(&proposal.uri)).or_default().extend(hints);
+        }
+        now.retain(|_, hints| !hints.is_empty());
+        let mut changes = Vec::new();
+        for uri in self.0.keys().filter(|uri| !now.contains_key(*uri)) {
+            changes.push(PublishDiagnostics { uri: uri.clone(), diagnostics: Vec::new() });
+        }
+        for (uri, diagnostics) in &now {
+            if self.0.get(uri) != Some(diagnostics) {
+                changes.push(PublishDiagnostics { uri: uri.clone(), diagnostics: diagnostics.clone() });
+            }
+        }
+        self.0 = now;
+        changes
+    }
+}
+
+/// The code actions for a place: accept and reject each hunk there, and all of the file.
+pub(super) fn actions(reviews: &Reviews, params: &CodeActions, abilities: &Abilities) -> Vec<Value> {
+    let wanted = params.context.only.as_ref().is_none_or(|kinds| {
+        // A kind includes its sub-kinds; the empty one includes all.
+        kinds.iter().any(|kind| kind.is_empty() || kind == QUICK_FIX)
+    });
+    if !wanted {
+        return Vec::new();
+    }
+    let mut actions = Vec::new();
+    for (session, proposal) in of_document(reviews, &params.text_document.uri) {
+        let here: Vec<_> = pending(proposal).filter(|hunk| convert::touches(hunk, params.range)).collect();
+        for hunk in &here {
+            let diagnostic = diagnostic(proposal, hunk, abilities.encoding);
+            let target = Target::hunk(session, proposal, hunk);
+            actions.push(action("Accept this change", commands::ACCEPT, &target, Some(&diagnostic), abilities));
+            actions.push(action("Reject this change", commands::REJECT, &target, Some(&diagnostic), abilities));
+        }
+        if !here.is_empty() {
+            let target = Target::file(session, proposal);
+            actions.push(action("Accept all in file", commands::ACCEPT_ALL, &target, None, abilities));
+            actions.push(action("Reject all in file", commands::REJECT_ALL, &target, None, abilities));
+        }
+    }
+    actions
+}
+
+/// The code lenses of a document: accept and reject over each hunk.
+pub(super) fn lenses(reviews: &Reviews, uri: &str) -> Vec<CodeLens> {
+    let mut lenses = Vec::new();
+    for (session, proposal) in of_document(reviews, uri) {
+        for hunk in pending(proposal) {
+            let target = Target::hunk(session, proposal, hunk);
+            let start = lsp_types::Position::new(hunk.start_line, 0);
+            for (title, command) in [("Accept", commands::ACCEPT), ("Reject", commands::REJECT)] {
+                let command = Some(run(title, command, &target));
+                lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
+            }
+        }
+    }
+    lenses
+}
+
+fn of_document<'r>(reviews: &'r Reviews, uri: &str) -> impl Iterator<Item = (&'r SessionId, &'r Proposal)> {
+    let file = names::file(uri);
+    let all = reviews.iter().flat_map(|(session, proposals)| proposals.iter().map(move |proposal| (session, proposal)));
+    all.filter(move |(_, proposal)| file.is_some() && names::file(&proposal.uri) == file)
+}
+
+fn pending(proposal: &Proposal) -> impl Iterator<Item = &Hunk> {
+    proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending)
+}
+
+fn diagnostic(proposal: &Proposal, hunk: &Hunk, encoding: PositionEncoding) -> Diagnostic {
+    Diagnostic {
+        range: convert::hunk_range(hunk, encoding),
+        severity: Some(DiagnosticSeverity::HINT),
+        source: Some(SOURCE.into()),
+        message: message(proposal, hunk),
+        ..Diagnostic::default()
+    }
+}
+
+/// A hunk in words: what would be done, and the lines as in a diff.
+fn message(proposal: &Proposal, hunk: &Hunk) -> String {
+    let mut text = String::from(match proposal.change {
+        FileChange::Create => "Azimuth proposes a new file:",
+        FileChange::Modify => "Azimuth proposes:",
+        FileChange::Delete => "Azimuth proposes to delete this file:",
+    });
+    let old = hunk.old_text.lines().map(|line| ("- ", line));
+    let new = hunk.new_text.lines().map(|line| ("+ ", line));
+    let mut lines = old.chain(new);
+    for (sign, line) in lines.by_ref().take(SHOWN_LINES) {
+        text.extend(["\n", sign, line]);
+    }
+    match lines.count() {
+        0 => {}
+        more => text.push_str(&format!("\n({more} more lines)")),
+    }
+    text
+}
+
+/// A code action, or for a client that has only those, a command. LSP's own type has no tags yet (3.18).
+fn action(
+    title: &str,
+    command: &str,
+    target: &Target,
+    diagnostic: Option<&Diagnostic>,
+    abilities: &Abilities,
+) -> Value {
+    let command = run(title, command, target);
+    if !abilities.code_action_literals {
+        return json!(command);
+    }
+    let mut action = json!({ "title": title, "kind": QUICK_FIX, "command": command });
+    if let Some(diagnostic) = diagnostic {
+        action["diagnostics"] = json!([diagnostic]);
+    }
+    if abilities.llm_generated_tag {
+        action["tags"] = json!([LLM_GENERATED]);
+    }
+    action
+}
+
+fn run(title: &str, command: &str, target: &Target) -> Command {
+    Command { title: title.into(), command: command.into(), arguments: Some(vec![json!(target)]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use protocol::ProposalId;
+
+    use super::*;
+    use crate::lsp::convert::tests::hunk;
+    use crate::lsp::messages;
+
+    const URI: &str = "file:///p/a%20b.rs";
+
+    fn reviews(hunks: Vec<Hunk>) -> Reviews {
+        let proposal = Proposal {
+            proposal_id: ProposalId::from("p"),
+            revision: 4,
+            uri: URI.into(),
+            path: "a b.rs".into(),
+            change: FileChange::Modify,
+            hunks,
+        };
+        Arc::new([(SessionId::from("s"), Arc::from([proposal]))].into())
+    }
+
+    fn decided(id: &str, start_line: u32) -> Hunk {
+        Hunk { state: HunkState::Rejected, ..hunk(id, start_line, "x\n", "y\n") }
+    }
+
+    fn params(uri: &str, line: u32, only: Option<Vec<&str>>) -> CodeActions {
+        let position = json!({ "line": line, "character": 0 });
+        let context = json!({ "only": only, "diagnostics": [] });
+        let range = json!({ "start": position, "end": position });
+        messages::typed(json!({ "textDocument": { "uri": uri }, "range": range, "context": context })).unwrap()
+    }
+
+    #[test]
+    fn a_hint_comes_and_goes_with_its_hunk() {
+        let (mut shown, names) = (Shown::default(), Names::default());
+        let pending = reviews(vec![hunk("h", 2, "old\n", "new\n"), decided("d", 9)]);
+        let first = shown.update(&pending, &names, PositionEncoding::Utf16);
+        assert_eq!(first.len(), 1);
+        assert_eq!(first[0].uri, URI);
+        assert_eq!(first[0].diagnostics.len(), 1);
+        assert_eq!(first[0].diagnostics[0].message, "Azimuth proposes:\n- old\n+ new");
+        assert!(shown.update(&pending, &names, PositionEncoding::Utf16).is_empty(), "nothing is sent twice");
+
+        let done = shown.update(&Reviews::default(), &names, PositionEncoding::Utf16);
+        assert_eq!(done.len(), 1);
+        assert!(done[0].uri == URI && done[0].diagnostics.is_empty());
+        assert!(shown.update(&Reviews::default(), &names, PositionEncoding::Utf16).is_empty());
+    }
+
+    #[test]
+    fn a_long_hunk_is_cut_and_says_so() {
+        let long = hunk("h", 0, "", &"line\n".repeat(SHOWN_LINES + 7));
+        let reviews = reviews(vec![long]);
+        let message = message(&reviews[&SessionId::from("s")][0], &reviews[&SessionId::from("s")][0].hunks[0]);
+        assert!(message.ends_with("\n(7 more lines)"), "{message}");
+    }
+
+    #[test]
+    fn actions_are_there_on_a_hunk_and_only_there() {
+        let reviews = reviews(vec![hunk("h", 2, "a\nb\n", "c\n"), decided("d", 9)]);
+        let abilities = Abilities { code_action_literals: true, llm_generated_tag: true, ..Abilities::default() };
+        // The client may escape the name in another way.
+        let actions_at = |line| actions(&reviews, &params("file:///p/a b.rs", line, None), &abilities);
+        let titles: Vec<_> = actions_at(3).iter().map(|action| action["title"].clone()).collect();
+        assert_eq!(titles, ["Accept this change", "Reject this change", "Accept all in file", "Reject all in file"]);
+        let first = &actions_at(3)[0];
+        assert_eq!(first["tags"], json!([1]));
+        assert_eq!(first["command"]["command"], "azimuth.review.accept");
+        let target = json!([{ "sessionId": "s", "proposalId": "p", "revision": 4, "hunkId": "h" }]);
+        assert_eq!(first["command"]["arguments"], target);
+        assert!(actions_at(4).is_empty() && actions_at(9).is_empty());
+        assert!(actions(&reviews, &params("file:///p/other.rs", 3, None), &abilities).is_empty());
+    }
+
+    #[test]
+    fn a_client_gets_the_kind_of_action_it_knows() {
+        let reviews = reviews(vec![hunk("h", 2, "a\n", "c\n")]);
+        let plain = actions(&reviews, &params(URI, 2, None), &Abilities::default());
+        assert_eq!(plain[0]["command"], "azimuth.review.accept");
+        let literals = Abilities { code_action_literals: true, ..Abilities::default() };
+        assert_eq!(actions(&reviews, &params(URI, 2, None), &literals)[0].get("tags"), None);
+        let of_kind = |kind| actions(&reviews, &params(URI, 2, Some(vec![kind])), &literals).len();
+        assert_eq!((of_kind("quickfix"), of_kind("refactor"), of_kind("")), (4, 0, 4));
+    }
+
+    #[test]
+    fn each_hunk_has_its_lenses() {
+        let lenses = lenses(&reviews(vec![hunk("h", 2, "a\n", "c\n"), hunk("i", 7, "", "c\n")]), URI);
+        let lines: Vec<_> = lenses.iter().map(|lens| lens.range.start.line).collect();
+        assert_eq!(lines, [2, 2, 7, 7]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Serves one editor: builds the adapters (the store, the models, the hub) and runs one connection over any reader and
+//! writer. Standard input and output are one such pair; a test's pipe is another.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent::store::StoreError;
+use store::SqliteStore;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::config::{self, Config, ConfigError, Layer, Sources};
+use crate::hub::{Hub, Parts};
+use crate::lsp::{self, End};
+
+/// Where things are.
+pub struct Options {
+    /// The folder of the sessions' database.
+    pub data_folder: PathBuf,
+    /// The user's configuration file; need not be there.
+    pub user_file: PathBuf,
+    /// The log, for the command that shows it.
+    pub log_file: PathBuf,
+    /// The environment, for keys and hosts.
+    pub environment: Arc<Environment>,
+}
+
+/// An environment: the value of a variable, if it is set.
+pub type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// Serves one editor until it exits. Gives the process's exit code: 0 where the editor said `shutdown` first, else 1.
+///
+/// A reader that blocks a thread, as standard input's does, may still wait when this returns; the process should exit.
+///
+/// # Errors
+/// The sessions' database cannot be opened.
+pub async fn serve<R, W>(input: R, output: W, options: Options) -> Result<u8, StoreError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let Options { data_folder, user_file, log_file, environment } = options;
+    let store = Arc::new(SqliteStore::open(&data_folder)?);
+    if let Some(recovery) = store.recovered() {
+        tracing::warn!(%recovery, "the session database was damaged and has been recovered");
+    }
+    // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
+    let config = load(&user_file, &environment, None, &[]).unwrap_or_default();
+    let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
+    let hub = Hub::start(Parts { store, data_folder, catalog, config: Arc::new(config) });
+    let load_config =
+        Arc::new(move |editor: Option<Layer>, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
+    let end = lsp::serve(input, output, lsp::Options { hub, load_config, log_file }).await;
+    Ok(match end {
+        End::Orderly => 0,
+        End::Abrupt => 1,
+    })
+}
+
+fn load(
+    user_file: &Path,
+    environment: &Arc<Environment>,
+    editor: Option<Layer>,
+    folders: &[PathBuf],
+) -> Result<Config, ConfigError> {
+    let environment = |name: &str| environment(name);
+    config::load(Sources { user_file: user_file.to_owned(), folders, editor, environment: &environment })
+}
