@@ -36,7 +36,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use protocol::session::Mode;
 
@@ -199,6 +199,17 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
         }
         (_, Action::Read) => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
     }
+}
+
+/// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
+/// runs without an editor, where no one reviews.
+pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
+    let action = Action::Edit { paths: Vec::new() };
+    let case = Case { tool: "", action: &action, reads: &[], mode: Mode::Agent, folders };
+    let places = Places::new(folders);
+    let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
+    let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
+    if stopped.is_some() { None } else { find(&rules.allow, &case, fits) }
 }
 
 /// What an answer "always" would cover, in words.

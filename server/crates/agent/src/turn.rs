@@ -14,7 +14,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use protocol::content::Usage;
 use protocol::model::Price;
 use protocol::session::Mode;
@@ -116,8 +116,14 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
     let again = context.again.clone();
     let mut turn = Turn::new(context);
     let End { stop, error } = turn.work(again).await;
-    // A turn that was cut short has not heard all; the next one shall.
-    turn.hear().await;
+    match stop {
+        // It ended of itself, after nothing more was said.
+        StopReason::EndTurn | StopReason::MaxTokens | StopReason::Refusal => {}
+        // It was cut short: what it did not hear is put into the log, for the next one.
+        StopReason::MaxTurnRequests | StopReason::Cancelled | StopReason::Error | StopReason::Interrupted => {
+            turn.hear().await;
+        }
+    }
     let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
     turn.gate.session.record(Event::TurnEnded {
         turn_id: turn.gate.turn_id,
@@ -319,19 +325,14 @@ impl Turn {
     /// with, if it does.
     async fn make(&mut self, calls: &[Asked]) -> Option<String> {
         let mut circling = None;
+        self.circles.begin_round();
         let mut rest = calls;
         while let Some(first) = rest.first() {
             let together = rest.iter().take_while(|asked| self.gate.is_parallel(&asked.call)).count();
             let (group, later) = rest.split_at(if self.gate.is_parallel(&first.call) { together } else { 1 });
-            let gate = &self.gate;
-            let passing = stream::iter(group).map(|Asked { call, problem }| async move {
-                match problem {
-                    _ if gate.cancel.is_cancelled() => gate.close_cancelled(call),
-                    Some(problem) => gate.close(call, problem),
-                    None => gate.pass(call).await,
-                }
-            });
-            let ended: Vec<Ended> = passing.buffered(PARALLEL).collect().await;
+            // Boxed, so that the compiler can see that the turn may move between threads.
+            let passing: Vec<_> = group.iter().map(|asked| pass(&self.gate, asked).boxed()).collect();
+            let ended: Vec<Ended> = stream::iter(passing).buffered(PARALLEL).collect().await;
             for (Asked { call, .. }, ended) in group.iter().zip(ended) {
                 if let Event::ToolCallEnded { result, .. } = &ended.event {
                     let count = self.circles.count(call, result, !self.gate.is_parallel(call));
@@ -384,6 +385,14 @@ impl Turn {
     fn record(&mut self, event: Event) {
         self.history.apply(&event);
         self.gate.session.record(event);
+    }
+}
+
+async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {
+    match problem {
+        _ if gate.cancel.is_cancelled() => gate.close_cancelled(call),
+        Some(problem) => gate.close(call, problem),
+        None => gate.pass(call).await,
     }
 }
 

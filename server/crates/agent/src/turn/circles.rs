@@ -1,6 +1,6 @@
 //! Noticing that a turn goes in circles.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use protocol::ToolResult;
@@ -12,9 +12,15 @@ use crate::history::OpenCall;
 pub(super) struct Circles {
     hasher: RandomState,
     seen: HashMap<u64, usize>,
+    this_round: HashSet<u64>,
 }
 
 impl Circles {
+    /// Another answer's calls follow. Twins among them count as one: they are clumsy, but no circle.
+    pub(super) fn begin_round(&mut self) {
+        self.this_round.clear();
+    }
+
     /// Counts a call, and says how often it has now come to this result. A call with effects that comes to something new
     /// begins the count anew: after an edit it is right to look and to test again.
     pub(super) fn count(&mut self, call: &OpenCall, result: &ToolResult, has_effects: bool) -> usize {
@@ -23,7 +29,7 @@ impl Circles {
             self.seen.clear();
         }
         let count = self.seen.entry(key).or_default();
-        *count += 1;
+        *count += usize::from(self.this_round.insert(key));
         *count
     }
 

@@ -1,1 +1,9 @@
+//! The loop against scripted ends of its ports: a model that plays answers and refuses what a vendor would refuse, a
+//! session that keeps the log, tools that do as they are told.
 
+mod cancelling;
+mod failing;
+mod fakes;
+mod filling;
+mod permitting;
+mod working;

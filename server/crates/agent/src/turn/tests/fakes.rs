@@ -1,0 +1,618 @@
+use std::collections::VecDeque;
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
+use protocol::content::{ToolKind, Usage};
+use protocol::model::{ModelInfo, Price};
+use protocol::permission::PermissionRequest;
+use protocol::session::Mode;
+use protocol::{AssistantBlock, Event, PermissionId, PromptBlock, SessionId, ToolCallId, TurnId};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::edit::{EditPlan, EditRefused, FilePlan, Proposed};
+use crate::history::History;
+use crate::history::tests::problem;
+use crate::model::{
+    Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
+};
+use crate::permission::{Action, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
+use crate::session::{Answer, Interjection, Session, Unsettled};
+use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
+use crate::turn::{Limits, TurnContext, TurnOutcome, run};
+
+/// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
+#[derive(Default)]
+pub(super) struct Steps {
+    count: AtomicUsize,
+    cancel_at: Option<usize>,
+    token: CancellationToken,
+}
+
+impl Steps {
+    pub(super) fn cancelling_at(step: usize) -> Self {
+        Self { cancel_at: Some(step), ..Self::default() }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn cancel(&self) {
+        self.token.cancel();
+    }
+
+    fn step(&self) {
+        let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.cancel_at == Some(count) {
+            self.token.cancel();
+        }
+    }
+
+    /// A step, after which others have their turn too, so that a cancel is noticed in the middle of a wait.
+    async fn wait(&self) {
+        self.step();
+        tokio::task::yield_now().await;
+        self.step();
+    }
+}
+
+/// One answer of the model.
+pub(super) struct Script {
+    events: Vec<Result<ModelEvent, ModelError>>,
+    hangs: bool,
+}
+
+impl Script {
+    /// As from a local server that does not count tokens.
+    pub(super) fn counting_nothing(mut self) -> Self {
+        for event in &mut self.events {
+            if let Ok(ModelEvent::Finished(response)) = event {
+                response.usage = Usage::default();
+            }
+        }
+        self
+    }
+}
+
+pub(super) fn call(id: &str, tool: &str, input: Value) -> AssistantBlock {
+    AssistantBlock::ToolCall { id: ToolCallId::from(id), name: tool.to_owned(), input }
+}
+
+pub(super) fn says(text: &str) -> AssistantBlock {
+    AssistantBlock::Text { text: text.to_owned() }
+}
+
+/// An answer that streams its text, then ends.
+pub(super) fn answer(content: Vec<AssistantBlock>) -> Script {
+    let asks = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
+    ending(content, if asks { Stop::ToolUse } else { Stop::EndTurn })
+}
+
+pub(super) fn ending(content: Vec<AssistantBlock>, stop: Stop) -> Script {
+    let mut events = Vec::new();
+    for block in &content {
+        match block {
+            AssistantBlock::Text { text } => {
+                events.extend(text.split_inclusive(' ').map(|piece| Ok(ModelEvent::Text(piece.to_owned()))));
+            }
+            AssistantBlock::Thinking { text, .. } => events.push(Ok(ModelEvent::Thinking(text.clone()))),
+            AssistantBlock::ToolCall { id, name, input } => {
+                events.push(Ok(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() }));
+                events.push(Ok(ModelEvent::ToolCallInput { id: id.clone(), json: input.to_string() }));
+            }
+        }
+    }
+    let usage = Usage { input: 100, output: 10, cache_read: 1_000, cache_write: 0 };
+    events.push(Ok(ModelEvent::Finished(Response { content, stop, usage })));
+    Script { events, hangs: false }
+}
+
+pub(super) fn failure(kind: ModelErrorKind) -> Script {
+    Script { events: vec![Err(error(kind))], hangs: false }
+}
+
+/// Some text, then a failure.
+pub(super) fn breaking(text: &str, kind: ModelErrorKind) -> Script {
+    Script { events: vec![Ok(ModelEvent::Text(text.to_owned())), Err(error(kind))], hangs: false }
+}
+
+/// Some text, then nothing any more.
+pub(super) fn hanging(text: &str) -> Script {
+    Script { events: vec![Ok(ModelEvent::Text(text.to_owned()))], hangs: true }
+}
+
+/// Some text, then an end without a finish.
+pub(super) fn ending_early(text: &str) -> Script {
+    Script { events: vec![Ok(ModelEvent::Text(text.to_owned()))], hangs: false }
+}
+
+fn error(kind: ModelErrorKind) -> ModelError {
+    ModelError { kind, message: format!("the vendor said {kind:?}") }
+}
+
+/// Plays a script, and fails the test for a request that a vendor would refuse.
+pub(super) struct ScriptedModel {
+    info: ModelInfo,
+    scripts: Mutex<VecDeque<Script>>,
+    requests: Arc<Mutex<Vec<Request>>>,
+    steps: Arc<Steps>,
+}
+
+#[async_trait]
+impl Model for ScriptedModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
+        assert_eq!(problem(&request.messages), None);
+        let last = request.messages.last().map(|last| &**last);
+        assert!(!matches!(last, None | Some(Message::Assistant(_))), "nothing to answer in {:#?}", request.messages);
+        self.requests.lock().unwrap().push(request);
+        self.steps.wait().await;
+        let script = self.scripts.lock().unwrap().pop_front().expect("the script has no answer for this request");
+        let mut events = script.events;
+        if events.first().is_some_and(Result::is_err) {
+            return Err(events.remove(0).unwrap_err());
+        }
+        let steps = Arc::clone(&self.steps);
+        let played = stream::iter(events).then(move |event| {
+            let steps = Arc::clone(&steps);
+            async move {
+                steps.wait().await;
+                event
+            }
+        });
+        let rest: ModelStream = if script.hangs { stream::once(pending()).boxed() } else { stream::empty().boxed() };
+        Ok(played.chain(rest).boxed())
+    }
+}
+
+/// A session that keeps its log in memory, and what it is to say.
+#[derive(Default)]
+pub(super) struct LoggedSession {
+    log: Mutex<Vec<Event>>,
+    answers: Mutex<VecDeque<Answer>>,
+    asked: Mutex<Vec<PermissionRequest>>,
+    rules: Mutex<Rules>,
+    /// What is said when it is looked for the first time, the second time, …
+    interjections: Mutex<VecDeque<Vec<Interjection>>>,
+    unsettled: Mutex<Unsettled>,
+    saved: Mutex<Vec<bool>>,
+    proposed: Mutex<Vec<EditPlan>>,
+    refuses_edits: Mutex<Option<EditRefused>>,
+    steps: Arc<Steps>,
+}
+
+#[async_trait]
+impl Session for LoggedSession {
+    fn record(&self, event: Event) {
+        self.steps.step();
+        self.log.lock().unwrap().push(event);
+    }
+
+    fn permission_id(&self) -> PermissionId {
+        PermissionId::new(format!("p{}", self.asked.lock().unwrap().len()))
+    }
+
+    async fn ask(&self, request: PermissionRequest) -> Answer {
+        self.asked.lock().unwrap().push(request);
+        self.steps.wait().await;
+        self.answers.lock().unwrap().pop_front().expect("nobody expected a question")
+    }
+
+    fn rules(&self) -> Arc<Rules> {
+        Arc::new(self.rules.lock().unwrap().clone())
+    }
+
+    async fn grant(&self, rule: Rule) {
+        self.steps.wait().await;
+        self.rules.lock().unwrap().allow.push(SourcedRule { rule, source: "a grant".to_owned() });
+    }
+
+    async fn propose(&self, _: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
+        self.steps.wait().await;
+        if let Some(refused) = self.refuses_edits.lock().unwrap().clone() {
+            return Err(refused);
+        }
+        self.proposed.lock().unwrap().push(plan);
+        Ok(Proposed { pending_hunks: 2, added: 3, removed: 1, applied: false })
+    }
+
+    async fn unsettled(&self) -> Unsettled {
+        self.steps.wait().await;
+        self.unsettled.lock().unwrap().clone()
+    }
+
+    async fn accept_all(&self) -> Vec<String> {
+        self.steps.wait().await;
+        let mut unsettled = self.unsettled.lock().unwrap();
+        unsettled.pending_hunks = 0;
+        let accepted = std::mem::take(&mut unsettled.pending_files);
+        unsettled.ours.extend(accepted);
+        Vec::new()
+    }
+
+    async fn save(&self, own: bool) -> Vec<String> {
+        self.steps.wait().await;
+        self.saved.lock().unwrap().push(own);
+        let mut unsettled = self.unsettled.lock().unwrap();
+        unsettled.ours.clear();
+        if own {
+            unsettled.own.clear();
+        }
+        Vec::new()
+    }
+
+    async fn interjections(&self) -> Vec<Interjection> {
+        let said = self.interjections.lock().unwrap().pop_front().unwrap_or_default();
+        self.steps.wait().await;
+        said
+    }
+}
+
+/// What a tool does when it runs.
+#[derive(Clone)]
+pub(super) enum Does {
+    /// Says what its input's `say` is.
+    Says,
+    /// Waits until so many calls run at once.
+    Meets(Arc<tokio::sync::Barrier>),
+    /// Panics.
+    Panics,
+    /// Fails.
+    Fails(ToolError),
+    /// Ends only when it is cancelled.
+    WaitsForCancel,
+    /// Does not even end then.
+    Hangs,
+    /// Plans an edit.
+    Plans,
+    /// Says so much.
+    Rambles(usize),
+}
+
+pub(super) struct FakeTool {
+    spec: ToolSpec,
+    access: Access,
+    does: Does,
+    running: Arc<Running>,
+    steps: Arc<Steps>,
+}
+
+/// Which calls run, and which ran together with which.
+#[derive(Default)]
+pub(super) struct Running {
+    now: Mutex<Vec<ToolCallId>>,
+    pub(super) order: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Tool for FakeTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn kind(&self) -> ToolKind {
+        match self.access {
+            Access::Read => ToolKind::Read,
+            Access::Edit => ToolKind::Edit,
+            Access::Execute => ToolKind::Execute,
+        }
+    }
+
+    fn access(&self) -> Access {
+        self.access
+    }
+
+    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+        if input.get("bad").is_some() {
+            return Err(ToolError::InvalidInput("`bad` is not a field".to_owned()));
+        }
+        assert!(input.get("panic").is_none(), "this input is too much");
+        let line = input.get("line").and_then(Value::as_str).unwrap_or("make check").to_owned();
+        let words = line.split(' ').map(|word| Word::Known(word.to_owned())).collect();
+        let command = SimpleCommand { words, assignments: vec![], redirects: vec![] };
+        let action = match self.access {
+            Access::Read => Action::Read,
+            Access::Edit => Action::Edit { paths: vec![PathBuf::from("/ws/a.rs")] },
+            Access::Execute => Action::Execute {
+                line: line.clone(),
+                parsed: ShellLine::Commands(vec![command]),
+                cwd: PathBuf::from("/ws"),
+            },
+        };
+        Ok(Description { title: format!("{} {line}", self.spec.name), locations: vec![], action })
+    }
+
+    async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
+        let together = {
+            let mut now = self.running.now.lock().unwrap();
+            now.push(call.id.clone());
+            self.running.order.lock().unwrap().push(format!("+{}", call.id));
+            now.len()
+        };
+        assert!(self.access == Access::Read || together == 1, "{} does not run alone", call.id);
+        self.steps.wait().await;
+        let text = match &self.does {
+            Does::Says | Does::Plans => input.get("say").and_then(Value::as_str).unwrap_or("a result").to_owned(),
+            Does::Meets(barrier) => {
+                barrier.wait().await;
+                "met".to_owned()
+            }
+            Does::Panics => panic!("out of cheese"),
+            Does::Fails(error) => return Err(error.clone()),
+            Does::WaitsForCancel => {
+                call.cancel.cancelled().await;
+                return Err(ToolError::Cancelled);
+            }
+            Does::Hangs => pending().await,
+            Does::Rambles(bytes) => "ramble\n".repeat(bytes / 7),
+        };
+        self.running.now.lock().unwrap().retain(|id| *id != call.id);
+        self.running.order.lock().unwrap().push(format!("-{}", call.id));
+        let plan = matches!(self.does, Does::Plans).then(|| EditPlan {
+            files: vec![FilePlan { path: "/ws/a.rs".into(), read: None, new_text: Some("new".to_owned()) }],
+        });
+        Ok(Output { text, plan, ..Output::default() })
+    }
+}
+
+/// A turn to be, with everything around it.
+pub(super) struct Stage {
+    pub(super) steps: Arc<Steps>,
+    pub(super) running: Arc<Running>,
+    pub(super) session: LoggedSession,
+    pub(super) scripts: Vec<Script>,
+    pub(super) tools: Vec<(&'static str, Access, Does)>,
+    pub(super) events: Vec<Event>,
+    pub(super) mode: Mode,
+    pub(super) limits: Limits,
+    pub(super) context_tokens: u64,
+    pub(super) again: Option<ToolCallId>,
+    pub(super) interrupts: bool,
+}
+
+/// What a turn left behind.
+pub(super) struct Left {
+    pub(super) outcome: TurnOutcome,
+    /// The session's whole log.
+    pub(super) log: Vec<Event>,
+    pub(super) requests: Vec<Request>,
+    pub(super) asked: Vec<PermissionRequest>,
+    pub(super) saved: Vec<bool>,
+    pub(super) proposed: Vec<EditPlan>,
+    pub(super) rules: Rules,
+    /// Scripts that were not played.
+    pub(super) unplayed: usize,
+}
+
+impl Stage {
+    pub(super) fn new(scripts: Vec<Script>) -> Self {
+        Self::with_steps(Steps::default(), scripts)
+    }
+
+    pub(super) fn with_steps(steps: Steps, scripts: Vec<Script>) -> Self {
+        let steps = Arc::new(steps);
+        Self {
+            session: LoggedSession { steps: Arc::clone(&steps), ..LoggedSession::default() },
+            steps,
+            running: Arc::default(),
+            scripts,
+            tools: vec![
+                ("look", Access::Read, Does::Says),
+                ("edit", Access::Edit, Does::Plans),
+                ("shell", Access::Execute, Does::Says),
+            ],
+            events: vec![started("t1", "do it")],
+            mode: Mode::Agent,
+            limits: Limits::default(),
+            context_tokens: 100_000,
+            again: None,
+            interrupts: false,
+        }
+    }
+
+    pub(super) fn tool(mut self, name: &'static str, access: Access, does: Does) -> Self {
+        self.tools.retain(|(known, ..)| *known != name);
+        self.tools.push((name, access, does));
+        self
+    }
+
+    pub(super) fn answers(self, answers: impl IntoIterator<Item = Answer>) -> Self {
+        self.session.answers.lock().unwrap().extend(answers);
+        self
+    }
+
+    pub(super) fn hears(self, interjections: impl IntoIterator<Item = Vec<Interjection>>) -> Self {
+        self.session.interjections.lock().unwrap().extend(interjections);
+        self
+    }
+
+    pub(super) fn allows(self, rule: &str) -> Self {
+        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        self.session.rules.lock().unwrap().allow.push(rule);
+        self
+    }
+
+    pub(super) fn denies(self, rule: &str) -> Self {
+        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        self.session.rules.lock().unwrap().deny.push(rule);
+        self
+    }
+
+    pub(super) fn unsettled(self, unsettled: Unsettled) -> Self {
+        *self.session.unsettled.lock().unwrap() = unsettled;
+        self
+    }
+
+    pub(super) fn refuses_edits(self, refused: EditRefused) -> Self {
+        *self.session.refuses_edits.lock().unwrap() = Some(refused);
+        self
+    }
+
+    pub(super) async fn play(self) -> Left {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let model = Arc::new(ScriptedModel {
+            info: info(self.context_tokens),
+            scripts: Mutex::new(self.scripts.into()),
+            requests: Arc::clone(&requests),
+            steps: Arc::clone(&self.steps),
+        });
+        let tools = self.tools.into_iter().map(|(name, access, does)| {
+            let spec = ToolSpec {
+                name: name.to_owned(),
+                description: "does as it is told".to_owned(),
+                input_schema: json!({ "type": "object" }),
+            };
+            let (running, steps) = (Arc::clone(&self.running), Arc::clone(&self.steps));
+            Arc::new(FakeTool { spec, access, does, running, steps }) as Arc<dyn Tool>
+        });
+        let session = Arc::new(self.session);
+        session.log.lock().unwrap().extend(self.events.iter().cloned());
+        let (interrupt, cancel) = if self.interrupts {
+            (self.steps.token.clone(), self.steps.token.child_token())
+        } else {
+            (CancellationToken::new(), self.steps.token.clone())
+        };
+        let context = TurnContext {
+            session_id: SessionId::from("abc123"),
+            turn_id: turn_id(&self.events),
+            model: Arc::clone(&model) as Arc<dyn Model>,
+            tools: tools.collect(),
+            mode: self.mode,
+            system: Arc::from("be good"),
+            history: History::from_events(&self.events),
+            folders: Arc::from([PathBuf::from("/ws")]),
+            session: Arc::clone(&session) as Arc<dyn Session>,
+            cancel,
+            interrupt,
+            again: self.again,
+            thinking_tokens: None,
+            limits: self.limits,
+        };
+        // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
+        let turn = tokio::time::timeout(Duration::from_secs(3600), tokio::spawn(run(context)));
+        let outcome = turn.await.expect("the turn hangs").unwrap();
+        let left = Left {
+            outcome,
+            log: session.log.lock().unwrap().clone(),
+            requests: requests.lock().unwrap().clone(),
+            asked: session.asked.lock().unwrap().clone(),
+            saved: session.saved.lock().unwrap().clone(),
+            proposed: session.proposed.lock().unwrap().clone(),
+            rules: session.rules.lock().unwrap().clone(),
+            unplayed: model.scripts.lock().unwrap().len(),
+        };
+        left.assert_sound();
+        left
+    }
+}
+
+impl Left {
+    /// What holds of every log that a turn leaves.
+    fn assert_sound(&self) {
+        let turn_id = turn_id(&self.log);
+        let ends =
+            self.log.iter().filter(|event| matches!(event, Event::TurnEnded { turn_id: id, .. } if *id == turn_id));
+        assert_eq!(ends.count(), 1, "a turn ends once: {:#?}", self.log);
+        assert!(matches!(self.log.last(), Some(Event::TurnEnded { .. })), "its end is its last event");
+        let history = History::from_events(&self.log);
+        assert!(history.is_settled(), "everything is settled: {:#?}", self.log);
+        assert_eq!(problem(&history.messages()), None);
+        let mut begun = Vec::new();
+        let mut ended = Vec::new();
+        for event in &self.log {
+            match event {
+                Event::ToolCallStarted { tool_call_id, .. } => begun.push(tool_call_id),
+                Event::ToolCallEnded { result, .. } => {
+                    assert!(!ended.contains(&&result.tool_call_id), "{} ends twice", result.tool_call_id);
+                    ended.push(&result.tool_call_id);
+                }
+                Event::MessageCompleted { content, .. } => {
+                    for block in content {
+                        if let AssistantBlock::ToolCall { id, .. } = block {
+                            let end = |event: &&Event| matches!(event, Event::ToolCallEnded { result, .. } if result.tool_call_id == *id);
+                            assert_eq!(self.log.iter().filter(end).count(), 1, "{id} ends once");
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        assert!(begun.iter().all(|id| ended.contains(id)), "what begins ends");
+    }
+
+    /// The log, in a few words each.
+    pub(super) fn story(&self) -> Vec<String> {
+        let line = |event: &Event| match event {
+            Event::MessageDelta { text, .. } => Some(format!("~{text}")),
+            Event::ThinkingDelta { text, .. } => Some(format!("?{text}")),
+            Event::MessageCompleted { .. } => Some("completed".to_owned()),
+            Event::MessageDiscarded { .. } => Some("discarded".to_owned()),
+            Event::Retrying { attempt, .. } => Some(format!("retry {attempt}")),
+            Event::ToolCallStarted { tool_call_id, .. } => Some(format!("+{tool_call_id}")),
+            Event::ToolCallEnded { result, .. } => Some(format!("-{}", result.tool_call_id)),
+            Event::Steered { .. } => Some("steered".to_owned()),
+            Event::Noted { .. } => Some("noted".to_owned()),
+            Event::ContextTrimmed { .. } => Some("trimmed".to_owned()),
+            Event::TurnEnded { stop_reason, .. } => Some(format!("{stop_reason:?}")),
+            _ => None,
+        };
+        self.log.iter().filter_map(line).collect()
+    }
+
+    /// What the model was told of a call.
+    pub(super) fn result(&self, id: &str) -> (&str, bool) {
+        self.log
+            .iter()
+            .find_map(|event| match event {
+                Event::ToolCallEnded { result, .. } if result.tool_call_id.as_str() == id => {
+                    Some((result.text.as_str(), result.is_error))
+                }
+                _ => None,
+            })
+            .expect("the call ended")
+    }
+
+    pub(super) fn messages(&self) -> Vec<Arc<Message>> {
+        History::from_events(&self.log).messages()
+    }
+}
+
+pub(super) fn started(turn_id: &str, prompt: &str) -> Event {
+    let prompt = if prompt.is_empty() { vec![] } else { vec![PromptBlock::Text { text: prompt.to_owned() }] };
+    let (turn_id, model, mode) = (TurnId::from(turn_id), "m".to_owned(), Mode::Agent);
+    Event::TurnStarted { turn_id, prompt, context: String::new(), model, mode }
+}
+
+/// The last turn that began.
+fn turn_id(events: &[Event]) -> TurnId {
+    let begun = events.iter().rev().find_map(|event| match event {
+        Event::TurnStarted { turn_id, .. } => Some(turn_id.clone()),
+        _ => None,
+    });
+    begun.expect("a turn began")
+}
+
+fn info(context_tokens: u64) -> ModelInfo {
+    ModelInfo {
+        id: "scripted/fake".to_owned(),
+        name: "Fake".to_owned(),
+        provider: "scripted".to_owned(),
+        context_tokens,
+        max_output_tokens: 8_000,
+        price: Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 }),
+        available: true,
+        unavailable_because: None,
+        images: true,
+        thinking: false,
+        scripted: true,
+    }
+}
