@@ -1,2 +1,7 @@
-//! azimuth
-fn main() {}
+//! The program `azimuth`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    azimuth::cli::main()
+}

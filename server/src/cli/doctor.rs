@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use protocol::ToolCallId;
 use store::{Finding, SqliteStore};
-use workspace::shell;
+use workspace::shell::{RunOptions, Shell, ShellConfig};
 
 use super::Failure;
 use super::setup::{configuration, environment, log_file};
@@ -36,9 +38,9 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     if let Some(config) = config {
         models(&mut report, config.providers).await?;
     }
-    match shell::probe(&folder).await {
+    match shell(&folder).await {
         Ok(found) => report.good("shell", &found)?,
-        Err(error) => report.bad("shell", &error.to_string())?,
+        Err(problem) => report.bad("shell", &problem)?,
     }
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
@@ -67,6 +69,22 @@ async fn models(report: &mut Report, settings: providers::Settings) -> Result<()
         Ok(model) => report.good("default model", &model.info().id),
         Err(error) => report.bad("default model", &error.to_string()),
     }
+}
+
+/// Runs a command in a pseudo-terminal, as the agent would.
+async fn shell(folder: &Path) -> Result<String, String> {
+    let private = tempfile::tempdir().map_err(|error| format!("no temporary folder can be made: {error}"))?;
+    let config = ShellConfig {
+        cwd: folder.to_path_buf(),
+        folder: private.path().to_path_buf(),
+        pass: Vec::new(),
+        program: None,
+    };
+    let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;
+    let command = r#"printf '%s' "${BASH_VERSION:+bash $BASH_VERSION}""#;
+    let ran = shell.run(&ToolCallId::from("doctor"), command, RunOptions::default()).await;
+    let output = ran.map_err(|error| error.to_string())?.output;
+    Ok(if output.is_empty() { "sh (bash is not there; it would serve better)".into() } else { output })
 }
 
 fn database(report: &mut Report, folder: &Path) -> Result<(), Failure> {

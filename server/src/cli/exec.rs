@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agent::permission::{Rule, Rules, SourcedRule};
+use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
 use async_trait::async_trait;
 use protocol::model::ModelSelectParams;
 use protocol::permission::PermissionAnswerParams;
@@ -17,7 +17,7 @@ use protocol::{ErrorCode, Event, PromptBlock, ProposalId, SequencedEvent, Sessio
 use providers::scripted::{Recorder, Scripted};
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths;
-use workspace::shell::Spool;
+use workspace::shell::spool::Spool;
 use workspace::text::PositionEncoding;
 
 use super::questions::Answerer;
@@ -29,6 +29,8 @@ use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Error, F
 
 /// Exit code where something was refused.
 const REFUSED: u8 = 3;
+/// At most so many bytes of a terminal are written at once.
+const PIECE: usize = 64 * 1024;
 /// Exit code where the user cancelled.
 const CANCELLED: u8 = 130;
 
@@ -294,7 +296,7 @@ impl Job {
     /// Whether a rule the user gave accepts the edits of this file.
     fn accepts(&self, proposal: &Proposal) -> bool {
         let Ok(path) = paths::from_uri(&proposal.uri) else { return false };
-        agent::permission::accepts_edit(&self.rules, &path)
+        accepting_rule(&self.rules, std::slice::from_ref(&self.folder), &path).is_some()
     }
 
     fn output(&self, view: &mut View<io::Stdout>, bytes: &[u8]) -> io::Result<()> {
@@ -321,8 +323,10 @@ impl Watch {
         match &mut self.terminal {
             None => std::future::pending().await,
             Some((spool, shown)) => {
-                spool.wait_beyond(*shown).await;
-                let (offset, bytes) = spool.read_from(*shown);
+                let shown_before = *shown;
+                // The spool lives as long as this handle to it.
+                let _ = spool.watch().wait_for(|end| *end > shown_before).await;
+                let (offset, bytes) = spool.read_from(*shown, PIECE);
                 *shown = offset + bytes.len() as u64;
                 bytes
             }
@@ -332,10 +336,8 @@ impl Watch {
     /// What is left of a command's output when it has ended.
     fn output_until(&mut self, end: u64) -> Option<Vec<u8>> {
         let (spool, shown) = self.terminal.take()?;
-        let (offset, mut bytes) = spool.read_from(shown);
-        let wanted = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
-        bytes.truncate(wanted);
-        Some(bytes)
+        let wanted = usize::try_from(end.saturating_sub(shown)).unwrap_or(usize::MAX);
+        Some(spool.read_from(shown, wanted).1)
     }
 }
 

@@ -36,7 +36,7 @@ impl Log {
         store: Arc<dyn Store>,
         session: SessionId,
         last: u64,
-        alert: impl Fn(&StoreError) + Send + 'static,
+        alert: impl Fn(&StoreError) + Send + Sync + 'static,
     ) -> Self {
         let (entries, inbox) = mpsc::unbounded_channel();
         let shared = Shared { tail: Mutex::default(), last: watch::Sender::new(last) };
@@ -139,7 +139,7 @@ pub fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-async fn write(mut inbox: mpsc::UnboundedReceiver<Entry>, feed: Feed, alert: impl Fn(&StoreError)) {
+async fn write(mut inbox: mpsc::UnboundedReceiver<Entry>, feed: Feed, alert: impl Fn(&StoreError) + Sync) {
     let mut batch = Batch::default();
     loop {
         // A delta at the batch's end waits for others of its stream; anything else goes at once.
@@ -192,7 +192,7 @@ impl Batch {
     }
 
     /// Stores and shows them. A store that fails is tried again for good: nothing is shown that is not stored.
-    async fn store(&mut self, feed: &Feed, alert: &impl Fn(&StoreError)) {
+    async fn store(&mut self, feed: &Feed, alert: &(impl Fn(&StoreError) + Sync)) {
         self.due = None;
         if self.events.is_empty() {
             return;

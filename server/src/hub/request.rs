@@ -26,6 +26,13 @@ macro_rules! requests {
         }
 
         impl Request {
+            /// Answers with an error.
+            pub fn fail(self, error: Error) {
+                match self {
+                    $(Self::$name(_, reply) => drop(reply.send(Err(error))),)*
+                }
+            }
+
             /// The request of a method with its parameters, and its answer to come. None for a method that is not ours.
             ///
             /// # Errors

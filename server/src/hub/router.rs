@@ -179,7 +179,7 @@ impl Router {
 
     fn document_changed(&mut self, result: Result<Arc<Snapshot>, BufferError>) {
         match result {
-            Ok(snapshot) => self.files_changed(vec![snapshot.path.clone()]),
+            Ok(snapshot) => self.tell_all(|| session::Message::TextChanged(snapshot.path.clone())),
             // A document that is no file, such as a terminal of the editor's, is nothing to us.
             Err(BufferError::NotAFile(_)) => {}
             Err(error) => tracing::warn!(%error, "a document notification did not fit"),

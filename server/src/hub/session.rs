@@ -36,6 +36,7 @@ use tokio::sync::{mpsc, oneshot};
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::review::Review;
+use workspace::search::Search;
 use workspace::shell::Shell;
 
 use self::overlay::Overlay;
@@ -71,7 +72,9 @@ pub(super) enum Message {
     Request(Caller, Request),
     /// A client went.
     Unfollow(ClientId),
-    /// Documents or files changed.
+    /// An open document changed.
+    TextChanged(PathBuf),
+    /// Files on disk changed, or documents were closed.
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
     Config(Arc<Config>),
@@ -155,7 +158,7 @@ async fn refuse(shared: &Shared, id: &SessionId, error: &Error, mut inbox: mpsc:
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Unfollow(_) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Unfollow(_) | Message::TextChanged(_) | Message::FilesChanged(_) | Message::Config(_) => {}
         }
     }
 }
@@ -193,6 +196,7 @@ struct Session {
     /// What the model reads in place of files with pending hunks.
     overlay: Overlay,
     reader: Arc<Reader>,
+    search: Search,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
@@ -250,7 +254,7 @@ impl Session {
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
     async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) {
         self.interrupt_turn();
-        self.shell.shutdown().await;
+        self.shell.kill().await;
         // Edits on their way are waited for, so that the log says what became of them.
         while self.review.is_applying() {
             let Some(message) = own.recv().await else { break };
@@ -290,7 +294,11 @@ impl Session {
             }
             Message::Request(caller, request) => self.request(caller, request),
             Message::Unfollow(client) => self.unfollow(client),
-            Message::FilesChanged(paths) => self.files_changed(&paths),
+            Message::TextChanged(path) => self.text_changed(&path),
+            Message::FilesChanged(paths) => {
+                self.search.forget_files();
+                paths.iter().for_each(|path| self.text_changed(path));
+            }
             Message::Config(config) => {
                 self.config = config;
                 self.set_rules();
@@ -308,7 +316,7 @@ impl Session {
             Own::Applied(applied) => self.applied(*applied),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
-            Own::BaseRead(path, text) => self.base_changed(&path, text),
+            Own::BaseRead(path, text) => self.base_changed(&path, text.as_deref()),
             Own::Event(event) => self.record(event),
             Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
@@ -488,7 +496,7 @@ impl Session {
     /// A new id, unlike any other of this session, of earlier processes too.
     fn new_id(&mut self, prefix: &str) -> String {
         self.next_id += 1;
-        format!("{prefix}-{}-{:x}", self.id, self.next_id)
+        format!("{prefix}-{:x}", self.next_id)
     }
 }
 

@@ -130,7 +130,7 @@ fn costs(preparation: &Preparation) -> String {
     let usage = info.usage;
     format!(
         "this conversation: {} ({} tokens in, {} from the cache, {} written to it, {} out)",
-        format_cost(&info.cost),
+        format_cost(info.cost),
         usage.input,
         usage.cache_read,
         usage.cache_write,

@@ -5,20 +5,19 @@ use std::sync::Arc;
 use agent::commands::{self, Choice, Choices, TokenKind};
 use agent::store::SessionFilter;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult};
+use tokio_util::sync::CancellationToken;
 use workspace::paths;
 
 use super::Session;
 use crate::hub::Reply;
 use crate::hub::feed::blocking;
 
-/// How many files are offered (001 §26).
-const FILES: usize = 10;
 /// How many sessions are offered.
 const SESSIONS: usize = 20;
 
 impl Session {
     pub(super) fn complete(&mut self, params: PromptCompleteParams, reply: Reply<PromptCompleteResult>) {
-        let (shared, files, roots) = (self.shared.clone(), Arc::clone(&self.files), Arc::clone(&self.roots));
+        let (shared, search, roots) = (self.shared.clone(), self.search.clone(), Arc::clone(&self.roots));
         let folders = self.state.folders.clone();
         tokio::spawn(async move {
             let text = params.text;
@@ -45,7 +44,8 @@ impl Session {
             }
             let items = if token.kind == TokenKind::Mention {
                 let typed = text.get(token.span.start + 1..cursor).unwrap_or_default().to_owned();
-                let found = tokio::task::spawn_blocking(move || files.find(&typed, FILES)).await.unwrap_or_default();
+                let found = tokio::task::spawn_blocking(move || search.suggest(&typed, &CancellationToken::new()));
+                let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
                 found.iter().map(|path| mention(&roots.display(path), paths::to_uri(path))).collect()
             } else {
                 commands::complete(&text, cursor, &choices).1

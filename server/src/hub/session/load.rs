@@ -1,23 +1,25 @@
 //! Opening a session: a new one, or one from the store as its last process left it.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 use agent::permission::Rule;
 use agent::store::StoreError;
-use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::review::Review;
-use workspace::shell::Shell;
+use workspace::search::Search;
+use workspace::shell::{Observer, Shell, ShellConfig};
 
 use super::overlay::Overlay;
 use super::state::State;
 use super::{NewSession, Own, Question, Session, turns};
 use crate::config::Config;
 use crate::hub::Error;
-use crate::hub::feed::{Log, blocking};
+use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
 
 /// Opens a session and takes it for this process.
@@ -54,10 +56,12 @@ pub(super) async fn load(
     let reader = Arc::new(Reader::new(Arc::clone(&shared.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
-    let shell = shell(&own, &roots, folder, terminal.clone());
+    let shell = shell(&own, &roots, folder, terminal.clone())?;
+    let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let services = tools::Services {
         roots: Arc::clone(&roots),
-        reader: Arc::clone(&reader),
+        reader: Reader::clone(&reader),
+        search: search.clone(),
         shell: Arc::clone(&shell),
     };
     let alerts = own.clone();
@@ -66,7 +70,8 @@ pub(super) async fn load(
         let _ = alerts.send(Own::Alert(text));
     });
     let mut session = Session {
-        next_id: last,
+        // Milliseconds: ids of an earlier process are always lower.
+        next_id: now(),
         log,
         roots,
         followers: HashMap::new(),
@@ -85,6 +90,7 @@ pub(super) async fn load(
         grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
         tools: tools::builtin(&services).into(),
         reader,
+        search,
         overlay,
         shell,
         terminal,
@@ -105,11 +111,52 @@ pub(super) async fn load(
     Ok((session, inbox))
 }
 
+/// The session's shell. It starts with its first command.
+fn shell(
+    own: &mpsc::UnboundedSender<Own>,
+    roots: &Roots,
+    folder: PathBuf,
+    terminal: TerminalId,
+) -> Result<Arc<Shell>, Error> {
+    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
+    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
+    let shell = Shell::new(config, Arc::new(Commands { own: own.clone(), terminal }));
+    let shell = shell.map_err(|error| {
+        let text = format!("the folder of the session's terminal cannot be used: {error}");
+        Error::new(ErrorCode::OperationFailed, text)
+    })?;
+    Ok(Arc::new(shell))
+}
+
+/// Records where in the terminal each command begins and ends.
+struct Commands {
+    own: mpsc::UnboundedSender<Own>,
+    terminal: TerminalId,
+}
+
+impl Observer for Commands {
+    fn started(&self, call: &ToolCallId, command: &str, cwd: &Path, offset: u64) {
+        let _ = self.own.send(Own::Event(Event::TerminalStarted {
+            terminal_id: self.terminal.clone(),
+            tool_call_id: call.clone(),
+            command: command.into(),
+            cwd: cwd.display().to_string(),
+            offset,
+        }));
+    }
+
+    fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>) {
+        let terminal_id = self.terminal.clone();
+        let tool_call_id = call.clone();
+        let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
+    }
+}
+
 impl Session {
     /// The first events of a new session.
     async fn begin(&mut self, new: NewSession) -> Result<(), Error> {
         let folders = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
-        self.state.created_at = crate::hub::feed::now();
+        self.state.created_at = now();
         self.record(Event::SessionStarted { folders });
         if let Some(name) = new.model {
             let model = super::resolve_model(&self.shared, &name).await?;

@@ -1,28 +1,33 @@
 //! What is pending, as readers on any thread see it.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use workspace::reader::{self, Pending};
+use workspace::review;
 
 /// The texts with all pending hunks in them. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Overlay(Arc<RwLock<HashMap<PathBuf, Pending>>>);
+pub(super) struct Overlay(Arc<RwLock<Arc<review::Overlay>>>);
 
 impl Overlay {
     /// Puts up new texts in place of all that were there.
-    pub(super) fn set(&self, texts: HashMap<PathBuf, Pending>) {
+    pub(super) fn set(&self, texts: Arc<review::Overlay>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = texts;
+    }
+
+    fn get(&self) -> Arc<review::Overlay> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl reader::Overlay for Overlay {
     fn pending(&self, path: &Path) -> Option<Pending> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
+        let pending = self.get().get(path).cloned()?;
+        Some(pending.map_or(Pending::Deleted, Pending::Text))
     }
 
     fn paths(&self) -> Vec<PathBuf> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+        self.get().keys().cloned().collect()
     }
 }

@@ -119,10 +119,7 @@ async fn new_turn(
         (None, Some(name)) => resolve_model(shared, name).await,
         (None, None) => default_model(shared).await,
     };
-    let title = prompt.iter().find_map(|block| match block {
-        PromptBlock::Text { text } => commands::title(text),
-        _ => None,
-    });
+    let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &prompt).await;
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
@@ -133,8 +130,12 @@ async fn new_turn(
         // The day the session began: the prompt's bytes must not change while it runs.
         day: day(info.created_at),
     };
+    let mut text = String::new();
+    for block in &rules.blocks {
+        let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
+    }
     let offered = agent::dispatch::offered(tools, mode);
-    let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &rules });
+    let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
     NewTurn { id: preparation.turn.clone(), prompt, context, title, model, system }
 }
 

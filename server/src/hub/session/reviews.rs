@@ -207,27 +207,25 @@ impl Session {
         self.settle();
     }
 
-    /// Documents or files changed: what is pending for them is measured against their new text.
-    pub(super) fn files_changed(&mut self, paths: &[PathBuf]) {
-        for path in paths {
-            if !self.review.concerns(path) {
-                continue;
-            }
-            match self.shared.buffers.get(path) {
-                Open::Yes(snapshot) => self.base_changed(path, Some(snapshot.normal().clone())),
-                Open::OutOfSync => {}
-                Open::No => {
-                    let (path, reader, own) = (path.clone(), Arc::clone(&self.reader), self.own.clone());
-                    tokio::task::spawn_blocking(move || match base(&reader, &path) {
-                        Ok(text) => drop(own.send(Own::BaseRead(path, text))),
-                        Err(error) => tracing::warn!(%error, "a file with pending hunks cannot be read"),
-                    });
-                }
+    /// A file's text changed: what is pending for it is measured against the new one.
+    pub(super) fn text_changed(&mut self, path: &Path) {
+        if !self.review.concerns(path) {
+            return;
+        }
+        match self.shared.buffers.get(path) {
+            Open::Yes(snapshot) => self.base_changed(path, Some(&**snapshot.normal())),
+            Open::OutOfSync => {}
+            Open::No => {
+                let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reader), self.own.clone());
+                tokio::task::spawn_blocking(move || match base(&reader, &path) {
+                    Ok(text) => drop(own.send(Own::BaseRead(path, text))),
+                    Err(error) => tracing::warn!(%error, "a file with pending hunks cannot be read"),
+                });
             }
         }
     }
 
-    pub(super) fn base_changed(&mut self, path: &Path, text: Option<Arc<str>>) {
+    pub(super) fn base_changed(&mut self, path: &Path, text: Option<&str>) {
         if self.review.base_changed(path, text) {
             self.review_changed();
         }

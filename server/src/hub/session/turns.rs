@@ -141,6 +141,7 @@ impl Session {
                 let context = TurnContext {
                     session_id: self.id.clone(),
                     turn_id: id.clone(),
+                    folders: self.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking_tokens: None,
                     model,
                     tools: Arc::clone(&self.tools),
@@ -344,7 +345,7 @@ impl Session {
             }
         }
         let shell = Arc::clone(&self.shell);
-        tokio::spawn(async move { shell.interrupt().await });
+        tokio::spawn(async move { shell.kill().await });
     }
 
     pub(super) fn turn_ended(&mut self, end: TurnEnd) {
