@@ -327,9 +327,9 @@ impl Turn {
         let mut circling = None;
         self.circles.begin_round();
         let mut rest = calls;
-        while let Some(first) = rest.first() {
+        while !rest.is_empty() {
             let together = rest.iter().take_while(|asked| self.gate.is_parallel(&asked.call)).count();
-            let (group, later) = rest.split_at(if self.gate.is_parallel(&first.call) { together } else { 1 });
+            let (group, later) = rest.split_at(together.max(1));
             // Boxed, so that the compiler can see that the turn may move between threads.
             let passing: Vec<_> = group.iter().map(|asked| pass(&self.gate, asked).boxed()).collect();
             let ended: Vec<Ended> = stream::iter(passing).buffered(PARALLEL).collect().await;

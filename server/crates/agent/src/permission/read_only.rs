@@ -17,7 +17,7 @@ use Reads::{Always, If, Without};
 
 const TABLE: &[(&str, Reads)] = &[
     (":", Always),
-    ("[", Always),
+    ("[", If(test)),
     ("basename", Always),
     ("cat", Always),
     ("cd", If(|arguments| arguments.len() == 1 && arguments.iter().all(|to| !to.starts_with('-')))),
@@ -58,7 +58,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("tac", Always),
     // Following a file does not end.
     ("tail", Without(&["-f", "-F", "--follow", "--retry"])),
-    ("test", Always),
+    ("test", If(test)),
     ("tr", Always),
     ("tree", Without(&["-o", "-R", "--fromfile"])),
     ("true", Always),
@@ -158,6 +158,11 @@ fn find(arguments: &[&str]) -> bool {
     const ACTS: &[&str] =
         &["-delete", "-exec", "-execdir", "-files0-from", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
     !arguments.iter().any(|argument| ACTS.contains(argument))
+}
+
+/// Asking whether an array's element is set runs the substitutions in its index.
+fn test(arguments: &[&str]) -> bool {
+    !arguments.iter().any(|argument| matches!(*argument, "-v" | "-R"))
 }
 
 /// `sed -n 10,20p file`: prints lines. Any other script could write files or run commands.

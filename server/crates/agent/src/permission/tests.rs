@@ -1,8 +1,10 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use protocol::session::Mode;
 
-use super::{Action, Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, judge};
+use super::{
+    Action, Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, accepting_rule, judge,
+};
 
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
 fn parse(line: &str) -> ShellLine {
@@ -147,6 +149,8 @@ fn reading_commands_that_can_do_more_are_asked() {
             "git tag v1",
             "git stash",
             "printf -v PATH x",
+            "test -v 'a[$x]'",
+            "[ -v x ]",
             "awk 1 file",
             "env",
             "printenv",
@@ -469,6 +473,18 @@ fn file_rules_fit_paths_of_the_workspace() {
     }
     assert_eq!(edit(&rules(&[], &[], &["Edit(b)"]), &["/ws/a", "/ws/b"]), "deny", "one bad file is enough");
     assert_eq!(edit(&rules(&[], &["Edit(b)"], &[]), &["/ws/a", "/ws/b"]), "ask");
+}
+
+#[test]
+fn edits_are_accepted_without_review_only_where_a_rule_allows_and_none_stands_against_it() {
+    let rules = rules(&["Edit(src/**)", "Edit(docs)"], &["Edit(src/main.rs)"], &["Edit(*.lock)"]);
+    let folders = [PathBuf::from("/ws")];
+    let accepted = |path: &str| accepting_rule(&rules, &folders, Path::new(path)).map(|rule| rule.rule.to_string());
+    assert_eq!(accepted("/ws/src/lib.rs").as_deref(), Some("Edit(src/**)"));
+    assert_eq!(accepted("/ws/docs/a.md").as_deref(), Some("Edit(docs)"));
+    for path in ["/ws/src/main.rs", "/ws/src/Cargo.lock", "/ws/tests/a.rs", "/elsewhere/lib.rs"] {
+        assert_eq!(accepted(path), None, "{path}");
+    }
 }
 
 #[test]
