@@ -186,9 +186,6 @@ impl Gate {
         {
             return outcome;
         }
-        if self.cancel.is_cancelled() {
-            return self.cancelled();
-        }
         let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
         let mut outcome = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
             None | Some(Ok(Err(ToolError::Cancelled))) => self.cancelled(),
@@ -224,9 +221,6 @@ impl Gate {
     }
 
     async fn propose(&self, call: &OpenCall, plan: EditPlan) -> Result<Proposed, Outcome> {
-        if self.cancel.is_cancelled() {
-            return Err(self.cancelled());
-        }
         match with_grace(&self.cancel, self.session.propose(&call.id, plan)).await {
             None => Err(self.cancelled()),
             Some(Err(refused)) => Err(Outcome::failed(refused.to_string())),

@@ -29,7 +29,7 @@ use crate::history::{History, INTERRUPTED, OpenCall};
 use crate::model::{Model, Response, Stop, ToolSpec};
 use crate::session::{Interjection, Session};
 use crate::tool::Tool;
-use crate::wait::with_grace;
+use crate::wait::at_any_rate;
 
 /// How many reading calls run at once.
 const PARALLEL: usize = 8;
@@ -262,7 +262,7 @@ impl Turn {
     async fn hear(&mut self) -> bool {
         // What the session hands over is ours to record, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
-        let heard = with_grace(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
+        let heard = at_any_rate(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
         let any = !heard.is_empty();
         for said in heard {
             let turn_id = self.gate.turn_id.clone();

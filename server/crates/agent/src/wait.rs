@@ -17,8 +17,13 @@ pub(crate) async fn until_cancelled<T>(cancel: &CancellationToken, future: impl 
     }
 }
 
-/// What the future comes to; none if it is not done a while after the cancel.
+/// What the future comes to; none if it is not done a while after the cancel. It is not begun once that has come.
 pub(crate) async fn with_grace<T>(cancel: &CancellationToken, future: impl Future<Output = T>) -> Option<T> {
+    if cancel.is_cancelled() { None } else { at_any_rate(cancel, future).await }
+}
+
+/// What the future comes to; none if it is not done a while after the cancel. It is begun even then.
+pub(crate) async fn at_any_rate<T>(cancel: &CancellationToken, future: impl Future<Output = T>) -> Option<T> {
     tokio::pin!(future);
     tokio::select! {
         biased;

@@ -221,6 +221,11 @@ fn an_allow_rule_covers_output_into_the_workspace_but_no_further() {
         ],
     );
     assert!(always(&rules, "cargo test > /etc/hosts").is_empty(), "no rule would cover it");
+    let moving = self::rules(&["Shell(cd:*)", "Shell(pushd:*)", "Shell(popd:*)", "Shell(echo:*)"], &[], &[]);
+    expect(&moving, "allow", &["cd sub && echo x > file", "cd /tmp && echo x > file", "cd $X && echo x > /ws/file"]);
+    for line in ["cd $X", "cd -", "cd", "cd ..", "cd ~", "pushd sub", "popd", "cd /etc"] {
+        expect(&moving, "ask", &[&format!("{line} && echo x > file")]);
+    }
 }
 
 #[test]

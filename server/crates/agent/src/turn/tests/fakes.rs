@@ -32,6 +32,8 @@ pub(super) struct Steps {
     count: AtomicUsize,
     cancel_at: Option<usize>,
     token: CancellationToken,
+    /// What had an effect although it was begun after the cancel.
+    late: Mutex<Vec<&'static str>>,
 }
 
 impl Steps {
@@ -45,6 +47,13 @@ impl Steps {
 
     pub(super) fn cancel(&self) {
         self.token.cancel();
+    }
+
+    /// Marks the beginning of something that has effects.
+    fn effect(&self, what: &'static str) {
+        if self.token.is_cancelled() {
+            self.late.lock().unwrap().push(what);
+        }
     }
 
     fn step(&self) {
@@ -212,11 +221,13 @@ impl Session for LoggedSession {
     }
 
     async fn grant(&self, rule: Rule) {
+        self.steps.effect("a grant");
         self.steps.wait().await;
         self.rules.lock().unwrap().allow.push(SourcedRule { rule, source: "a grant".to_owned() });
     }
 
     async fn propose(&self, _: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
+        self.steps.effect("a proposal");
         self.steps.wait().await;
         if let Some(refused) = self.refuses_edits.lock().unwrap().clone() {
             return Err(refused);
@@ -231,6 +242,7 @@ impl Session for LoggedSession {
     }
 
     async fn accept_all(&self) -> Vec<String> {
+        self.steps.effect("an accept");
         self.steps.wait().await;
         let mut unsettled = self.unsettled.lock().unwrap();
         unsettled.pending_hunks = 0;
@@ -240,6 +252,7 @@ impl Session for LoggedSession {
     }
 
     async fn save(&self, own: bool) -> Vec<String> {
+        self.steps.effect("a save");
         self.steps.wait().await;
         self.saved.lock().unwrap().push(own);
         let mut unsettled = self.unsettled.lock().unwrap();
@@ -332,6 +345,7 @@ impl Tool for FakeTool {
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
+        self.steps.effect("a tool");
         let together = {
             let mut now = self.running.now.lock().unwrap();
             now.push(call.id.clone());
@@ -511,6 +525,7 @@ impl Stage {
             unplayed: model.scripts.lock().unwrap().len(),
         };
         left.assert_sound();
+        assert_eq!(*self.steps.late.lock().unwrap(), [""; 0], "nothing begins after the cancel");
         left
     }
 }

@@ -52,6 +52,23 @@ async fn old_results_make_room_before_the_context_overflows_and_it_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn no_more_is_taken_out_than_makes_room() {
+    let mut stage = Stage::new(reading(20)).tool("ramble", Access::Read, Does::Rambles(3_000));
+    stage.context_tokens = 24_000;
+    stage.scripts = stage.scripts.into_iter().map(Script::counting_nothing).collect();
+    let left = stage.play().await;
+    let taken = left.log.iter().filter_map(|event| match event {
+        Event::ContextTrimmed { tool_call_ids, .. } => {
+            Some(tool_call_ids.iter().map(|id| id.as_str()).collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    // About 940 tokens each: full at 17 or 18 of them, of which 13 or 14 could go; fewer are enough.
+    let taken: Vec<_> = taken.collect();
+    assert_eq!(taken, [["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"]]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_vendor_that_says_too_long_is_asked_again_with_less() {
     let mut stage = stage(6);
     stage.scripts.insert(6, failure(ModelErrorKind::ContextOverflow));
