@@ -3,5 +3,8 @@
 //!
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`].
 
+pub mod cli;
 pub mod config;
 pub mod hub;
+pub mod lsp;
+pub mod serve;

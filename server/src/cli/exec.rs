@@ -17,7 +17,7 @@ use protocol::{ErrorCode, Event, PromptBlock, ProposalId, SequencedEvent, Sessio
 use providers::scripted::{Recorder, Scripted};
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths;
-use workspace::shell::spool::Spool;
+use workspace::shell::Spool;
 use workspace::text::PositionEncoding;
 
 use super::questions::Answerer;

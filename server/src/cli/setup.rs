@@ -63,8 +63,9 @@ pub(super) async fn lsp(log: Option<String>) -> Result<ExitCode, Failure> {
     let data_folder = dirs::data_folder(&environment).map_err(Failure::new)?;
     start_log(&data_folder, log);
     let user_file = dirs::config_file(&environment).map_err(Failure::new)?;
-    let options = serve::Options { log_file: log_file(&data_folder), data_folder, user_file };
-    let code = serve::serve(tokio::io::stdin(), tokio::io::stdout(), options).await;
+    let log_file = log_file(&data_folder);
+    let options = serve::Options { data_folder, user_file, log_file, environment: Arc::new(environment) };
+    let code = serve::serve(tokio::io::stdin(), tokio::io::stdout(), options).await.map_err(Failure::new)?;
     Ok(ExitCode::from(code))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use protocol::{SessionId, TerminalId};
 use workspace::review::LineEdit;
-use workspace::shell::spool::Spool;
+use workspace::shell::Spool;
 
 use super::Feed;
 

@@ -112,7 +112,7 @@ impl Router {
 
     fn disconnected(&mut self, id: ClientId) {
         self.clients.remove(&id);
-        self.tell_all(|| session::Message::Unfollow(id));
+        self.tell_all(|| session::Message::Gone(id));
     }
 
     /// Lets a session's task end, unless something was sent to it since it said it was idle.

@@ -70,8 +70,8 @@ pub(super) enum Message {
     Attach(Caller, Reply<SessionNewResult>),
     /// A request about it.
     Request(Caller, Request),
-    /// A client went.
-    Unfollow(ClientId),
+    /// A client is gone for good.
+    Gone(ClientId),
     /// An open document changed.
     TextChanged(PathBuf),
     /// Files on disk changed, or documents were closed.
@@ -158,7 +158,7 @@ async fn refuse(shared: &Shared, id: &SessionId, error: &Error, mut inbox: mpsc:
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Unfollow(_) | Message::TextChanged(_) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Gone(_) | Message::TextChanged(_) | Message::FilesChanged(_) | Message::Config(_) => {}
         }
     }
 }
@@ -248,7 +248,8 @@ impl Session {
     }
 
     fn is_idle(&self) -> bool {
-        self.turn.is_none() && self.followers.is_empty() && self.queue.is_empty()
+        let waits = !self.queue.is_empty() && self.last_caller.is_some();
+        self.turn.is_none() && self.followers.is_empty() && !waits && !self.review.is_applying()
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -293,7 +294,7 @@ impl Session {
                 let _ = reply.send(Ok(SessionNewResult { session: self.info() }));
             }
             Message::Request(caller, request) => self.request(caller, request),
-            Message::Unfollow(client) => self.unfollow(client),
+            Message::Gone(client) => self.gone(client),
             Message::TextChanged(path) => self.text_changed(&path),
             Message::FilesChanged(paths) => {
                 self.search.forget_files();
@@ -332,7 +333,7 @@ impl Session {
         match request {
             // Done at once.
             Request::SessionClose(_, reply) => {
-                self.unfollow(caller.id);
+                self.followers.remove(&caller.id);
                 caller.editor.unfollow(&self.id);
                 let _ = reply.send(Ok(Done {}));
             }
@@ -380,10 +381,11 @@ impl Session {
         caller.editor.follow(self.log.feed().clone(), since);
     }
 
-    fn unfollow(&mut self, client: ClientId) {
+    fn gone(&mut self, client: ClientId) {
         self.followers.remove(&client);
-        // Its client holds the unsaved texts that the turn works on (design D2: the turn's home).
-        if self.turn.as_ref().is_some_and(|turn| turn.home == client) {
+        self.last_caller.take_if(|caller| caller.id == client);
+        // The turn's home holds the unsaved texts that it works on (design D2).
+        if self.turn.as_ref().is_some_and(|turn| turn.home.id == client) {
             self.interrupt_turn();
         }
     }

@@ -25,7 +25,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use screen::Ended;
-use spool::Spool;
+pub use spool::Spool;
 use terminal::{Force, Start, Terminal};
 
 pub mod spool;

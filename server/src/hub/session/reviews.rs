@@ -289,8 +289,9 @@ impl Session {
 
     /// The editor whose unsaved texts count: that of the running turn's home, else any that shows the session.
     fn home_editor(&self) -> Option<Arc<dyn Editor>> {
-        let home = self.turn.as_ref().and_then(|turn| self.followers.get(&turn.home));
-        home.or_else(|| self.followers.values().next()).map(Arc::clone)
+        let home = self.turn.as_ref().map(|turn| &turn.home.editor);
+        let shown = self.followers.values().next();
+        home.or(shown).or(self.last_caller.as_ref().map(|caller| &caller.editor)).map(Arc::clone)
     }
 }
 

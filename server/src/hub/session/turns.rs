@@ -22,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, Prepared, Preparation};
 use super::{Caller, GivenAnswer, Own, Question, Session};
-use crate::hub::{ClientId, Error, Reply};
+use crate::hub::{Error, Reply};
 
 /// The turn that runs, or is about to.
 pub(super) struct Running {
     pub(super) id: TurnId,
     /// The client whose unsaved texts it works on.
-    pub(super) home: ClientId,
+    pub(super) home: Caller,
     cancel: CancellationToken,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
@@ -72,7 +72,7 @@ impl Session {
         self.last_caller = Some(caller.clone());
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
-        self.turn = Some(Running { id: id.clone(), home: caller.id, cancel, task: None });
+        self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, task: None });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
