@@ -1,0 +1,118 @@
+//! Texts that this grammar and the shell could read differently. Whoever hides a command there is asked about it.
+
+use tree_sitter::Node;
+
+use super::{Unclear, children, text as text_of};
+
+/// Refuses texts by their characters.
+pub(super) fn text(line: &str) -> Result<(), Unclear> {
+    if line.chars().any(is_deceptive) {
+        return Err("it has control characters or invisible characters".into());
+    }
+    // The shell takes a continued line's break out before anything else; the grammar takes it for a space.
+    for (at, _) in line.match_indices("\\\n") {
+        let before = line.get(..at).and_then(|before| before.chars().next_back());
+        let after = line.get(at + 2..).unwrap_or_default().trim_start_matches([' ', '\t']).chars().next();
+        if !matches!(before, None | Some(' ' | '\t' | '\n')) || matches!(after, Some('#' | '\\')) {
+            return Err("a line is continued in the middle of a word".into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses trees that leave out parts of the text, or that end words where the shell does not.
+pub(super) fn tree(root: Node<'_>, source: &str) -> Result<(), Unclear> {
+    let mut end = 0;
+    let mut cursor = root.walk();
+    loop {
+        let node = cursor.node();
+        let is_whole = matches!(node.kind(), "string" | "heredoc_body") || node.child_count() == 0;
+        if is_whole {
+            blank(source.get(end..node.start_byte()).unwrap_or("?"))?;
+            leaf(node, source)?;
+            end = node.end_byte();
+        }
+        if !is_whole && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return blank(source.get(end..).unwrap_or("?"));
+            }
+        }
+    }
+}
+
+/// Refuses a here-document that the shell could end elsewhere, or in whose body the grammar may have overlooked a
+/// substitution.
+pub(super) fn heredoc(node: Node<'_>, source: &str) -> Result<(), Unclear> {
+    let unclear = || Unclear::from("it has a here-document whose end is not clear");
+    let part = |kind| children(node).find(|child| child.kind() == kind).ok_or_else(unclear);
+    let (start, end) = (part("heredoc_start")?, part("heredoc_end")?);
+    let written = text_of(start, source);
+    let word = written.trim_matches(['\'', '"']);
+    let is_quoted = word != written;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let quoted_well = !is_quoted || written == format!("'{word}'") || written == format!("\"{word}\"");
+    if word.is_empty() || !word.chars().all(is_plain) || !quoted_well {
+        return Err(unclear());
+    }
+    let strips_tabs = children(node).any(|child| child.kind() == "<<-");
+    let after = source.get(start.end_byte()..).ok_or_else(unclear)?;
+    let mut at = start.end_byte() + after.find('\n').ok_or_else(unclear)? + 1;
+    let body_start = at;
+    for line in source.get(at..).ok_or_else(unclear)?.split('\n') {
+        let stripped = if strips_tabs { line.trim_start_matches('\t') } else { line };
+        if stripped == word {
+            // The grammar must see the same line as the end, and nothing of the first line beyond its break.
+            let same = end.end_byte() == at + line.len() && end.start_byte() == at + line.len() - word.len();
+            let body = source.get(body_start..at).ok_or_else(unclear)?;
+            let substitutes = body.contains('`') || body.contains("$(") || body.contains("${") || body.contains("$[");
+            let found = children(node)
+                .filter(|child| child.kind() == "heredoc_body")
+                .all(|body| body.start_byte() >= body_start || body.start_byte() == body.end_byte());
+            return match same && found {
+                true if is_quoted || !substitutes => Ok(()),
+                true => Err("it has a substitution in a here-document; quote the here-document's word".into()),
+                false => Err(unclear()),
+            };
+        }
+        at += line.len() + 1;
+    }
+    Err(unclear())
+}
+
+/// Refuses a pattern in which something could be substituted.
+pub(super) fn pattern(text: &str) -> Result<(), Unclear> {
+    if text.contains(['$', '`', '<', '>', ';', '&', '\n']) {
+        return Err("it has a pattern that is not understood".into());
+    }
+    Ok(())
+}
+
+/// Characters that people do not see, or that the grammar takes for space and the shell does not.
+fn is_deceptive(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || (c.is_whitespace() && !c.is_ascii())
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// What lies between the leaves of the tree can only be space and continued lines.
+fn blank(gap: &str) -> Result<(), Unclear> {
+    if gap.replace("\\\n", "").chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
+        return Ok(());
+    }
+    Err("a part of it is not understood".into())
+}
+
+fn leaf(node: Node<'_>, source: &str) -> Result<(), Unclear> {
+    let before = source.get(..node.start_byte()).and_then(|before| before.chars().next_back());
+    let begins_word = matches!(before, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>'));
+    match node.kind() {
+        "comment" if !begins_word => Err("it has a `#` that may begin a comment or not".into()),
+        // A comment ends where its line ends.
+        "comment" if text_of(node, source).contains('\n') => Err("it has a comment whose end is not clear".into()),
+        "file_descriptor" if !begins_word => Err("it is not clear where a redirection begins".into()),
+        _ => Ok(()),
+    }
+}

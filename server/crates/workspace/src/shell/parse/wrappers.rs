@@ -1,0 +1,322 @@
+//! What a command runs in truth: some programs and builtins run what their arguments say.
+
+use agent::permission::{SimpleCommand, Word};
+
+use super::Unclear;
+
+/// What a command runs.
+pub(super) enum Runs {
+    /// The command itself.
+    Itself(SimpleCommand),
+    /// Not itself, but this one.
+    Other(SimpleCommand),
+    /// Itself and these.
+    ItselfAnd(SimpleCommand, Vec<SimpleCommand>),
+    /// A line of the shell, under the assignments and redirections of the wrapper.
+    Line { line: String, wrapper: SimpleCommand },
+}
+
+/// Commands that run texts, run others with other rights, or change what later commands mean.
+const UNCLEAR: &[&str] = &[
+    ".", "alias", "bind", "compgen", "complete", "coproc", "doas", "enable", "eval", "fc", "let", "parallel", "pkexec",
+    "runuser", "script", "source", "su", "sudo", "trap", "watch",
+];
+
+/// Words of the shell's own language. As a name of a command they show that the line was not understood.
+const RESERVED: &[&str] = &[
+    "!", "[[", "]]", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+    "then", "until", "while", "{", "}",
+];
+
+/// Shells whose language this is.
+const SHELLS: &[&str] = &["ash", "bash", "dash", "sh"];
+
+/// Shells with another language.
+const OTHER_SHELLS: &[&str] = &["csh", "fish", "ksh", "nu", "pwsh", "tcsh", "zsh"];
+
+/// The options of a program that runs the command after them.
+struct Wrapper {
+    name: &'static str,
+    /// Short options without a value.
+    flags: &'static str,
+    /// Short options with a value.
+    valued: &'static str,
+    /// Long options without a value.
+    long: &'static [&'static str],
+    /// Long options with a value.
+    long_valued: &'static [&'static str],
+    /// How many words stand between the options and the command.
+    operands: usize,
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper { name: "builtin", flags: "", valued: "", long: &[], long_valued: &[], operands: 0 },
+    Wrapper { name: "command", flags: "p", valued: "", long: &[], long_valued: &[], operands: 0 },
+    Wrapper {
+        name: "env",
+        flags: "i0",
+        valued: "u",
+        long: &["ignore-environment", "null"],
+        long_valued: &["unset"],
+        operands: 0,
+    },
+    Wrapper {
+        name: "ionice",
+        flags: "t",
+        valued: "cn",
+        long: &["ignore"],
+        long_valued: &["class", "classdata"],
+        operands: 0,
+    },
+    Wrapper { name: "nice", flags: "", valued: "n", long: &[], long_valued: &["adjustment"], operands: 0 },
+    Wrapper { name: "nohup", flags: "", valued: "", long: &[], long_valued: &[], operands: 0 },
+    Wrapper {
+        name: "setsid",
+        flags: "cfw",
+        valued: "",
+        long: &["ctty", "fork", "wait"],
+        long_valued: &[],
+        operands: 0,
+    },
+    Wrapper {
+        name: "stdbuf",
+        flags: "",
+        valued: "ioe",
+        long: &[],
+        long_valued: &["input", "output", "error"],
+        operands: 0,
+    },
+    Wrapper { name: "time", flags: "p", valued: "", long: &[], long_valued: &[], operands: 0 },
+    Wrapper {
+        name: "timeout",
+        flags: "fpv",
+        valued: "ks",
+        long: &["foreground", "preserve-status", "verbose"],
+        long_valued: &["kill-after", "signal"],
+        operands: 1,
+    },
+    Wrapper {
+        name: "xargs",
+        flags: "0oprtx",
+        valued: "adEILnPs",
+        long: &["exit", "interactive", "no-run-if-empty", "null", "open-tty", "verbose"],
+        long_valued: &["arg-file", "delimiter", "max-args", "max-chars", "max-procs"],
+        operands: 0,
+    },
+];
+
+/// What a command runs.
+pub(super) fn unwrap(command: SimpleCommand) -> Result<Runs, Unclear> {
+    let name = match command.words.first() {
+        None => return Ok(Runs::Itself(command)),
+        Some(Word::Unknown(_)) => return Err("the name of a command is known only when it runs".into()),
+        Some(Word::Known(name)) => name.clone(),
+    };
+    let base = name.rsplit('/').next().unwrap_or_default();
+    if base.is_empty() || RESERVED.contains(&base) {
+        return Err("the name of a command is not understood".into());
+    }
+    if UNCLEAR.contains(&base) || (base == "exec" && command.words.len() > 1) {
+        return Err(Unclear(format!("it cannot be told what `{base}` runs")));
+    }
+    evaluates(base, &command.words)?;
+    // A program of this name elsewhere is another one, and stands for itself.
+    let is_usual = matches!(name.strip_suffix(base), Some("" | "/bin/" | "/usr/bin/" | "/usr/local/bin/"));
+    if !is_usual {
+        return Ok(Runs::Itself(command));
+    }
+    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == base) {
+        return wrapped(wrapper, command);
+    }
+    match base {
+        _ if SHELLS.contains(&base) => shell(command),
+        _ if OTHER_SHELLS.contains(&base) => Err("it runs a shell of another kind".into()),
+        "find" => find(command),
+        _ => Ok(Runs::Itself(command)),
+    }
+}
+
+/// Refuses builtins that take a text for the name of a variable: the name can have a subscript with a substitution.
+fn evaluates(name: &str, words: &[Word]) -> Result<(), Unclear> {
+    let text = |word: &Word| match word {
+        Word::Known(text) | Word::Unknown(text) => text.clone(),
+    };
+    let arguments: Vec<String> = words.iter().skip(1).map(text).collect();
+    let unknown = words.iter().any(|word| matches!(word, Word::Unknown(_)));
+    let subscript = arguments.iter().any(|argument| argument.contains('['));
+    let option =
+        |letters: &[char]| arguments.iter().any(|argument| argument.starts_with('-') && argument.contains(letters));
+    let unclear = match name {
+        "read" | "unset" | "getopts" => unknown || subscript,
+        "mapfile" | "readarray" => unknown || subscript || option(&['C']),
+        "printf" | "test" | "[" | "wait" => option(&['v', 'p', 'R']) && (unknown || subscript),
+        "declare" | "typeset" | "local" | "readonly" => option(&['i', 'n']) || subscript,
+        "export" => subscript,
+        "hash" => option(&['p']),
+        _ => false,
+    };
+    if unclear { Err(Unclear(format!("it cannot be told what `{name}` evaluates"))) } else { Ok(()) }
+}
+
+fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclear> {
+    let asks = |word: &Word| matches!(word, Word::Known(text) if text == "-v" || text == "-V");
+    if wrapper.name == "command" && command.words.get(1).is_some_and(asks) {
+        return Ok(Runs::Itself(command));
+    }
+    let (mut start, replaced) = options(wrapper, &command.words)?;
+    let mut assignments = Vec::new();
+    if wrapper.name == "env" {
+        while let Some(Word::Known(word)) = command.words.get(start)
+            && word.contains('=')
+        {
+            assignments.push(word.clone());
+            start += 1;
+        }
+    }
+    start += wrapper.operands;
+    if start >= command.words.len() {
+        return Ok(Runs::Itself(command));
+    }
+    let mut words = command.words.split_off(start);
+    if let Some(replaced) = &replaced {
+        words.iter_mut().for_each(|word| unknown_where(word, replaced));
+    }
+    if wrapper.name == "xargs" && replaced.is_none() {
+        words.push(Word::Unknown("(what xargs reads)".to_owned()));
+    }
+    command.words = words;
+    command.assignments.extend(assignments);
+    Ok(Runs::Other(command))
+}
+
+/// Where a wrapper's options end, and the text that `xargs -I` replaces.
+fn options(wrapper: &Wrapper, words: &[Word]) -> Result<(usize, Option<String>), Unclear> {
+    let unclear = || Unclear(format!("an argument of `{}` is not understood", wrapper.name));
+    let mut replaced = None;
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let Word::Known(word) = word else { return Err(unclear()) };
+        at += 1;
+        if word == "--" {
+            return Ok((at, replaced));
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let name = long.split('=').next().unwrap_or_default();
+            match (wrapper.long_valued.contains(&name), long.contains('=')) {
+                (true, false) => at += 1,
+                (true, true) => {}
+                (false, false) if wrapper.long.contains(&name) => {}
+                (false, _) => return Err(unclear()),
+            }
+            continue;
+        }
+        let Some(short) = word.strip_prefix('-').filter(|short| !short.is_empty()) else {
+            return Ok((at - 1, replaced));
+        };
+        if wrapper.name == "nice" && short.chars().all(|c| c.is_ascii_digit()) {
+            continue;
+        }
+        let mut letters = short.char_indices();
+        while let Some((index, letter)) = letters.next() {
+            if wrapper.flags.contains(letter) {
+                continue;
+            }
+            if !wrapper.valued.contains(letter) {
+                return Err(unclear());
+            }
+            let attached = short.get(index + letter.len_utf8()..).unwrap_or_default();
+            let value = if attached.is_empty() {
+                at += 1;
+                words.get(at - 1).cloned()
+            } else {
+                Some(Word::Known(attached.to_owned()))
+            };
+            if letter == 'I' {
+                let Some(Word::Known(text)) = value else { return Err(unclear()) };
+                replaced = Some(text);
+            }
+            break;
+        }
+    }
+    Ok((at, replaced))
+}
+
+/// `sh` and its like: a line after `-c`, or a script, which stands for itself.
+fn shell(command: SimpleCommand) -> Result<Runs, Unclear> {
+    let unclear = || Unclear::from("an argument of a shell is not understood");
+    let mut is_line = false;
+    let mut at = 1;
+    while let Some(word) = command.words.get(at) {
+        let Word::Known(word) = word else { break };
+        match word.as_str() {
+            "--" => {
+                at += 1;
+                break;
+            }
+            "--norc" | "--noprofile" | "--login" | "--posix" | "--version" | "--help" => {}
+            "-o" | "+o" => at += 1,
+            _ => match word.strip_prefix(['-', '+']) {
+                Some(letters) if !letters.is_empty() && letters.chars().all(|c| "abcefhiklmnptuvxBCEP".contains(c)) => {
+                    is_line |= word.starts_with('-') && letters.contains('c');
+                }
+                Some(_) => return Err(unclear()),
+                None => break,
+            },
+        }
+        at += 1;
+    }
+    match command.words.get(at) {
+        Some(Word::Known(line)) if is_line => Ok(Runs::Line { line: line.clone(), wrapper: command }),
+        Some(Word::Unknown(_)) if is_line => Err("a shell's line is known only when it runs".into()),
+        Some(_) => Ok(Runs::Itself(command)),
+        None if command
+            .words
+            .iter()
+            .any(|word| matches!(word, Word::Known(text) if text == "--version" || text == "--help")) =>
+        {
+            Ok(Runs::Itself(command))
+        }
+        None => Err("a shell reads its commands from its input".into()),
+    }
+}
+
+/// `find`, with what it runs for each file.
+fn find(command: SimpleCommand) -> Result<Runs, Unclear> {
+    let mut inner = Vec::new();
+    let mut words = command.words.iter();
+    while let Some(word) = words.next() {
+        let action = match word {
+            Word::Known(action) => action,
+            Word::Unknown(text) if text.starts_with(['$', '`']) => {
+                return Err("it is not clear what `find` runs".into());
+            }
+            Word::Unknown(_) => continue,
+        };
+        if !matches!(action.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+            continue;
+        }
+        let mut run = Vec::new();
+        for word in words.by_ref() {
+            let after_file = matches!(run.last(), Some(Word::Unknown(file)) if file == "{}");
+            match word {
+                Word::Known(end) if end == ";" || (end == "+" && after_file) => break,
+                _ => run.push(word.clone()),
+            }
+            run.iter_mut().for_each(|word| unknown_where(word, "{}"));
+        }
+        if run.is_empty() {
+            return Err("it is not clear what `find` runs".into());
+        }
+        inner.push(SimpleCommand { words: run, assignments: command.assignments.clone(), redirects: Vec::new() });
+    }
+    Ok(Runs::ItselfAnd(command, inner))
+}
+
+/// A word in which a text will be replaced is not known.
+fn unknown_where(word: &mut Word, replaced: &str) {
+    if let Word::Known(text) = word
+        && text.contains(replaced)
+    {
+        *word = Word::Unknown(std::mem::take(text));
+    }
+}
