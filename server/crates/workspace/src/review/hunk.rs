@@ -22,6 +22,8 @@ pub(super) struct Hunk {
     pub(super) state: HunkState,
     /// Set while the text at its place is not the one it expects there: the lines that were around it.
     pub(super) lost: Option<Around>,
+    /// Whether the proposal's revision counts it as in conflict.
+    pub(super) counted_conflicted: bool,
     /// What the model believes of it.
     pub(super) told: HunkState,
     /// What the user said with the decision.

@@ -226,6 +226,7 @@ impl FileProposal {
             new: new.to_owned(),
             state: HunkState::Pending,
             lost: None,
+            counted_conflicted: false,
             told: HunkState::Pending,
             message: None,
         });
@@ -309,6 +310,15 @@ impl FileProposal {
         let flight = self.flights.iter().position(|flight| {
             flight.hunks.iter().map(|(id, _)| id).eq(ids) && flight.before.is(application.base_text.as_deref())
         });
+        let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+        let arrived = self
+            .hunks
+            .iter()
+            .any(|hunk| ids.contains(&hunk.id) && (hunk.is_in_text() || hunk.state == HunkState::Undone));
+        if flight.is_none() && !failed && !arrived && self.document.is(application.base_text.as_deref()) {
+            // It was given up when the document changed, but the document changed back in time for it.
+            self.base_changed(application.target_text.as_deref(), By::Others);
+        }
         let state = match (flight, outcome) {
             (Some(at), ApplyOutcome::Failed { .. }) => {
                 self.take_back(at);
@@ -484,41 +494,17 @@ impl FileProposal {
     fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) {
         let before = std::mem::replace(&mut self.text, after);
         let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
-        let conflicts = |hunks: &[Hunk]| -> Vec<HunkId> {
-            hunks.iter().filter(|hunk| hunk.state == HunkState::Conflicted).map(|hunk| hunk.id.clone()).collect()
-        };
-        let conflicts_before = conflicts(&self.hunks);
         for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
             match hunk.kind {
                 Kind::Lines => hunk.follow(&old, &new, blocks, by),
                 Kind::Create | Kind::Delete => hunk.follow_file(&self.text, by),
             }
-            if hunk.kind == Kind::Lines && hunk.state == HunkState::Pending && !self.text.present {
-                hunk.state = HunkState::Conflicted;
-            }
-        }
-        // One whose text is there again is pending again, unless another has taken its place.
-        let mut taken: Vec<Range<usize>> = self
-            .hunks
-            .iter()
-            .filter(|hunk| hunk.kind == Kind::Lines && hunk.state == HunkState::Pending)
-            .map(|hunk| hunk.place.clone())
-            .collect();
-        let whole = self.hunks.iter().any(|hunk| hunk.kind != Kind::Lines && hunk.state == HunkState::Pending);
-        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.kind == Kind::Lines) {
-            let found = hunk.state == HunkState::Conflicted && hunk.lost.is_none();
-            if found && self.text.present && !whole && !taken.iter().any(|place| touch(place, &hunk.place)) {
-                hunk.state = HunkState::Pending;
-                taken.push(hunk.place.clone());
-            }
-        }
-        if conflicts(&self.hunks) != conflicts_before {
-            self.revision += 1;
         }
     }
 
-    /// Ends an operation: order, and the text that the model reads.
+    /// Ends an operation: conflicts, order, and the text that the model reads.
     pub(super) fn settle(&mut self) {
+        self.settle_conflicts();
         self.hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
         let kind = self.in_state(HunkState::Pending).next().map(|hunk| hunk.kind);
         self.change = match kind {
@@ -539,6 +525,38 @@ impl FileProposal {
         };
     }
 
+    /// Lets a hunk be pending if its text is at its place and no other pending hunk is there, and in conflict otherwise.
+    fn settle_conflicts(&mut self) {
+        let whole = self.in_state(HunkState::Pending).any(|hunk| hunk.kind != Kind::Lines);
+        let end = lines::count(&self.text.text);
+        // A text without a final line end would run into the line below it, if somebody put one there.
+        let closed = |hunk: &Hunk| hunk.new.is_empty() || hunk.new.ends_with('\n') || hunk.place.end == end;
+        let fits = |hunk: &Hunk| self.text.present && !whole && hunk.lost.is_none() && closed(hunk);
+        let mut taken: Vec<Range<usize>> = Vec::new();
+        let mut changed = false;
+        // Those that were pending go before those that come back to it.
+        for state in [HunkState::Pending, HunkState::Conflicted] {
+            for hunk in self.hunks.iter_mut().filter(|hunk| hunk.kind == Kind::Lines && hunk.state == state) {
+                let free = match state {
+                    HunkState::Pending => !taken.iter().any(|place| overlap(place, &hunk.place)),
+                    _ => !taken.iter().any(|place| touch(place, &hunk.place)),
+                };
+                if fits(hunk) && free {
+                    hunk.state = HunkState::Pending;
+                    taken.push(hunk.place.clone());
+                } else {
+                    hunk.state = HunkState::Conflicted;
+                }
+            }
+        }
+        for hunk in &mut self.hunks {
+            let conflicted = hunk.state == HunkState::Conflicted;
+            changed |= conflicted != hunk.counted_conflicted && hunk.state != HunkState::Rejected;
+            hunk.counted_conflicted = conflicted;
+        }
+        self.revision += u64::from(changed);
+    }
+
     /// Where a hunk is in the document, which lacks what is on its way.
     pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
         self.flights.iter().rev().fold(hunk.place.clone(), |place, flight| {
@@ -549,6 +567,11 @@ impl FileProposal {
             lines::follow(&place, &blocks).place
         })
     }
+}
+
+/// Whether two places share lines, or are the same place without lines.
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a == b || (a.start < b.end && b.start < a.end)
 }
 
 /// Whether two places share or adjoin lines.

@@ -352,6 +352,21 @@ fn typing_while_an_application_is_on_its_way_is_told_apart_from_it() {
 }
 
 #[test]
+fn an_application_that_was_given_up_but_arrived_counts() {
+    let mut world = World::new(Some(TEN));
+    let proposal = world.propose(&TEN.replace("two\n", "TWO\n").replace("nine\n", "NINE\n"));
+    let application = world.decide(Decision::Accept, &[&proposal.hunks[0]]).unwrap().applications.remove(0);
+    world.types(Some(&TEN.replace("ten\n", "TEN\n")));
+    world.types(Some(TEN));
+    assert_eq!(world.states(), [HunkState::Pending; 2]);
+    world.document = application.target_text.as_deref().map(str::to_owned);
+    world.review.applied(&application, &ApplyOutcome::Verified);
+    assert_eq!(world.states(), [HunkState::Accepted, HunkState::Pending]);
+    world.accept(&[&proposal.hunks[1]]);
+    assert_eq!(world.states(), [HunkState::Accepted; 2]);
+}
+
+#[test]
 fn an_unverified_application_is_settled_by_the_documents_text() {
     for (seen, state) in [(TEN.replace("two\n", "TWO\n"), HunkState::Accepted), (TEN.to_owned(), HunkState::Pending)] {
         let mut world = World::new(Some(TEN));
@@ -453,6 +468,17 @@ fn a_missing_final_line_end_is_kept_and_can_be_changed() {
         world.accept(&proposal.hunks.iter().collect::<Vec<_>>());
         assert_eq!(world.text(), wanted, "{base:?}");
     }
+}
+
+#[test]
+fn an_open_last_line_is_in_conflict_with_lines_after_it() {
+    let mut world = World::new(Some("a\nb\n"));
+    world.propose("a\nB");
+    world.types(Some("a\nb\nc\n"));
+    assert_eq!(world.states(), [HunkState::Conflicted]);
+    assert_eq!(world.read().unwrap(), "a\nb\nc\n");
+    world.types(Some("a\nb\n"));
+    assert_eq!(world.states(), [HunkState::Pending]);
 }
 
 #[test]
@@ -701,8 +727,13 @@ proptest! {
     #[test]
     fn the_overlay_is_always_the_document_with_the_pending_hunks(base in prop::option::of(a_text()), steps in steps()) {
         let mut world = World::new(base.as_deref());
-        let mut on_their_way: Vec<Application> = Vec::new();
+        // With each, whether nobody else has changed the document since: after that, an arrival that is not shown
+        // cannot be told from what was typed.
+        let mut on_their_way: Vec<(Application, bool)> = Vec::new();
         for step in steps {
+            if matches!(step, Step::Type(_) | Step::Vanish) {
+                on_their_way.iter_mut().for_each(|(_, undisturbed)| *undisturbed = false);
+            }
             match step {
                 Step::Propose(text) => drop(world.try_propose(Some(&text))),
                 Step::Delete => drop(world.try_propose(None)),
@@ -711,15 +742,15 @@ proptest! {
                 Step::Decide(decision, bits) => if let Some(proposal) = world.review.proposals().pop() {
                     let (ours, _) = chosen(&proposal.hunks, bits);
                     if let Ok(decided) = world.decide(decision, &ours) {
-                        on_their_way.extend(decided.applications);
+                        on_their_way.extend(decided.applications.into_iter().map(|application| (application, true)));
                     }
                 },
                 Step::End(how) => if !on_their_way.is_empty() {
-                    let application = on_their_way.remove(0);
+                    let (application, undisturbed) = on_their_way.remove(0);
                     let fits = application.base_text.as_deref() == world.document.as_deref();
                     if fits && how == 0 {
                         world.land(&application);
-                    } else if fits && how == 1 {
+                    } else if fits && how == 1 && undisturbed {
                         // No change was seen, though it is in the document.
                         world.document = application.target_text.as_deref().map(str::to_owned);
                         world.review.applied(&application, &ApplyOutcome::Unverified);

@@ -48,7 +48,10 @@ impl FileProposal {
         own.change = seen.change;
         let text = Arc::clone(&own.text.text);
         let text = Lines::new(&text);
-        for seen in seen.hunks {
+        let mut hunks = seen.hunks;
+        // One that was in conflict is not to take the place of another.
+        hunks.sort_by_key(|hunk| hunk.state == HunkState::Conflicted);
+        for seen in hunks {
             let number = seen.hunk_id.as_str().rsplit_once('.').and_then(|(_, number)| number.parse::<u64>().ok());
             own.next_hunk = own.next_hunk.max(number.unwrap_or(0) + 1);
             let kind = match own.change {
@@ -67,6 +70,7 @@ impl FileProposal {
                 new: seen.new_text,
                 state: seen.state,
                 lost: None,
+                counted_conflicted: seen.state == HunkState::Conflicted,
                 told,
                 message: None,
             };
@@ -78,12 +82,6 @@ impl FileProposal {
                     }
                     hunk.follow_file(&own.text, By::Others);
                 }
-            }
-            if hunk.state == HunkState::Pending && kind == Kind::Lines && !own.text.present {
-                hunk.state = HunkState::Conflicted;
-            }
-            if (hunk.state == HunkState::Conflicted) != (seen.state == HunkState::Conflicted) {
-                own.revision += 1;
             }
             own.hunks.push(hunk);
         }
