@@ -16,10 +16,11 @@
 //! - `Edit(src/**)`, `Read(*.pem)`: paths from a workspace folder, or absolute. `*` stays within a name, `**` does not; a
 //!   pattern without `/` fits a name at any depth; one that fits a folder fits all that is in it.
 //!
-//! Every simple command of a line is judged, and each must be allowed. `deny` and `ask` rules also look through
-//! `sudo`, `env`, `xargs`, `bash -c` and the like, and at a command's name without its path; `allow` rules take the line as it
-//! is written. Variables set before a command (`X=1 make`) must be part of an allow rule, but for a few that are
-//! known to be harmless.
+//! Every simple command of a line is judged, and each must be allowed. What only changes how a command runs (`time`,
+//! `timeout`, `env`, `xargs`, `bash -c`) is taken off by the parser, so rules are about the command inside. `deny` and
+//! `ask` rules also look through what is left of such words (`sudo`), and at a command's name without its path; `allow`
+//! rules take the name as it is written. Variables set before a command (`X=1 make`) must be part of an allow rule, but
+//! for a few that are known to be harmless.
 //!
 //! Output that goes to a file is a write of its own. It is never covered by what is allowed unasked as read-only. An
 //! allow rule for the command covers it only where the file is known and lies in the workspace or a temporary folder.

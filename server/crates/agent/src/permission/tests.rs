@@ -121,6 +121,19 @@ fn commands_that_only_read_run_without_asking() {
 }
 
 #[test]
+fn what_the_parser_leaves_unknown_is_told_apart() {
+    let command = |name: &str, argument: &str| {
+        let words = vec![Word::Known(name.to_owned()), Word::Unknown(argument.to_owned())];
+        ShellLine::Commands(vec![SimpleCommand { words, assignments: vec![], redirects: vec![] }])
+    };
+    let judged = |name, argument| word(&shell_in(&Rules::default(), "", command(name, argument), "/ws"));
+    assert_eq!(judged("[", "-f Cargo.toml"), "allow", "a test in brackets is one word");
+    assert_eq!(judged("[[", "$X == y"), "allow");
+    assert_eq!(judged("cat", "(what xargs reads)"), "ask");
+    assert_eq!(judged("cat", "src/*.rs"), "allow");
+}
+
+#[test]
 fn reading_commands_that_can_do_more_are_asked() {
     expect(
         &Rules::default(),
