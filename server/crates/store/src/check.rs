@@ -1,0 +1,197 @@
+//! What `doctor` asks of a data folder: what is wrong with it, and how to mend it.
+
+use std::path::{Path, PathBuf};
+
+use agent::store::StoreError;
+use rusqlite::Connection;
+use serde::de::IgnoredAny;
+
+use crate::error::{Error, MEND};
+use crate::layout::Layout;
+use crate::{SqliteStore, recover, schema, sessions};
+
+/// Less free space than this is worth a word, in bytes.
+const SPACE_LOW: u64 = 200 << 20;
+/// With less than this nothing can be relied on, in bytes: a checkpoint alone may write 4 MiB.
+const SPACE_NONE: u64 = 10 << 20;
+
+/// Something that is wrong with a data folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether sessions cannot be stored or read because of it; otherwise it is a risk.
+    pub grave: bool,
+    /// The file or folder it is about.
+    pub place: PathBuf,
+    /// What is wrong and how to mend it, as a sentence or two.
+    pub text: String,
+}
+
+impl SqliteStore {
+    /// Looks at a data folder: its rights, its file system, the free space, and the whole database, which takes about
+    /// a second for a gigabyte. Finds nothing wrong with one that is not there yet.
+    ///
+    /// Nothing is changed but this: a damaged database is marked, so that the next [`SqliteStore::open`] recovers it.
+    pub fn check(folder: &Path) -> Vec<Finding> {
+        let layout = Layout::new(folder);
+        if !folder.exists() {
+            return Vec::new();
+        }
+        let mut findings = Vec::new();
+        #[cfg(unix)]
+        {
+            findings.extend(unwritable(folder));
+            findings.extend(open_to_others(&layout));
+            findings.extend(file_system(folder));
+        }
+        if layout.database().exists() {
+            findings.extend(database(&layout));
+        }
+        for place in recover::kept(&layout).unwrap_or_default() {
+            let text = format!(
+                "A database that was damaged is kept as {}. Delete it when nothing is missing; until then nothing is \
+                 removed from the folder of blobs.",
+                place.display()
+            );
+            findings.push(Finding { grave: false, place, text });
+        }
+        findings
+    }
+}
+
+/// What is damaged in a database, as far as reading all of it shows.
+pub(crate) fn damage(database: &Path) -> Result<Option<String>, Error> {
+    match schema::reader(database).and_then(|connection| contradiction(&connection)) {
+        Err(Error::Damaged(what)) => Ok(Some(what)),
+        Err(error) if error.is_damage() => Ok(Some(error.to_string())),
+        result => result,
+    }
+}
+
+fn database(layout: &Layout) -> Option<Finding> {
+    let place = layout.database();
+    let finding = |text| Some(Finding { grave: true, place: place.clone(), text });
+    let newer = schema::reader(&place).and_then(|connection| schema::version(&connection));
+    if let Ok(found) = newer
+        && found > schema::known()
+    {
+        let path = place.display().to_string();
+        return finding(StoreError::Newer { path, found, known: schema::known() }.to_string());
+    }
+    match damage(&place) {
+        Ok(None) => None,
+        Ok(Some(what)) => {
+            recover::suspect(layout);
+            finding(format!("{} is damaged ({what}). To mend it, {MEND}.", place.display()))
+        }
+        Err(error) => finding(format!("{} cannot be checked: {error}.", place.display())),
+    }
+}
+
+/// The first thing in a database that cannot be.
+fn contradiction(connection: &Connection) -> Result<Option<String>, Error> {
+    if schema::version(connection)? == 0 {
+        return Ok(Some("it has no format number".into()));
+    }
+    let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict != "ok" {
+        return Ok(Some(verdict));
+    }
+    let mut statement = connection.prepare("SELECT session, seq, json FROM events ORDER BY session, seq")?;
+    let mut rows = statement.query([])?;
+    let (mut session, mut last) = (String::new(), 0);
+    while let Some(row) = rows.next()? {
+        let of = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        if of != session {
+            (session, last) = (of.to_owned(), 0);
+        }
+        last += 1;
+        if row.get::<_, i64>(1)? != last {
+            return Ok(Some(format!("session {session} has no event {last}")));
+        }
+        let json = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+        if serde_json::from_str::<IgnoredAny>(json).is_err() {
+            return Ok(Some(format!("event {last} of session {session} cannot be read")));
+        }
+    }
+    let mut statement = connection.prepare(&sessions::select(
+        "WHERE last_seq <> (SELECT coalesce(max(seq), 0) FROM events WHERE session = id)",
+    ))?;
+    let mut rows = statement.query_map([], sessions::read_info)?;
+    let Some(info) = rows.next().transpose()? else { return Ok(None) };
+    Ok(Some(format!("session {} does not end with event {}", info.session_id, info.last_seq)))
+}
+
+#[cfg(unix)]
+fn unwritable(folder: &Path) -> Option<Finding> {
+    use rustix::fs::Access;
+
+    let refused = rustix::fs::access(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).err()?;
+    let text = format!(
+        "{0} cannot be written ({refused}), so no session can be stored. Make it yours: `chown -R \"$USER\" {0:?}` and \
+         `chmod 700 {0:?}`.",
+        folder.display()
+    );
+    Some(Finding { grave: true, place: folder.to_owned(), text })
+}
+
+#[cfg(unix)]
+fn open_to_others(layout: &Layout) -> Vec<Finding> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let is_open = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    let folder = (layout.folder().to_owned(), "700");
+    let files = ["", "-wal", "-shm"].map(|suffix| (layout.beside_database(suffix), "600"));
+    let finding = |(place, mode): (PathBuf, &str)| {
+        let name = place.display();
+        let text =
+            format!("{name} can be used by other users of this machine. To keep them out: `chmod {mode} {place:?}`.");
+        Finding { grave: false, text, place }
+    };
+    std::iter::once(folder).chain(files).filter(|(path, _)| is_open(path)).map(finding).collect()
+}
+
+#[cfg(unix)]
+fn file_system(folder: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    #[cfg(target_os = "linux")]
+    if let Ok(stat) = rustix::fs::statfs(folder)
+        && let Some(name) = remote_file_system(stat.f_type)
+    {
+        let text = format!(
+            "{} lies on {name}, where the database can be damaged when two machines use it at once. Move it to a local \
+             disk: set XDG_DATA_HOME to a folder on one.",
+            folder.display()
+        );
+        findings.push(Finding { grave: false, place: folder.to_owned(), text });
+    }
+    if let Ok(stat) = rustix::fs::statvfs(folder) {
+        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+        if free < SPACE_LOW {
+            let text = format!(
+                "Only {} MiB are free where {} lies. Free some space, or new events cannot be stored.",
+                free >> 20,
+                folder.display()
+            );
+            findings.push(Finding { grave: free < SPACE_NONE, place: folder.to_owned(), text });
+        }
+    }
+    findings
+}
+
+/// The name of a file system that other machines may write to, by its magic number (statfs(2)).
+#[cfg(target_os = "linux")]
+fn remote_file_system(magic: rustix::fs::FsWord) -> Option<&'static str> {
+    // The word is signed on some machines, and the numbers have 32 bits.
+    match magic as u32 {
+        0x6969 => Some("a network file system (NFS)"),
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("a Windows share (SMB)"),
+        0x5346_414f | 0x6b41_4653 => Some("a network file system (AFS)"),
+        0x00c3_6400 => Some("a network file system (Ceph)"),
+        0x0102_1997 => Some("a share of the host (9P)"),
+        0x6573_5546 => Some("a FUSE file system, which may be a network one"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

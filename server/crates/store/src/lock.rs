@@ -1,0 +1,134 @@
+//! Locks between processes. The system lets go of them when their holder dies, so a file left behind is no lock.
+
+use std::collections::HashSet;
+use std::fs::{File, TryLockError};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::store::{SessionLock, StoreError};
+use protocol::SessionId;
+
+use crate::clock;
+use crate::error::Error;
+use crate::files;
+use crate::layout::Layout;
+
+/// The sessions that one store has locked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HeldSessions(Arc<Mutex<HashSet<SessionId>>>);
+
+impl HeldSessions {
+    pub(crate) fn contains(&self, session: &SessionId) -> bool {
+        self.with(|held| held.contains(session))
+    }
+
+    /// Locks a session. [`StoreError::Locked`] if anyone holds it, this process included.
+    pub(crate) fn lock(&self, layout: &Layout, session: &SessionId) -> Result<HeldSession, Error> {
+        let file = lock_file(layout, session)?;
+        self.with(|held| held.insert(session.clone()));
+        Ok(HeldSession { session: session.clone(), held: self.clone(), _file: file })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut HashSet<SessionId>) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A session that this store has locked.
+#[derive(Debug)]
+pub(crate) struct HeldSession {
+    session: SessionId,
+    held: HeldSessions,
+    /// Closing it lets the lock go.
+    _file: File,
+}
+
+impl SessionLock for HeldSession {}
+
+impl Drop for HeldSession {
+    fn drop(&mut self) {
+        self.held.with(|held| held.remove(&self.session));
+    }
+}
+
+/// Locks a session's file and says in it who holds it. Closing the file lets it go.
+pub(crate) fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
+    let path = layout.lock(session)?;
+    files::private_folder(&layout.locks())?;
+    loop {
+        let mut file = files::private_file(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Locked { session: session.to_string(), holder: holder(&path) }.into());
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::io(&path, "cannot be locked")(error)),
+        }
+        // The session may have been deleted, and its file with it, between opening and locking; such a lock would
+        // hold nobody off.
+        if is_still(&file, &path) {
+            write_holder(&mut file).map_err(Error::io(&path, "cannot be written"))?;
+            return Ok(file);
+        }
+    }
+}
+
+/// Says that a process has the database open, for as long as the file is.
+#[derive(Debug)]
+pub(crate) struct InUse(File);
+
+impl InUse {
+    /// Joins the processes that use the database. Waits while another one recovers it.
+    pub(crate) fn share(layout: &Layout) -> Result<Self, Error> {
+        let path = layout.in_use();
+        let file = files::private_file(&path)?;
+        file.lock_shared().map_err(Error::io(&path, "cannot be locked"))?;
+        Ok(Self(file))
+    }
+
+    /// Runs `work` while no other process uses the database; does nothing if one does.
+    pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<Option<T>, Error> {
+        let failed = |error: io::Error| Error::Io { what: "the lock of the session database failed".into(), error };
+        self.0.unlock().map_err(failed)?;
+        let result = match self.0.try_lock() {
+            Ok(()) => {
+                let result = work().map(Some);
+                self.0.unlock().map_err(failed)?;
+                result
+            }
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        };
+        self.0.lock_shared().map_err(failed)?;
+        result
+    }
+}
+
+fn write_holder(file: &mut File) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "process {}, since {}", std::process::id(), clock::words(clock::now()))
+}
+
+/// Who holds a lock, as its file says.
+fn holder(path: &Path) -> String {
+    let text = files::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match text {
+        Some(text) if !text.is_empty() => text,
+        // It has just been locked, or this system keeps others from reading a locked file.
+        _ => "an unknown one".into(),
+    }
+}
+
+#[cfg(unix)]
+fn is_still(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (Ok(ours), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+}
+
+#[cfg(not(unix))]
+fn is_still(_: &File, _: &Path) -> bool {
+    true // A file that is open cannot be removed there.
+}

@@ -1,0 +1,196 @@
+//! Reads what can be read of a damaged database.
+#![expect(clippy::disallowed_methods, reason = "the database's files are the store's own")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use protocol::SessionId;
+use protocol::session::SessionInfo;
+use rusqlite::{Connection, Row};
+use serde::de::IgnoredAny;
+
+use crate::error::Error;
+use crate::layout::{Layout, valid, with_suffix};
+use crate::{files, schema, sessions};
+
+/// The size of a page, SQLite's default.
+const PAGE: u64 = 4096;
+
+/// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
+/// grants and settings. Gives the sessions that miss events. Only what the new database says is an error.
+pub(super) fn salvage(layout: &Layout, new: &Connection) -> Result<Vec<SessionId>, Error> {
+    let old = match schema::reader(&layout.database()) {
+        Ok(old) if has_tables(&old) => old,
+        _ => match mended(layout) {
+            Some(old) => old,
+            None => return Ok(Vec::new()),
+        },
+    };
+    let cut = copy(&old, new);
+    drop(old);
+    let mended = layout.beside_database(MENDED);
+    for file in [mended.clone(), with_suffix(&mended, "-wal"), with_suffix(&mended, "-shm")] {
+        files::remove_if_there(&file)?;
+    }
+    cut
+}
+
+fn copy(old: &Connection, new: &Connection) -> Result<Vec<SessionId>, Error> {
+    let mut cut = Vec::new();
+    for (session, row) in known_sessions(old) {
+        let expected = row.as_ref().map(|row| row.last_seq);
+        let found = copy_session(old, new, &session, row)?;
+        if found.is_cut || expected.is_some_and(|expected| expected > found.events) {
+            cut.push(session);
+        }
+    }
+    let pair = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?]);
+    for pair in readable::<[String; 2]>(old, "SELECT project, rule FROM grants ORDER BY id", pair) {
+        new.execute("INSERT INTO grants (project, rule) VALUES (?1, ?2) ON CONFLICT DO NOTHING", pair)?;
+    }
+    for pair in readable::<[String; 2]>(old, "SELECT key, value FROM settings", pair) {
+        new.execute("INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING", pair)?;
+    }
+    Ok(cut)
+}
+
+struct Copied {
+    events: u64,
+    /// Whether something was there that could not be read.
+    is_cut: bool,
+}
+
+fn copy_session(
+    old: &Connection,
+    new: &Connection,
+    session: &SessionId,
+    row: Option<SessionInfo>,
+) -> Result<Copied, Error> {
+    let mut info = match row {
+        // The events say the rest again.
+        Some(row) => SessionInfo { last_seq: 0, usage: Default::default(), cost: 0.0, ..row },
+        None => sessions::blank(session, &[], 0),
+    };
+    sessions::insert(new, &info)?;
+    let mut is_cut = true;
+    let sql = "SELECT seq, at, json FROM events WHERE session = ?1 ORDER BY seq";
+    if let Ok(mut statement) = old.prepare_cached(sql)
+        && let Ok(mut rows) = statement.query([session.as_str()])
+    {
+        loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => {
+                    is_cut = false;
+                    break;
+                }
+                Err(_) => break,
+            };
+            let Some((at, json)) = readable_event(row, info.last_seq + 1) else { break };
+            info.last_seq += 1;
+            sessions::insert_event(new, session, info.last_seq, at, &json)?;
+            // An event of a kind that we do not know is kept as it is.
+            if let Ok(event) = sessions::decode(&json) {
+                sessions::refer(new, session, &event)?;
+                sessions::apply(&mut info, at, &event);
+            }
+        }
+    }
+    sessions::update(new, &info)?;
+    Ok(Copied { events: info.last_seq, is_cut })
+}
+
+/// The time and text of an event, if it has the number expected and is sound.
+fn readable_event(row: &Row<'_>, expected: u64) -> Option<(u64, String)> {
+    let seq: i64 = row.get(0).ok()?;
+    let at: i64 = row.get(1).ok()?;
+    let json: String = row.get(2).ok()?;
+    let is_sound = serde_json::from_str::<IgnoredAny>(&json).is_ok() && seq == sessions::to_sql(expected);
+    is_sound.then(|| (sessions::from_sql(at), json))
+}
+
+/// The sessions that are spoken of: by their own rows, or, where those are lost, by their events.
+fn known_sessions(old: &Connection) -> BTreeMap<SessionId, Option<SessionInfo>> {
+    let mut known = BTreeMap::new();
+    // From both ends, as damage in the middle of a table hides what lies behind it.
+    for order in ["ASC", "DESC"] {
+        for info in readable(old, &sessions::select(&format!("ORDER BY id {order}")), sessions::read_info) {
+            known.insert(info.session_id.clone(), Some(info));
+        }
+    }
+    for id in sessions_of_events(old) {
+        known.entry(id).or_insert(None);
+    }
+    known.retain(|id, _| valid(id).is_ok());
+    known
+}
+
+fn sessions_of_events(old: &Connection) -> BTreeSet<SessionId> {
+    let mut found = BTreeSet::new();
+    let ends = [
+        ("SELECT min(session) FROM events", "SELECT min(session) FROM events WHERE session > ?1"),
+        ("SELECT max(session) FROM events", "SELECT max(session) FROM events WHERE session < ?1"),
+    ];
+    for (first, next) in ends {
+        let mut id = old.query_row(first, [], |row| row.get::<_, Option<String>>(0));
+        // In a damaged tree the next one may be one that we had.
+        let mut seen = BTreeSet::new();
+        while let Ok(Some(session)) = id
+            && seen.insert(session.clone())
+        {
+            id = old.query_row(next, [&session], |row| row.get(0));
+            found.insert(SessionId::new(session));
+        }
+    }
+    found
+}
+
+/// The rows that can be read before the first that cannot be reached.
+fn readable<T>(old: &Connection, sql: &str, read: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
+    let mut found = Vec::new();
+    if let Ok(mut statement) = old.prepare(sql)
+        && let Ok(mut rows) = statement.query([])
+    {
+        while let Ok(Some(row)) = rows.next() {
+            found.extend(read(row));
+        }
+    }
+    found
+}
+
+/// Whether the tables can be found at all.
+fn has_tables(connection: &Connection) -> bool {
+    connection.prepare("SELECT 1 FROM sessions, events, grants, settings LIMIT 1").is_ok()
+}
+
+/// The name of a copy with a new first page.
+const MENDED: &str = ".mended";
+
+/// A copy of the database in which the first page, which says where the tables are, is that of an empty database. Since
+/// every database begins with the same steps, its tables begin at the same pages. None if that does not help.
+fn mended(layout: &Layout) -> Option<Connection> {
+    let path = layout.beside_database(MENDED);
+    copy_file(&layout.database(), &path)?;
+    // What the write-ahead log holds is newer than what the file does.
+    if layout.beside_database("-wal").exists() {
+        copy_file(&layout.beside_database("-wal"), &with_suffix(&path, "-wal"))?;
+    }
+    let pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE).ok()?;
+    let mut first = files::read(&layout.recovering()).ok()?;
+    first.truncate(usize::try_from(PAGE).ok()?);
+    // The header: the size in pages at 28, then the list of free pages, which is left empty.
+    first.get_mut(28..32)?.copy_from_slice(&pages.to_be_bytes());
+    first.get_mut(32..40)?.fill(0);
+    OpenOptions::new().write(true).open(&path).ok()?.write_all(&first).ok()?;
+    schema::reader(&path).ok().filter(has_tables)
+}
+
+fn copy_file(from: &Path, to: &Path) -> Option<()> {
+    files::remove_if_there(to).ok()?;
+    drop(files::private_file(to).ok()?);
+    fs::copy(from, to).ok()?;
+    files::tighten(to);
+    Some(())
+}

@@ -1,0 +1,152 @@
+//! The tables, and how a connection to them is made.
+
+use std::path::Path;
+use std::time::Duration;
+
+use agent::store::StoreError;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::error::Error;
+use crate::files;
+use crate::layout::{Layout, with_suffix};
+
+/// The steps from an empty database to ours. A database's `user_version` is the number of steps it has taken. Steps are
+/// only ever added at the end.
+const STEPS: &[&str] = &["
+    -- A session with the summary that lists show: a fold of its events.
+    CREATE TABLE sessions (
+        id TEXT PRIMARY KEY,
+        title TEXT NOT NULL,
+        folders TEXT NOT NULL, -- a JSON array of URIs
+        model TEXT,
+        mode TEXT NOT NULL,
+        created_at INTEGER NOT NULL, -- times are milliseconds since the Unix epoch
+        updated_at INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        input INTEGER NOT NULL, -- tokens
+        output INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        cost REAL NOT NULL -- US dollars
+    ) STRICT, WITHOUT ROWID;
+
+    -- One tree in the order in which events are read, so that a session's log is one walk.
+    CREATE TABLE events (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL, -- 1, 2, 3, ... in each session
+        at INTEGER NOT NULL,
+        json TEXT NOT NULL,
+        PRIMARY KEY (session, seq)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The blobs that a session's events speak of.
+    CREATE TABLE blob_refs (
+        session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+        hash TEXT NOT NULL,
+        PRIMARY KEY (session, hash)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE grants (
+        id INTEGER PRIMARY KEY, -- the order in which they were granted
+        project TEXT NOT NULL,
+        rule TEXT NOT NULL,
+        UNIQUE (project, rule)
+    ) STRICT;
+
+    CREATE TABLE settings (
+        key TEXT PRIMARY KEY,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+"];
+
+/// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow
+/// disk may take seconds.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// The format that this code writes.
+pub(crate) fn known() -> i64 {
+    STEPS.len() as i64
+}
+
+/// Makes the database, unless another process is faster. It appears in its place whole.
+pub(crate) fn create(layout: &Layout) -> Result<(), Error> {
+    let temporary = layout.beside_database(&format!(".new-{}", std::process::id()));
+    create_at(&temporary)?;
+    files::place_new(&temporary, &layout.database())
+}
+
+/// Makes an empty database at a path where none may be.
+pub(crate) fn create_at(path: &Path) -> Result<(), Error> {
+    // A write-ahead log left by a process that died at this would be taken for the new database's.
+    for suffix in ["", "-wal", "-shm"] {
+        files::remove_if_there(&with_suffix(path, suffix))?;
+    }
+    drop(files::private_file(path)?);
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    migrate(&mut connection, path)?;
+    // The file remembers it, and closing the connection leaves no other file behind.
+    connection.execute_batch("PRAGMA journal_mode = WAL")?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// A connection that writes. The database is there, and is brought to our format.
+///
+/// # Errors
+/// [`StoreError::Newer`], before anything is changed; damage that shows at once.
+pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
+    for suffix in ["", "-wal", "-shm"] {
+        files::tighten(&with_suffix(path, suffix));
+    }
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    if version(&connection)? == 0 {
+        return Err(Error::Damaged("it has no format number".into()));
+    }
+    migrate(&mut connection, path)?;
+    // `fullfsync` is what makes a sync reach the disk on macOS; elsewhere it does nothing.
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON",
+    )?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+}
+
+/// The format of a database: the number of steps it has taken.
+pub(crate) fn version(connection: &Connection) -> Result<i64, Error> {
+    Ok(connection.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}
+
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY)?;
+    Ok(connection)
+}
+
+/// Takes the steps that are missing, all or none. Several processes may try at once.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    if is_current(connection, path)? {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    if !is_current(&transaction, path)? {
+        let taken = usize::try_from(version(&transaction)?).unwrap_or_default();
+        for step in STEPS.iter().skip(taken) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.pragma_update(None, "user_version", known())?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn is_current(connection: &Connection, path: &Path) -> Result<bool, Error> {
+    let found = version(connection)?;
+    if found > known() {
+        let path = path.display().to_string();
+        return Err(StoreError::Newer { path, found, known: known() }.into());
+    }
+    Ok(found == known())
+}

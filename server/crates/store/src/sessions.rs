@@ -1,0 +1,276 @@
+//! The log in SQL: sessions and their events, and the summary of a session as a fold of them.
+
+use agent::store::{SessionFilter, StoreError};
+use protocol::session::{Mode, SessionInfo};
+use protocol::{Event, SequencedEvent, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::Deserialize;
+use serde_json::error::Category;
+
+use crate::error::Error;
+
+const COLUMNS: &str = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
+                       cache_write, cost";
+
+/// A session without events, as it is before the first.
+pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> SessionInfo {
+    SessionInfo {
+        session_id: session.clone(),
+        title: String::new(),
+        folders: folders.to_vec(),
+        model: None,
+        mode: Mode::default(),
+        created_at: at,
+        updated_at: at,
+        last_seq: 0,
+        usage: protocol::content::Usage::default(),
+        cost: 0.0,
+    }
+}
+
+/// Takes an event into a session's summary.
+pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
+    info.updated_at = info.updated_at.max(at);
+    match event {
+        Event::SessionStarted { folders } => {
+            info.folders.clone_from(folders);
+            info.created_at = at;
+        }
+        Event::TitleChanged { title } => info.title.clone_from(title),
+        Event::ModelChanged { model, .. } => info.model = Some(model.clone()),
+        Event::ModeChanged { mode } => info.mode = *mode,
+        Event::TurnEnded { usage, cost, .. } => {
+            let sum = &mut info.usage;
+            sum.input = sum.input.saturating_add(usage.input);
+            sum.output = sum.output.saturating_add(usage.output);
+            sum.cache_read = sum.cache_read.saturating_add(usage.cache_read);
+            sum.cache_write = sum.cache_write.saturating_add(usage.cache_write);
+            let cost = info.cost + cost.unwrap_or_default();
+            // A price that is no number must not spoil the row.
+            if cost.is_finite() {
+                info.cost = cost;
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds a session's row. [`StoreError::Exists`] if the id is taken.
+pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
+    let sql = "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+               ON CONFLICT DO NOTHING";
+    match bind_info(connection, sql, info)? {
+        0 => Err(StoreError::Exists(info.session_id.to_string()).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a session's summary.
+pub(crate) fn update(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
+    let sql = "UPDATE sessions SET title = ?2, folders = ?3, model = ?4, mode = ?5, created_at = ?6, updated_at = ?7,
+               last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13 WHERE id = ?1";
+    bind_info(connection, sql, info)?;
+    Ok(())
+}
+
+/// Removes a session's row, and with it its events. [`StoreError::NotFound`] if there is none.
+pub(crate) fn delete(connection: &Connection, session: &SessionId) -> Result<(), Error> {
+    match connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session.as_str()])? {
+        0 => Err(not_found(session)),
+        _ => Ok(()),
+    }
+}
+
+/// The SQL for rows that [`read_info`] reads.
+pub(crate) fn select(which: &str) -> String {
+    format!("SELECT {COLUMNS} FROM sessions {which}")
+}
+
+/// One session. [`StoreError::NotFound`] if there is none.
+pub(crate) fn info(connection: &Connection, session: &SessionId) -> Result<SessionInfo, Error> {
+    let sql = select("WHERE id = ?1");
+    let found = connection.prepare_cached(&sql)?.query_row([session.as_str()], read_info).optional()?;
+    found.ok_or_else(|| not_found(session))
+}
+
+/// The sessions that pass a filter, the last used first.
+pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Vec<SessionInfo>, Error> {
+    // Titles are compared here and not in SQL, since SQLite knows the case of ASCII letters only.
+    let query = filter.query.as_ref().map(|query| query.to_lowercase());
+    let passes = |info: &SessionInfo| {
+        (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
+            && query.as_ref().is_none_or(|query| info.title.to_lowercase().contains(query))
+    };
+    let sql = select("ORDER BY updated_at DESC, id");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while found.len() < filter.limit
+        && let Some(row) = rows.next()?
+    {
+        let info = read_info(row)?;
+        if passes(&info) {
+            found.push(info);
+        }
+    }
+    Ok(found)
+}
+
+/// Adds an event as it is written.
+pub(crate) fn insert_event(
+    connection: &Connection,
+    session: &SessionId,
+    seq: u64,
+    at: u64,
+    json: &str,
+) -> Result<(), Error> {
+    let sql = "INSERT INTO events (session, seq, at, json) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.execute(params![session.as_str(), to_sql(seq), to_sql(at), json])?;
+    Ok(())
+}
+
+/// Keeps hold of the blobs that an event speaks of.
+pub(crate) fn refer(connection: &Connection, session: &SessionId, event: &Event) -> Result<(), Error> {
+    let Event::EditApplied { before, after, .. } = event else { return Ok(()) };
+    let sql = "INSERT INTO blob_refs (session, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    for hash in [before, after].into_iter().flatten() {
+        connection.prepare_cached(sql)?.execute([session.as_str(), hash])?;
+    }
+    Ok(())
+}
+
+/// The events after `since`, at most `limit`. [`StoreError::NotFound`] if there is no such session.
+pub(crate) fn events(
+    connection: &Connection,
+    session: &SessionId,
+    since: u64,
+    limit: usize,
+) -> Result<Vec<SequencedEvent>, Error> {
+    let sql = "SELECT seq, at, json FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![session.as_str(), to_sql(since), limit])?;
+    let mut events = Vec::new();
+    let mut last = since;
+    while let Some(row) = rows.next()? {
+        let (seq, at) = (from_sql(row.get(0)?), from_sql(row.get(1)?));
+        if seq != last.saturating_add(1) {
+            return Err(Error::Damaged(format!("session {session} has no event {}", last.saturating_add(1))));
+        }
+        last = seq;
+        let json = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+        let event = decode(json).map_err(|error| undecodable(session, seq, &error))?;
+        events.push(SequencedEvent { seq, at, event });
+    }
+    if events.is_empty() {
+        info(connection, session)?;
+    }
+    Ok(events)
+}
+
+/// Reads an event.
+///
+/// There is no limit to its depth: what is stored was held in memory by us before, and a session must not become
+/// unreadable because a model nested its tool call deeper than a reader cares to go.
+pub(crate) fn decode(json: &str) -> Result<Event, serde_json::Error> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    reader.disable_recursion_limit();
+    let event = Event::deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(event)
+}
+
+/// Writes an event.
+pub(crate) fn encode(event: &Event) -> Result<String, Error> {
+    serde_json::to_string(event)
+        .map_err(|error| StoreError::Failed(format!("an event cannot be written: {error}")).into())
+}
+
+/// SQLite's integers are signed. What does not fit is no count or time of this world.
+pub(crate) fn to_sql(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that [`to_sql`] wrote.
+pub(crate) fn from_sql(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+pub(crate) fn not_found(session: &SessionId) -> Error {
+    StoreError::NotFound { what: "session", id: session.to_string() }.into()
+}
+
+/// Text that is no JSON comes of damage. JSON that is no event comes of an Azimuth that knows more events than we do.
+/// The reader's own words are left out, as they may quote what the event holds.
+fn undecodable(session: &SessionId, seq: u64, error: &serde_json::Error) -> Error {
+    match error.classify() {
+        Category::Data => StoreError::Failed(format!(
+            "event {seq} of session {session} is of a kind that this Azimuth does not know; update Azimuth"
+        ))
+        .into(),
+        Category::Io | Category::Syntax | Category::Eof => {
+            Error::Damaged(format!("event {seq} of session {session} cannot be read"))
+        }
+    }
+}
+
+fn bind_info(connection: &Connection, sql: &str, info: &SessionInfo) -> Result<usize, Error> {
+    let folders = serde_json::Value::from(info.folders.clone()).to_string();
+    let changed = connection.prepare_cached(sql)?.execute(params![
+        info.session_id.as_str(),
+        info.title,
+        folders,
+        info.model,
+        mode_name(info.mode),
+        to_sql(info.created_at),
+        to_sql(info.updated_at),
+        to_sql(info.last_seq),
+        to_sql(info.usage.input),
+        to_sql(info.usage.output),
+        to_sql(info.usage.cache_read),
+        to_sql(info.usage.cache_write),
+        info.cost,
+    ])?;
+    Ok(changed)
+}
+
+/// Reads a row of [`select`].
+pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
+    let number = |column| row.get(column).map(from_sql);
+    let folders: String = row.get(2)?;
+    let mode: String = row.get(4)?;
+    Ok(SessionInfo {
+        session_id: SessionId::new(row.get::<_, String>(0)?),
+        title: row.get(1)?,
+        folders: serde_json::from_str(&folders).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Text, Box::new(error))
+        })?,
+        model: row.get(3)?,
+        mode: mode_from_name(&mode),
+        created_at: number(5)?,
+        updated_at: number(6)?,
+        last_seq: number(7)?,
+        usage: protocol::content::Usage {
+            input: number(8)?,
+            output: number(9)?,
+            cache_read: number(10)?,
+            cache_write: number(11)?,
+        },
+        cost: row.get(12)?,
+    })
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Ask => "ask",
+        Mode::Agent => "agent",
+    }
+}
+
+/// A mode we do not know counts as the one that may do least.
+fn mode_from_name(name: &str) -> Mode {
+    match name {
+        "agent" => Mode::Agent,
+        _ => Mode::Ask,
+    }
+}
