@@ -11,19 +11,26 @@ use workspace::files;
 use workspace::paths::{Roots, to_uri};
 use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::search::Search;
+use workspace::shell::{Shell, ShellConfig};
 
 use crate::Services;
 
 /// The project, and what editors have open of it.
 pub(crate) struct World {
     folder: tempfile::TempDir,
+    /// For what the shell keeps.
+    private: tempfile::TempDir,
     pub(crate) buffers: Arc<Buffers>,
 }
 
 impl World {
     /// A project with these files: path and text.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
-        let world = Self { folder: tempfile::tempdir().unwrap(), buffers: Arc::default() };
+        let world = Self {
+            folder: tempfile::tempdir().unwrap(),
+            private: tempfile::tempdir().unwrap(),
+            buffers: Arc::default(),
+        };
         for (name, text) in files {
             files::create(&world.path(name), text).unwrap();
         }
@@ -47,7 +54,14 @@ impl World {
     pub(crate) fn services_with(&self, overlay: impl Overlay + 'static) -> Services {
         let roots = Arc::new(Roots::new([self.folder.path()]).unwrap());
         let reader = Reader::new(self.buffers.clone(), Arc::new(overlay));
-        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader }
+        let config = ShellConfig {
+            cwd: self.folder.path().canonicalize().unwrap(),
+            folder: self.private.path().to_path_buf(),
+            pass: Vec::new(),
+            program: None,
+        };
+        let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
+        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader, shell }
     }
 
     /// Calls a built-in tool.

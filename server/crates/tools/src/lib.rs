@@ -14,6 +14,7 @@ use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::search::Search;
+use workspace::shell::Shell;
 
 pub mod typed;
 
@@ -23,6 +24,7 @@ mod find_files;
 mod list_files;
 mod read_file;
 mod search_text;
+mod shell_run;
 
 #[cfg(test)]
 mod fixture;
@@ -36,6 +38,8 @@ pub struct Services {
     pub reader: Reader,
     /// Search over the same.
     pub search: Search,
+    /// The session's shell.
+    pub shell: Arc<Shell>,
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -47,6 +51,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(search_text::SearchText::new(services)),
         typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
         typed::erase(edit_create_file::EditCreateFile::new(services)),
+        typed::erase(shell_run::ShellRun::new(services)),
     ]
 }
 

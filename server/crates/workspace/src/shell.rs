@@ -1,7 +1,7 @@
 //! Commands: one shell per session, in a pseudo-terminal the user can watch and type into (design D6, 001 §14.1).
 //!
 //! [`Shell`] runs one command at a time. Folder, environment, functions and aliases survive from one to the next. What
-//! the terminal prints goes to its [`Spool`](spool::Spool), for views; what a command printed comes back as plain
+//! the terminal prints goes to its [`Spool`], for views; what a command printed comes back as plain
 //! bounded text, for a model. A command that takes too long or is cancelled is interrupted, then ended, then killed with
 //! everything it has started, and if the shell itself does not come back it is replaced, which is said.
 //!
@@ -12,7 +12,7 @@
 //!
 //! [`parse`] tells what a command line would run, for permission.
 //!
-//! Reading order: [`spool`] (what views read), `marker` (where a command's output begins and ends), `transcript` (what
+//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
 //! a model reads), `screen` (which joins them), `environment`, `processes`, `terminal` (the process), [`parse`].
 
 use std::path::{Path, PathBuf};
@@ -25,10 +25,9 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use screen::Ended;
-pub use spool::Spool;
 use terminal::{Force, Start, Terminal};
 
-pub mod spool;
+mod spool;
 
 mod marker;
 
@@ -45,6 +44,7 @@ mod terminal;
 mod parse;
 
 pub use parse::parse;
+pub use spool::Spool;
 
 /// How long a command may run unless the caller says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);

@@ -156,7 +156,8 @@ impl Walk<'_> {
 /// A word without quotes.
 fn bare(text: &str) -> Result<Option<String>, Unclear> {
     let mut value = String::new();
-    let mut known = !text.starts_with('~') && !text.contains("=~") && !text.contains(":~");
+    let braces = text.contains('{') && text.contains('}') && (text.contains(',') || text.contains(".."));
+    let mut known = !braces && !text.starts_with('~') && !text.contains("=~") && !text.contains(":~");
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {

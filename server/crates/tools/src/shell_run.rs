@@ -1,0 +1,213 @@
+//! `shell_run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Ran, RunOptions};
+
+use crate::typed::Typed;
+use crate::{Services, location};
+
+/// How much of a command its title shows, in characters.
+const TITLE: usize = 80;
+
+/// Runs a command line in the session's shell (bash in a terminal) and gives what it printed, its exit code and how
+/// long it took. The user sees the terminal.
+///
+/// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
+/// - One command runs at a time. Do not start servers, watchers or editors, and nothing that waits for input: use
+///   options such as `--yes`. What takes too long is stopped with all it has started.
+/// - Output is given without colours, its middle left out when it is long. Make it short: `--quiet`, `| tail -50`.
+/// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
+///   see unsaved text, and edits that the user reviews.
+/// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to be
+///   allowed by the user each time.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The command line, as for bash. It may have several lines.
+    command: String,
+    /// The folder to run it in, in the workspace, for this command only. Without it, the shell's folder.
+    cwd: Option<String>,
+    /// After how many seconds it is stopped, 1 to 3600. Without it, 120.
+    timeout_seconds: Option<u64>,
+}
+
+pub(crate) struct ShellRun {
+    services: Services,
+}
+
+impl ShellRun {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+
+    fn folder(&self, input: &Input) -> Result<Option<PathBuf>, ToolError> {
+        Ok(input.cwd.as_deref().map(|cwd| self.services.roots.resolve(cwd)).transpose()?)
+    }
+
+    fn in_words(&self, ran: &Ran, before: &PathBuf) -> Output {
+        let summary = match ran.exit_code {
+            _ if ran.timed_out => "timed out".to_owned(),
+            _ if ran.cancelled => "stopped".to_owned(),
+            Some(code) => format!("exit code {code}"),
+            None => "ended by a signal".to_owned(),
+        };
+        let mut text = match ran.output.trim_end_matches('\n') {
+            "" => "[no output]\n".to_owned(),
+            output => format!("{output}\n"),
+        };
+        text.push_str(&format!("[{summary} after {:.1} s", ran.duration.as_secs_f64()));
+        if ran.cwd_after != *before {
+            text.push_str(&format!("; the shell is now in {}", self.services.roots.display(&ran.cwd_after)));
+        }
+        text.push(']');
+        if let Some(note) = &ran.note {
+            text.push_str(&format!("\n[{note}]"));
+        }
+        Output { text, summary, is_error: ran.exit_code != Some(0), ..Output::default() }
+    }
+}
+
+#[async_trait]
+impl Typed for ShellRun {
+    type Input = Input;
+    const NAME: &'static str = "shell_run";
+    const KIND: ToolKind = ToolKind::Execute;
+    const ACCESS: Access = Access::Execute;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        timeout(input)?;
+        let folder = self.folder(input)?;
+        let locations = folder.iter().map(|folder| location(folder, None)).collect();
+        let action = Action::Execute {
+            line: input.command.clone(),
+            parsed: shell::parse(&input.command),
+            cwd: folder.unwrap_or_else(|| self.services.shell.cwd()),
+        };
+        Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
+        let before = self.services.shell.cwd();
+        let ran = self.services.shell.run(&call.id, &input.command, options).await;
+        ran.map(|ran| self.in_words(&ran, &before)).map_err(|error| ToolError::Failed(error.to_string()))
+    }
+}
+
+fn timeout(input: &Input) -> Result<Duration, ToolError> {
+    let Some(seconds) = input.timeout_seconds else { return Ok(shell::DEFAULT_TIMEOUT) };
+    let timeout = Duration::from_secs(seconds);
+    if (MIN_TIMEOUT..=MAX_TIMEOUT).contains(&timeout) {
+        return Ok(timeout);
+    }
+    Err(ToolError::InvalidInput("`timeout_seconds` goes from 1 to 3600".to_owned()))
+}
+
+/// The command's first line, or its beginning.
+fn shortened(command: &str) -> String {
+    let command = command.trim();
+    let line = command.lines().next().unwrap_or_default();
+    let end = line.char_indices().nth(TITLE).map_or(line.len(), |(end, _)| end);
+    let shown = line.get(..end).unwrap_or(line);
+    if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::permission::{ShellLine, SimpleCommand, Word};
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::fixture::{World, call};
+
+    /// Without how long it took.
+    fn timeless(text: &str) -> String {
+        let (before, rest) = text.rsplit_once(" after ").expect("it says how long it took");
+        let (_, after) = rest.split_once(" s").unwrap();
+        format!("{before}{after}")
+    }
+
+    #[tokio::test]
+    async fn a_command_gives_output_and_exit_code() {
+        let world = World::new(&[("a.txt", "hello\n")]);
+        let output = world.call("shell_run", json!({ "command": "cat a.txt" })).await.unwrap();
+        assert_eq!(timeless(&output.text), "hello\n[exit code 0]");
+        assert_eq!((output.summary.as_str(), output.is_error), ("exit code 0", false));
+        let output =
+            world.call("shell_run", json!({ "command": "exit_with() { return 3; }; exit_with" })).await.unwrap();
+        assert_eq!(timeless(&output.text), "[no output]\n[exit code 3]");
+        assert!(output.is_error);
+    }
+
+    #[tokio::test]
+    async fn the_shell_stays_from_call_to_call() {
+        let world = World::new(&[("src/a.txt", "")]);
+        let services = world.services();
+        let text = |input| async { timeless(&call(&services, "shell_run", input).await.unwrap().text) };
+        assert_eq!(
+            text(json!({ "command": "cd src; X=1" })).await,
+            "[no output]\n[exit code 0; the shell is now in src]"
+        );
+        assert_eq!(text(json!({ "command": "ls; echo $X" })).await, "a.txt\n1\n[exit code 0]");
+        assert_eq!(text(json!({ "command": "ls", "cwd": "." })).await, "src\n[exit code 0]");
+        assert_eq!(text(json!({ "command": "ls" })).await, "a.txt\n[exit code 0]");
+    }
+
+    #[tokio::test]
+    async fn permission_is_told_what_would_run_and_where() {
+        let world = World::new(&[("src/a.txt", "")]);
+        let tool = ShellRun::new(&world.services());
+        let input = |command: &str, cwd: Option<&str>| Input {
+            command: command.to_owned(),
+            cwd: cwd.map(str::to_owned),
+            timeout_seconds: None,
+        };
+        let described = tool.describe(&input("rm a.txt\n# really", Some("src"))).unwrap();
+        assert_eq!(described.title, "Running rm a.txt …");
+        let words = ["rm", "a.txt"].map(|word| Word::Known(word.to_owned())).to_vec();
+        let parsed = ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }]);
+        let line = "rm a.txt\n# really".to_owned();
+        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src") });
+        let described = tool.describe(&input("ls", None)).unwrap();
+        assert!(matches!(described.action, Action::Execute { cwd, .. } if cwd == world.path("")));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_run_says_why() {
+        let world = World::new(&[("a.txt", "")]);
+        let run = |input| world.text("shell_run", input);
+        assert!(run(json!({ "command": "ls", "cwd": ".." })).await.contains("outside the workspace"));
+        assert!(run(json!({ "command": "ls", "cwd": "a.txt" })).await.contains("is no folder"));
+        assert!(run(json!({ "command": " " })).await.contains("it is empty"));
+        for seconds in [0, 3601] {
+            let text = run(json!({ "command": "ls", "timeout_seconds": seconds })).await;
+            assert_eq!(text, "error: invalid input: `timeout_seconds` goes from 1 to 3600");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_stopped_says_so() {
+        let world = World::new(&[]);
+        let output =
+            world.call("shell_run", json!({ "command": "echo begun; sleep 100", "timeout_seconds": 1 })).await.unwrap();
+        assert!(output.text.starts_with("begun\n"), "{}", output.text);
+        assert!(output.text.contains("[timed out after 1."), "{}", output.text);
+        assert!(output.text.contains("its 1 s were over"), "{}", output.text);
+        assert_eq!((output.summary.as_str(), output.is_error), ("timed out", true));
+
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let input = Input { command: "sleep 100".to_owned(), cwd: None, timeout_seconds: None };
+        let output = ShellRun::new(&world.services()).run(Call { id: "1".into(), cancel }, input).await.unwrap();
+        assert_eq!(output.summary, "stopped");
+    }
+}
