@@ -1,5 +1,4 @@
 //! Blobs: bytes in files named by their SHA-256, so that the same bytes are kept once.
-#![expect(clippy::disallowed_methods, reason = "blobs are files of the store's own")]
 
 use std::collections::HashSet;
 use std::fs::{self, DirEntry, File};

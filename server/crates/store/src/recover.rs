@@ -85,8 +85,11 @@ pub(crate) fn recover(layout: &Layout) -> Result<Recovery, Error> {
 fn put_in_place(layout: &Layout) -> Result<Recovery, Error> {
     let (sessions, events) = count(layout)?;
     let damaged = free_name(layout);
-    files::move_if_there(&layout.beside_database("-wal"), &with_suffix(&damaged, "-wal"))?;
-    files::remove_if_there(&layout.beside_database("-shm"))?;
+    let log = layout.beside_database("-wal");
+    if log.metadata().is_ok_and(|log| log.len() > 0) {
+        files::move_if_there(&log, &with_suffix(&damaged, "-wal"))?;
+    }
+    remove_log(layout)?;
     files::move_if_there(&layout.database(), &damaged)?;
     // The system may put these on the disk in any order, but the old write-ahead log must not meet the new database.
     files::sync_parent(&damaged);
@@ -101,8 +104,7 @@ pub(crate) fn remove_stale_log(layout: &Layout) -> Result<(), Error> {
     if layout.database().exists() {
         return Ok(());
     }
-    files::remove_if_there(&layout.beside_database("-wal"))?;
-    files::remove_if_there(&layout.beside_database("-shm"))
+    remove_log(layout)
 }
 
 /// The damaged databases that are kept.
@@ -111,6 +113,11 @@ pub(crate) fn kept(layout: &Layout) -> Result<Vec<PathBuf>, Error> {
     let is_damaged = |name: &str| name.starts_with("azimuth.db.damaged-") && !name.ends_with("-wal");
     let damaged = entries.iter().filter(|entry| entry.file_name().to_str().is_some_and(is_damaged));
     Ok(damaged.map(fs::DirEntry::path).collect())
+}
+
+fn remove_log(layout: &Layout) -> Result<(), Error> {
+    files::remove_if_there(&layout.beside_database("-wal"))?;
+    files::remove_if_there(&layout.beside_database("-shm"))
 }
 
 fn count(layout: &Layout) -> Result<(usize, usize), Error> {

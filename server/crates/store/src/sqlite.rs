@@ -30,8 +30,9 @@ const READERS: usize = 4;
 /// database while no other has it open recovers what can be read.
 pub struct SqliteStore {
     layout: Layout,
-    writer: Mutex<Writer>,
+    /// Before the writer, since only a connection that writes can tidy up when it is the last to be closed.
     readers: Readers,
+    writer: Mutex<Writer>,
     blobs: Blobs,
     held: HeldSessions,
     recovery: Option<Recovery>,

@@ -23,6 +23,7 @@ fn all_is_there_when_the_store_is_opened_again() {
     store.set("model", "scripted").unwrap();
     let (events, info) = (store.events(&id, 0, 10).unwrap(), store.info(&id).unwrap());
     drop(store);
+    assert!(!folder.path().join("azimuth.db-wal").exists(), "whoever is last puts the log into the database");
     let store = SqliteStore::open(folder.path()).unwrap();
     assert_eq!(store.events(&id, 0, 10).unwrap(), events);
     assert_eq!(store.info(&id).unwrap(), info);
