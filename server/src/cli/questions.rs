@@ -121,9 +121,12 @@ impl Answerer {
                 let mut decided = Decided::default();
                 let mut rest = pending.into_iter().enumerate();
                 while let Some((number, hunk)) = rest.next() {
-                    let which = format!("hunk {} of {}", number + 1, all.len());
+                    let question = match all.len() {
+                        1 => "accept (y) or reject (n)".to_owned(),
+                        of => format!("hunk {} of {of}: accept (y), reject (n), all from here (a, d)", number + 1),
+                    };
                     loop {
-                        view.prompt(&format!("  {which}: accept (y), reject (n), accept the rest (a), reject the rest (d)> "))?;
+                        view.prompt(&format!("  {question}> "))?;
                         let Some(line) = lines.recv().await else { return Ok(None) };
                         view.answered();
                         match line.trim() {

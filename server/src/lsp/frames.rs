@@ -257,7 +257,7 @@ mod tests {
     fn read(input: &[u8], chunk: usize) -> Vec<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let (reader, mut writer) = tokio::io::simplex(chunk);
+            let (reader, mut writer) = tokio::io::duplex(chunk);
             let input = input.to_vec();
             tokio::spawn(async move {
                 tokio::io::AsyncWriteExt::write_all(&mut writer, &input).await.unwrap();
@@ -338,7 +338,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_input_ends_when_the_connection_is_over() {
-        let (reader, _writer) = tokio::io::simplex(16);
+        let (reader, _writer) = tokio::io::duplex(16);
         let over = CancellationToken::new();
         let mut frames = Frames::new(reader, over.clone());
         over.cancel();

@@ -17,7 +17,6 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
 use super::{Caller, GivenAnswer, default_model, resolve_model};
-use crate::config::Config;
 use crate::hub::router::Shared;
 use crate::hub::{Error, Reply};
 
@@ -33,7 +32,6 @@ const RANGE_BYTES: usize = 32 * 1024;
 /// A prompt on its way to a turn.
 pub(super) struct Preparation {
     pub(super) shared: Shared,
-    pub(super) config: Arc<Config>,
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,

@@ -9,6 +9,7 @@ use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
 use futures_util::FutureExt;
 use protocol::content::Usage;
+use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
@@ -75,7 +76,6 @@ impl Session {
         self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, task: None });
         let preparation = Preparation {
             shared: self.shared.clone(),
-            config: Arc::clone(&self.config),
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
             info: self.info(),
@@ -194,9 +194,8 @@ impl Session {
                     let _ = reply.send(Answer::Cancelled);
                     return;
                 }
-                // The question was asked by an earlier turn, and is answered.
-                if let Some(given) = self.given.take_if(|given| request.tool_call_id.as_ref() == Some(&given.call)) {
-                    let _ = reply.send(given.answer);
+                if let Some(answer) = self.given_answer(&request) {
+                    let _ = reply.send(answer);
                     return;
                 }
                 self.record(Event::PermissionAsked { turn_id, request: request.clone() });
@@ -213,6 +212,14 @@ impl Session {
                 let _ = reply.send(heard);
             }
         }
+    }
+
+    /// The answer to a question that an earlier turn asked, if it was answered since and is the same question still.
+    fn given_answer(&mut self, request: &PermissionRequest) -> Option<Answer> {
+        let given = self.given.take_if(|given| request.tool_call_id.as_ref() == Some(&given.call))?;
+        let Answer::Selected { option_id, .. } = &given.answer else { return None };
+        let is_option = request.options.iter().any(|option| option.option_id == *option_id);
+        is_option.then_some(given.answer)
     }
 
     /// What was said to the turn, and then what became of its edits.

@@ -1,0 +1,111 @@
+//! A model vendor that answers at once: Chat Completions over loopback, from a list.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+/// An answer of the model's.
+pub enum Answer {
+    /// Text in so many pieces.
+    Text {
+        /// How many.
+        pieces: usize,
+    },
+    /// A tool call.
+    Call {
+        /// The tool.
+        tool: &'static str,
+        /// Its input.
+        input: Value,
+    },
+}
+
+/// A running vendor. It ends with the process.
+pub struct Vendor {
+    port: u16,
+}
+
+impl Vendor {
+    /// Starts one that gives these answers, one a request.
+    pub fn start(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("a port").port();
+        let bodies: Arc<Vec<String>> = Arc::new(answers.iter().enumerate().map(|(n, answer)| body(n, answer)).collect());
+        let next = Arc::new(AtomicUsize::new(0));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (bodies, next) = (Arc::clone(&bodies), Arc::clone(&next));
+                std::thread::spawn(move || serve(stream, &bodies, &next));
+            }
+        });
+        Self { port }
+    }
+
+    /// Its base URL.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+}
+
+/// The whole stream of an answer.
+fn body(number: usize, answer: &Answer) -> String {
+    let mut chunks = Vec::new();
+    let finish = match answer {
+        Answer::Text { pieces } => {
+            chunks.extend((0..*pieces).map(|n| json!({ "delta": { "content": format!("word{} ", n % 100) }, "index": 0 })));
+            "stop"
+        }
+        Answer::Call { tool, input } => {
+            let function = json!({ "name": tool, "arguments": input.to_string() });
+            let call = json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
+            chunks.push(json!({ "delta": { "tool_calls": [call] }, "index": 0 }));
+            "tool_calls"
+        }
+    };
+    chunks.push(json!({ "delta": {}, "index": 0, "finish_reason": finish }));
+    let mut body = String::new();
+    for choice in chunks {
+        body.push_str(&format!("data: {}\n\n", json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice] })));
+    }
+    let usage = json!({ "prompt_tokens": 1000, "completion_tokens": 10 });
+    body.push_str(&format!("data: {}\n\ndata: [DONE]\n\n", json!({ "id": "c", "choices": [], "usage": usage })));
+    body
+}
+
+/// Answers the requests of one connection.
+fn serve(stream: TcpStream, bodies: &[String], next: &AtomicUsize) {
+    let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
+    let mut writer = stream;
+    loop {
+        let (mut length, mut line, mut is_post) = (0, String::new(), false);
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            is_post |= line.starts_with("POST ");
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().expect("a length");
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut request = vec![0; length];
+        if reader.read_exact(&mut request).is_err() {
+            return;
+        }
+        let answer = if is_post { bodies.get(next.fetch_add(1, Ordering::Relaxed)) } else { None };
+        let (status, kind, body) = match answer {
+            Some(body) => ("200 OK", "text/event-stream", body.as_str()),
+            None => ("404 Not Found", "application/json", "{}"),
+        };
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+        if writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(body.as_bytes())).is_err() {
+            return;
+        }
+    }
+}
