@@ -3,6 +3,8 @@
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
 
+#![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
+
 mod client;
 mod corpus;
 mod search;

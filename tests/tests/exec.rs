@@ -1,5 +1,7 @@
 //! `azimuth exec` and `azimuth demo`: the whole job without an editor, on real input, as a user would start it.
 
+#![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
