@@ -1,1 +1,38 @@
-//! harness
+//! The harness of the end-to-end tests, and of benchmarks: everything around the server, and the whole real server.
+//!
+//! - [`project`]: a project in a temporary folder.
+//! - [`server`]: the server in memory, with its own data folder.
+//! - [`client`]: an editor that speaks JSON-RPC by itself, not by the server's framework. It has documents, applies
+//!   workspace edits to them, and fails the test if the server says something that nobody looks at.
+//! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
+//!   it is asked.
+//! - [`program`]: the program, for tests of whole processes.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "here a failure is a failed test")]
+#![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
+
+pub mod client;
+pub mod model;
+pub mod program;
+pub mod project;
+pub mod server;
+
+pub use self::client::{Client, Profile};
+pub use self::model::{Answer, Gate, ModelServer, Wire};
+pub use self::program::binary;
+pub use self::project::Project;
+pub use self::server::{Server, Setup};
+
+use std::time::Duration;
+
+/// How long anything is waited for before the test fails. It is for a server that hangs, and longer than anything takes
+/// on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits for something, with [`PATIENCE`].
+///
+/// # Panics
+/// It did not come.
+pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+}

@@ -1,0 +1,408 @@
+//! A scripted editor: it speaks JSON-RPC over the server's pipe by itself, answers the server's requests, and keeps what
+//! the server said until the test looks at it. What nobody looked at fails the test when the client is dropped.
+
+mod documents;
+mod events;
+mod wire;
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use protocol::{SequencedEvent, SessionId, TerminalId};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+pub use self::documents::{Documents, Encoding, Timing};
+pub use self::wire::Paused;
+use crate::project;
+use crate::server::{Server, Setup};
+use crate::{Project, patiently};
+
+/// What a client is.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its capabilities.
+    pub capabilities: Value,
+    /// Its `initializationOptions`.
+    pub options: Value,
+    /// When it sends the change that an edit of the server's makes.
+    pub timing: Timing,
+}
+
+impl Profile {
+    /// An editor with our plugin, like VS Code.
+    pub fn panel() -> Self {
+        let azimuth = json!({ "panel": true, "save": true, "text": true });
+        Self {
+            capabilities: json!({
+                "general": { "positionEncodings": ["utf-16"] },
+                "workspace": { "applyEdit": true, "workspaceEdit": { "documentChanges": true } },
+                "textDocument": { "codeAction": { "codeActionLiteralSupport": {} } },
+                "experimental": { "azimuth": azimuth },
+            }),
+            options: Value::Null,
+            timing: Timing::BeforeAnswer,
+        }
+    }
+
+    /// An editor without it, that knows what LSP has.
+    pub fn plain() -> Self {
+        let mut profile = Self::panel();
+        profile.capabilities["experimental"] = Value::Null;
+        profile
+    }
+
+    /// The same with another capability, by its JSON pointer.
+    #[must_use]
+    pub fn with(mut self, pointer: &str, value: Value) -> Self {
+        let mut place = &mut self.capabilities;
+        for name in pointer.split('/').skip(1) {
+            if !place.is_object() {
+                *place = json!({});
+            }
+            place = &mut place[name];
+        }
+        *place = value;
+        self
+    }
+}
+
+/// An error that the server answered with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// Its code.
+    pub code: i64,
+    /// Its words.
+    pub message: String,
+    /// What else it says.
+    pub data: Value,
+}
+
+/// A client, connected to a server.
+pub struct Client {
+    shared: Arc<Shared>,
+    /// The answer to `initialize`.
+    pub server: Value,
+    ended: Option<tokio::task::JoinHandle<u8>>,
+    tasks: JoinSet<()>,
+    finished: bool,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Something came.
+    news: Notify,
+    /// Reading goes on.
+    resumed: Notify,
+    out: mpsc::UnboundedSender<wire::Out>,
+}
+
+type Handler = Box<dyn FnMut(&Value) -> Result<Value, String> + Send>;
+
+#[derive(Default)]
+struct State {
+    next_id: i64,
+    waiting: HashMap<i64, oneshot::Sender<Result<Value, RpcError>>>,
+    handlers: HashMap<String, Handler>,
+    documents: Documents,
+    events: HashMap<SessionId, VecDeque<SequencedEvent>>,
+    /// The number of the last event of each session.
+    last: HashMap<SessionId, u64>,
+    terminals: HashMap<TerminalId, events::Terminal>,
+    notifications: VecDeque<(String, Value)>,
+    waived: Vec<String>,
+    /// Answers to nothing that was asked, such as those to messages that could not be read.
+    stray: VecDeque<RpcError>,
+    wrong: Vec<String>,
+    closed: bool,
+    /// Nothing is read.
+    paused: bool,
+}
+
+impl Client {
+    /// Connects to a server of its own, without a word.
+    pub fn connect(setup: &Setup) -> Self {
+        let Server { pipe, ended } = Server::start(setup);
+        let (input, output) = tokio::io::split(pipe);
+        let mut client = Self::over(input, output);
+        client.ended = Some(ended);
+        client
+    }
+
+    /// Connects over any reader and writer, without a word.
+    pub fn over<R, W>(input: R, output: W) -> Self
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let (out, outbox) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared { state: Mutex::default(), news: Notify::new(), resumed: Notify::new(), out });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(wire::write(output, outbox));
+        tasks.spawn(wire::read(input, Arc::clone(&shared)));
+        Self { shared, server: Value::Null, ended: None, tasks, finished: false }
+    }
+
+    /// Connects and initializes in a project.
+    pub async fn start(setup: &Setup, project: &Project, profile: Profile) -> Self {
+        let mut client = Self::connect(setup);
+        client.initialize(Some(project.folder()), profile, json!({ "processId": null })).await;
+        client
+    }
+
+    /// Says `initialize` and `initialized`. `more` is added to the parameters.
+    pub async fn initialize(&mut self, folder: Option<&Path>, profile: Profile, more: Value) {
+        let folders: Vec<_> =
+            folder.iter().map(|folder| json!({ "uri": project::uri(folder), "name": "project" })).collect();
+        let mut params = json!({
+            "capabilities": profile.capabilities,
+            "workspaceFolders": folders,
+            "clientInfo": { "name": "harness" },
+        });
+        if !profile.options.is_null() {
+            params["initializationOptions"] = profile.options;
+        }
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.server = self.request("initialize", params).await.unwrap();
+        let encoding = self.server["capabilities"]["positionEncoding"].as_str().unwrap_or("utf-16").to_owned();
+        {
+            let mut state = self.state();
+            state.documents.encoding = Encoding::named(&encoding);
+            state.documents.timing = profile.timing;
+        }
+        self.notify("initialized", json!({}));
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Sends a request, at once, and gives its answer.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> impl Future<Output = Result<Value, RpcError>> + Send + use<> {
+        self.request_with_id(method, params).1
+    }
+
+    /// The same, with the id that it got.
+    pub fn request_with_id(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> (i64, impl Future<Output = Result<Value, RpcError>> + Send + use<>) {
+        let (reply, answer) = oneshot::channel();
+        let id = {
+            let mut state = self.state();
+            state.next_id += 1;
+            let id = state.next_id;
+            state.waiting.insert(id, reply);
+            id
+        };
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let method = method.to_owned();
+        let answer = async move {
+            let answer = patiently(&format!("the answer to {method}"), answer).await;
+            answer.unwrap_or_else(|_| panic!("the server closed the connection before it answered {method}"))
+        };
+        (id, answer)
+    }
+
+    /// Sends one of our own requests and reads its result.
+    pub async fn call<M: protocol::methods::Request>(&self, params: Value) -> M::Result {
+        let result = self.request(M::METHOD, params).await;
+        let result = result.unwrap_or_else(|error| panic!("{}: {error:?}", M::METHOD));
+        serde_json::from_value(result).unwrap()
+    }
+
+    /// Sends bytes as they are.
+    pub fn send_raw(&self, bytes: impl Into<Vec<u8>>) {
+        let _ = self.shared.out.send(wire::Out::Bytes(bytes.into()));
+    }
+
+    /// Closes the way to the server, as an editor does that is gone.
+    pub fn hang_up(&self) {
+        let _ = self.shared.out.send(wire::Out::Close);
+    }
+
+    /// Stops to read what the server says, until it is resumed.
+    pub fn pause_reading(&self) -> Paused {
+        Paused::new(&self.shared)
+    }
+
+    /// Answers a request of the server's from now on.
+    pub fn on_request(&self, method: &str, handler: impl FnMut(&Value) -> Result<Value, String> + Send + 'static) {
+        self.state().handlers.insert(method.into(), Box::new(handler));
+    }
+
+    /// Does not care for notifications of a method.
+    pub fn waive(&self, method: &str) {
+        let mut state = self.state();
+        state.waived.push(method.into());
+        state.notifications.retain(|(other, _)| other != method);
+    }
+
+    /// The next notification of a method, but for those of [`Client::until`] and [`Client::terminal_until`].
+    pub async fn notification<T: DeserializeOwned>(&self, method: &str) -> T {
+        let params = self
+            .wait_for(&format!("the notification {method}"), |state| {
+                let at = state.notifications.iter().position(|(other, _)| other == method)?;
+                state.notifications.remove(at).map(|(_, params)| params)
+            })
+            .await;
+        serde_json::from_value(params).unwrap()
+    }
+
+    /// The next answer with the id null: what the server says to a message that it could not read.
+    pub async fn stray_error(&self) -> RpcError {
+        self.wait_for("an error to what could not be read", |state| state.stray.pop_front()).await
+    }
+
+    /// Says `shutdown` and `exit`, and gives the server's exit code.
+    pub async fn finish(mut self) -> u8 {
+        self.request("shutdown", Value::Null).await.unwrap();
+        self.notify("exit", Value::Null);
+        self.ended().await
+    }
+
+    /// Waits until the server has ended, and gives its exit code.
+    pub async fn ended(&mut self) -> u8 {
+        let ended = self.ended.take().expect("a server of its own");
+        let code = patiently("the server's end", ended).await.unwrap();
+        self.wait_for("the end of what the server says", |state| state.closed.then_some(())).await;
+        self.finished = true;
+        code
+    }
+
+    fn send(&self, message: &Value) {
+        self.send_raw(wire::frame(&message.to_string()));
+    }
+
+    async fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
+        let found = async {
+            loop {
+                let news = self.shared.news.notified();
+                if let Some(found) = look(&mut self.state()) {
+                    return found;
+                }
+                news.await;
+            }
+        };
+        match tokio::time::timeout(crate::PATIENCE, found).await {
+            Ok(found) => found,
+            Err(_) => panic!("waited in vain for {what}; {}", self.state().unseen().join("; ")),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.tasks.abort_all();
+        if let Some(ended) = &self.ended {
+            ended.abort();
+        }
+        if std::thread::panicking() {
+            return;
+        }
+        let state = self.state();
+        let unseen = state.unseen();
+        assert!(state.wrong.is_empty(), "the server did wrong:\n{}", state.wrong.join("\n"));
+        assert!(unseen.is_empty(), "nobody looked at what the server said:\n{}", unseen.join("\n"));
+    }
+}
+
+impl State {
+    /// What the server said and nobody looked at.
+    fn unseen(&self) -> Vec<String> {
+        let mut unseen = Vec::new();
+        for (session, events) in &self.events {
+            unseen.extend(events.iter().map(|event| format!("event in {session}: {event:?}")));
+        }
+        unseen.extend(self.notifications.iter().map(|(method, params)| format!("{method}: {params}")));
+        unseen.extend(self.stray.iter().map(|error| format!("{error:?}")));
+        unseen.extend(self.wrong.iter().map(|wrong| format!("wrong: {wrong}")));
+        unseen
+    }
+
+    /// Takes a message of the server's. Gives what to send.
+    fn take(&mut self, message: Value) -> Vec<Value> {
+        let (method, id) = (message["method"].as_str().map(str::to_owned), message.get("id").cloned());
+        match (method, id) {
+            (Some(method), Some(id)) => return self.answer(&method, &id, &message["params"]),
+            (Some(method), None) => self.notified(method, message["params"].clone()),
+            (None, id) => self.answered(&id.unwrap_or_default(), &message),
+        }
+        Vec::new()
+    }
+
+    fn answered(&mut self, id: &Value, message: &Value) {
+        let result = match message.get("error") {
+            None => Ok(message["result"].clone()),
+            Some(error) => Err(RpcError {
+                code: error["code"].as_i64().unwrap_or_default(),
+                message: error["message"].as_str().unwrap_or_default().into(),
+                data: error.get("data").cloned().unwrap_or_default(),
+            }),
+        };
+        match (id.as_i64().and_then(|id| self.waiting.remove(&id)), result) {
+            (Some(reply), result) => drop(reply.send(result)),
+            (None, Err(error)) if id.is_null() => self.stray.push_back(error),
+            (None, result) => self.wrong.push(format!("an answer to nothing: {id} {result:?}")),
+        }
+    }
+
+    /// Answers a request of the server's.
+    fn answer(&mut self, method: &str, id: &Value, params: &Value) -> Vec<Value> {
+        let mut before = Vec::new();
+        let mut after = Vec::new();
+        let result = if let Some(handler) = self.handlers.get_mut(method) {
+            handler(params)
+        } else {
+            match method {
+                "workspace/applyEdit" => {
+                    let (result, changes) = self.documents.apply(params);
+                    match self.documents.timing {
+                        Timing::BeforeAnswer => before = changes,
+                        Timing::AfterAnswer => after = changes,
+                    }
+                    Ok(result)
+                }
+                "azimuth/editor/save" => {
+                    let (result, notes) = self.documents.save(params["uri"].as_str().unwrap_or_default());
+                    before = notes;
+                    Ok(result)
+                }
+                "azimuth/editor/text" => Ok(self.documents.text_result(params["uri"].as_str().unwrap_or_default())),
+                other => {
+                    self.wrong.push(format!("a request that this client did not announce: {other} {params}"));
+                    Err("no such method".into())
+                }
+            }
+        };
+        before.push(match result {
+            Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+            Err(message) => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": message } }),
+        });
+        before.extend(after);
+        before
+    }
+
+    fn notified(&mut self, method: String, params: Value) {
+        match method.as_str() {
+            "azimuth/event" => self.take_event(params),
+            "azimuth/terminal/output" => self.take_output(params),
+            _ if self.waived.contains(&method) => {}
+            _ => self.notifications.push_back((method, params)),
+        }
+    }
+}

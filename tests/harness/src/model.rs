@@ -1,0 +1,324 @@
+//! A model server: it speaks the vendors' streaming formats over HTTP, answers by a script, and checks each request.
+//!
+//! What it answers is said once, in neutral words ([`Answer`]), and written in the format of the request's path. What
+//! it is asked is read into neutral words too ([`Asked`]), and checked: every tool call has exactly one result, right
+//! after it and in order; the messages begin with those of the request before in the same session, byte for byte; the
+//! key is there. A request that breaks one of these fails the test, as does one that nothing was scripted for.
+
+mod answer;
+mod anthropic;
+mod asked;
+mod chat;
+mod responses;
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinSet;
+
+pub use self::answer::{Answer, Gate, Stop};
+pub use self::asked::{Asked, Said};
+use self::answer::{Step, Writer};
+use crate::patiently;
+
+/// A vendor's format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    Responses,
+    /// OpenAI's Chat Completions, and all who are compatible with it.
+    Chat,
+}
+
+impl Wire {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
+
+    /// Its name in our configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Responses => "openai-responses",
+            Self::Chat => "openai-chat",
+        }
+    }
+
+    fn of(path: &str) -> Option<Self> {
+        [("/messages", Self::Anthropic), ("/responses", Self::Responses), ("/chat/completions", Self::Chat)]
+            .into_iter()
+            .find_map(|(end, wire)| path.ends_with(end).then_some(wire))
+    }
+
+    fn writer(self) -> Box<dyn Writer> {
+        match self {
+            Self::Anthropic => Box::<anthropic::Anthropic>::default(),
+            Self::Responses => Box::<responses::Responses>::default(),
+            Self::Chat => Box::<chat::Chat>::default(),
+        }
+    }
+}
+
+/// A model server on this machine. Dropping it ends it, and fails the test if something was wrong.
+pub struct ModelServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _tasks: JoinSet<()>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    asked: Notify,
+}
+
+type Responder = Box<dyn FnMut(&Asked) -> Answer + Send>;
+
+#[derive(Default)]
+struct State {
+    script: VecDeque<Answer>,
+    responder: Option<Responder>,
+    asked: Vec<Asked>,
+    /// The last request of each session.
+    last: HashMap<String, Asked>,
+    wrong: Vec<String>,
+    may_rewrite: bool,
+}
+
+impl ModelServer {
+    /// Starts a server that answers with these, in this order.
+    pub async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = State { script: script.into_iter().collect(), ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), asked: Notify::new() });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, shared, _tasks: tasks }
+    }
+
+    /// Starts a server that answers as a function says.
+    pub async fn responding(responder: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
+        let server = Self::start([]).await;
+        server.state().responder = Some(Box::new(responder));
+        server
+    }
+
+    /// The address to configure for a format, as the vendors' own are written.
+    pub fn url(&self, wire: Wire) -> String {
+        let path = if wire == Wire::Anthropic { "" } else { "/v1" };
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Adds an answer to the script.
+    pub fn then(&self, answer: Answer) {
+        self.state().script.push_back(answer);
+    }
+
+    /// Lets requests begin otherwise than those before in their session, as they do when a context is trimmed.
+    pub fn may_rewrite(&self) {
+        self.state().may_rewrite = true;
+    }
+
+    /// What it was asked so far.
+    pub fn asked(&self) -> Vec<Asked> {
+        self.state().asked.clone()
+    }
+
+    /// Waits until it was asked `count` times, and gives the last of these.
+    pub async fn asked_times(&self, count: usize) -> Asked {
+        patiently(&format!("request {count} to the model"), async {
+            loop {
+                let asked = self.shared.asked.notified();
+                if let Some(asked) = count.checked_sub(1).and_then(|at| self.state().asked.get(at).cloned()) {
+                    return asked;
+                }
+                asked.await;
+            }
+        })
+        .await
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let state = self.state();
+        assert!(state.wrong.is_empty(), "the model was asked wrongly:\n{}", state.wrong.join("\n"));
+        assert!(state.script.is_empty(), "{} answers of the script were never asked for", state.script.len());
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(&shared);
+        connections.spawn(async move {
+            let service = service_fn(move |request| answer(request, Arc::clone(&shared)));
+            // A client that hangs up, and an answer that is cut, end a connection with an error.
+            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Stream>, Infallible> {
+    let path = request.uri().path().to_owned();
+    let headers = request.headers().clone();
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    if path.ends_with("/models") {
+        let models = json!({ "object": "list", "data": [{ "id": "model-1", "object": "model" }] });
+        return Ok(whole(StatusCode::OK, &[], models.to_string()));
+    }
+    let Some(wire) = Wire::of(&path) else {
+        shared.state.lock().unwrap().wrong.push(format!("there is no path {path}"));
+        return Ok(whole(StatusCode::NOT_FOUND, &[], String::new()));
+    };
+    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let key = match wire {
+        Wire::Anthropic => header("x-api-key"),
+        Wire::Responses | Wire::Chat => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
+    };
+    let answer = {
+        let mut state = shared.state.lock().unwrap();
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let asked = Asked::read(wire, key, body);
+        state.check(&asked);
+        let scripted = match state.responder.as_mut() {
+            Some(responder) => Some(responder(&asked)),
+            None => state.script.pop_front(),
+        };
+        if scripted.is_none() {
+            let last = asked.said().last().cloned();
+            state.wrong.push(format!("nothing is scripted for a request that ends in {last:?}"));
+        }
+        state.asked.push(asked);
+        shared.asked.notify_waiters();
+        scripted
+    };
+    Ok(match answer {
+        None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),
+        Some(Answer::Refused { status, headers, body }) => {
+            whole(StatusCode::from_u16(status).unwrap(), &headers, body)
+        }
+        Some(Answer::Streamed { steps, stop }) => {
+            let (sender, pieces) = mpsc::channel(64);
+            tokio::spawn(write(wire.writer(), steps, stop, sender));
+            Response::builder().header("content-type", "text/event-stream").body(Stream(pieces)).unwrap()
+        }
+    })
+}
+
+/// Writes an answer step by step. It ends early where the client hangs up.
+async fn write(
+    mut writer: Box<dyn Writer>,
+    steps: Vec<Step>,
+    stop: Stop,
+    sender: mpsc::Sender<Result<Bytes, io::Error>>,
+) {
+    let mut text = writer.begin();
+    for step in steps {
+        match step {
+            Step::Text(piece) => text.push_str(&writer.text(&piece)),
+            Step::Thinking(piece) => text.push_str(&writer.thinking(&piece)),
+            Step::Call { id, name, input } => {
+                text.push_str(&writer.call(&id, &name));
+                // In pieces that cut words and escapes, as the vendors do.
+                let input = input.to_string();
+                let pieces: Vec<char> = input.chars().collect();
+                for piece in pieces.chunks(7) {
+                    text.push_str(&writer.input(&piece.iter().collect::<String>()));
+                }
+                text.push_str(&writer.end_call());
+            }
+            Step::HalfCall { id, name, input } => {
+                text.push_str(&writer.call(&id, &name));
+                text.push_str(&writer.input(&input));
+            }
+            Step::Raw(raw) => text.push_str(&raw),
+            Step::Wait(gate) => {
+                if sender.send(Ok(std::mem::take(&mut text).into())).await.is_err() {
+                    return;
+                }
+                tokio::select! {
+                    () = gate.opened() => {}
+                    () = sender.closed() => return,
+                }
+            }
+            Step::Cut => {
+                let _ = sender.send(Ok(std::mem::take(&mut text).into())).await;
+                let _ = sender.send(Err(io::Error::other("cut"))).await;
+                return;
+            }
+            Step::Stall => {
+                let _ = sender.send(Ok(std::mem::take(&mut text).into())).await;
+                sender.closed().await;
+                return;
+            }
+        }
+        if text.len() > 4096 && sender.send(Ok(std::mem::take(&mut text).into())).await.is_err() {
+            return;
+        }
+    }
+    text.push_str(&writer.end(stop));
+    let _ = sender.send(Ok(text.into())).await;
+}
+
+fn whole(status: StatusCode, headers: &[(String, String)], body: String) -> Response<Stream> {
+    let (sender, pieces) = mpsc::channel(1);
+    let _ = sender.try_send(Ok(body.into()));
+    let mut response = Response::builder().status(status).header("content-type", "application/json");
+    for (name, value) in headers {
+        response = response.header(name, value);
+    }
+    response.body(Stream(pieces)).unwrap()
+}
+
+/// A body that comes in pieces.
+struct Stream(mpsc::Receiver<Result<Bytes, io::Error>>);
+
+impl Body for Stream {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        self.0.poll_recv(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}
+
+impl State {
+    fn check(&mut self, asked: &Asked) {
+        if asked.key().is_none_or(|key| key != crate::server::KEY) {
+            self.wrong.push(format!("the key is {:?}", asked.key()));
+        }
+        if let Err(problem) = asked.calls_have_results() {
+            self.wrong.push(problem);
+        }
+        if let Some(before) = self.last.insert(asked.session(), asked.clone())
+            && !self.may_rewrite
+            && let Err(problem) = asked.continues(&before)
+        {
+            self.wrong.push(problem);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What the model answers, in neutral words, and what a vendor's format is made of.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// An answer of the model.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// A stream.
+    Streamed {
+        /// Its pieces.
+        steps: Vec<Step>,
+        /// Why it ends.
+        stop: Stop,
+    },
+    /// An error in place of a stream.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// Headers, such as `retry-after`.
+        headers: Vec<(String, String)>,
+        /// The body.
+        body: String,
+    },
+}
+
+/// Why an answer ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The model is done, or waits for its tools.
+    Done,
+    /// The longest length is reached.
+    Length,
+}
+
+/// A piece of a stream.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Text.
+    Text(String),
+    /// Thinking.
+    Thinking(String),
+    /// A tool call, whole.
+    Call {
+        /// Its id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its input.
+        input: Value,
+    },
+    /// The beginning of a tool call.
+    HalfCall {
+        /// Its id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The beginning of its input.
+        input: String,
+    },
+    /// Bytes that are no event of the format.
+    Raw(String),
+    /// Nothing more before the gate is open.
+    Wait(Gate),
+    /// The connection breaks.
+    Cut,
+    /// Nothing more, ever.
+    Stall,
+}
+
+/// A gate that the test opens.
+#[derive(Clone, Debug, Default)]
+pub struct Gate(CancellationToken);
+
+impl Gate {
+    /// Opens it, for good.
+    pub fn open(&self) {
+        self.0.cancel();
+    }
+
+    pub(super) async fn opened(&self) {
+        self.0.cancelled().await;
+    }
+}
+
+impl Answer {
+    /// An answer that says something.
+    pub fn says(text: &str) -> Self {
+        Self::nothing().text(text)
+    }
+
+    /// An answer that calls a tool.
+    pub fn calls(name: &str, input: Value) -> Self {
+        Self::nothing().call(name, input)
+    }
+
+    /// An empty answer, to be filled.
+    pub fn nothing() -> Self {
+        Self::Streamed { steps: Vec::new(), stop: Stop::Done }
+    }
+
+    /// An error, with a body as the vendors write it.
+    pub fn refused(status: u16) -> Self {
+        let body = json!({ "type": "error", "error": { "type": "test", "message": format!("refused with {status}") } });
+        Self::Refused { status, headers: Vec::new(), body: body.to_string() }
+    }
+
+    /// The same with a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        if let Self::Refused { headers, .. } = &mut self {
+            headers.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// Then a piece of text.
+    #[must_use]
+    pub fn text(self, text: &str) -> Self {
+        self.step(Step::Text(text.into()))
+    }
+
+    /// Then a piece of thinking.
+    #[must_use]
+    pub fn thinking(self, text: &str) -> Self {
+        self.step(Step::Thinking(text.into()))
+    }
+
+    /// Then a tool call.
+    #[must_use]
+    pub fn call(self, name: &str, input: Value) -> Self {
+        self.step(Step::Call { id: next_id(), name: name.into(), input })
+    }
+
+    /// Then nothing before the gate is open.
+    #[must_use]
+    pub fn wait(self, gate: &Gate) -> Self {
+        self.step(Step::Wait(gate.clone()))
+    }
+
+    /// Then the connection breaks inside a tool call.
+    #[must_use]
+    pub fn cut_inside_call(self, name: &str) -> Self {
+        self.step(Step::HalfCall { id: next_id(), name: name.into(), input: "{\"path\":\"a".into() }).step(Step::Cut)
+    }
+
+    /// Then any other step.
+    #[must_use]
+    pub fn step(mut self, step: Step) -> Self {
+        if let Self::Streamed { steps, .. } = &mut self {
+            steps.push(step);
+        }
+        self
+    }
+
+    /// The answer ends because it is too long.
+    #[must_use]
+    pub fn too_long(mut self) -> Self {
+        if let Self::Streamed { stop, .. } = &mut self {
+            *stop = Stop::Length;
+        }
+        self
+    }
+}
+
+/// An id for a tool call, unlike any other.
+fn next_id() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    format!("call_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A vendor's format. Each function gives the bytes to send, as text.
+pub(super) trait Writer: Send {
+    /// The stream begins.
+    fn begin(&mut self) -> String;
+    /// A piece of text.
+    fn text(&mut self, piece: &str) -> String;
+    /// A piece of thinking.
+    fn thinking(&mut self, piece: &str) -> String;
+    /// A tool call begins.
+    fn call(&mut self, id: &str, name: &str) -> String;
+    /// A piece of its input, which is JSON as text.
+    fn input(&mut self, piece: &str) -> String;
+    /// The tool call is whole.
+    fn end_call(&mut self) -> String;
+    /// The stream ends. Usage is 100 tokens in, 20 of them from the cache, and 10 out.
+    fn end(&mut self, stop: Stop) -> String;
+}
+
+/// A server-sent event with a name.
+pub(super) fn named(event: &Value) -> String {
+    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
+}

@@ -1,0 +1,90 @@
+//! Anthropic's Messages, as streamed.
+
+use serde_json::{Value, json};
+
+use super::answer::{Stop, Writer, named};
+
+/// A stream in this format: blocks one after another, each with an index.
+#[derive(Default)]
+pub(super) struct Anthropic {
+    index: usize,
+    open: Option<&'static str>,
+    has_calls: bool,
+}
+
+impl Anthropic {
+    /// Begins a block of a kind, unless it is open.
+    fn block(&mut self, kind: &'static str, block: Value) -> String {
+        if self.open == Some(kind) && kind != "tool_use" {
+            return String::new();
+        }
+        let mut text = self.close();
+        self.open = Some(kind);
+        text.push_str(&named(&json!({ "type": "content_block_start", "index": self.index, "content_block": block })));
+        text
+    }
+
+    fn delta(&self, delta: Value) -> String {
+        named(&json!({ "type": "content_block_delta", "index": self.index, "delta": delta }))
+    }
+
+    fn close(&mut self) -> String {
+        let mut text = String::new();
+        match self.open.take() {
+            None => return text,
+            Some("thinking") => text.push_str(&self.delta(json!({ "type": "signature_delta", "signature": "c2ln" }))),
+            Some(_) => {}
+        }
+        text.push_str(&named(&json!({ "type": "content_block_stop", "index": self.index })));
+        self.index += 1;
+        text
+    }
+}
+
+impl Writer for Anthropic {
+    fn begin(&mut self) -> String {
+        let usage = json!({ "input_tokens": 80, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 0,
+            "output_tokens": 1 });
+        let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "model-1",
+            "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage });
+        named(&json!({ "type": "message_start", "message": message })) + &named(&json!({ "type": "ping" }))
+    }
+
+    fn text(&mut self, piece: &str) -> String {
+        let mut text = self.block("text", json!({ "type": "text", "text": "" }));
+        text.push_str(&self.delta(json!({ "type": "text_delta", "text": piece })));
+        text
+    }
+
+    fn thinking(&mut self, piece: &str) -> String {
+        let mut text = self.block("thinking", json!({ "type": "thinking", "thinking": "", "signature": "" }));
+        text.push_str(&self.delta(json!({ "type": "thinking_delta", "thinking": piece })));
+        text
+    }
+
+    fn call(&mut self, id: &str, name: &str) -> String {
+        self.has_calls = true;
+        self.block("tool_use", json!({ "type": "tool_use", "id": id, "name": name, "input": {} }))
+    }
+
+    fn input(&mut self, piece: &str) -> String {
+        self.delta(json!({ "type": "input_json_delta", "partial_json": piece }))
+    }
+
+    fn end_call(&mut self) -> String {
+        self.close()
+    }
+
+    fn end(&mut self, stop: Stop) -> String {
+        let reason = match (stop, self.has_calls) {
+            (Stop::Length, _) => "max_tokens",
+            (Stop::Done, true) => "tool_use",
+            (Stop::Done, false) => "end_turn",
+        };
+        let mut text = self.close();
+        text.push_str(&named(&json!({ "type": "message_delta",
+            "delta": { "stop_reason": reason, "stop_sequence": null }, "usage": { "output_tokens": 10 } })));
+        text.push_str(&named(&json!({ "type": "message_stop" })));
+        text
+    }
+}

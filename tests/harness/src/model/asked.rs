@@ -1,0 +1,238 @@
+//! What the model is asked, read out of a vendor's format into neutral words.
+
+use serde_json::Value;
+
+use super::Wire;
+
+/// A request to the model.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    wire: Wire,
+    key: Option<String>,
+    body: Value,
+    said: Vec<Said>,
+}
+
+/// A piece of the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// By the user, or for the user.
+    User(String),
+    /// By the model.
+    Assistant(String),
+    /// A tool call of the model.
+    Call {
+        /// Its id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// Its input.
+        input: Value,
+    },
+    /// What a tool call came to.
+    Result {
+        /// The call's id.
+        id: String,
+        /// What the model reads.
+        text: String,
+    },
+    /// Anything else of the model's, such as thinking.
+    Other,
+}
+
+impl Asked {
+    pub(super) fn read(wire: Wire, key: Option<String>, body: Value) -> Self {
+        let said = match wire {
+            Wire::Anthropic => list(&body["messages"]).flat_map(anthropic).collect(),
+            Wire::Responses => list(&body["input"]).map(responses).collect(),
+            Wire::Chat => list(&body["messages"]).flat_map(chat).collect(),
+        };
+        Self { wire, key, body, said }
+    }
+
+    /// The conversation, without the system prompt.
+    pub fn said(&self) -> &[Said] {
+        &self.said
+    }
+
+    /// All that the user said, as one text.
+    pub fn user_text(&self) -> String {
+        let texts = self.said.iter().filter_map(|said| if let Said::User(text) = said { Some(text.as_str()) } else { None });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// What the last tool calls came to.
+    pub fn last_results(&self) -> Vec<&str> {
+        let from_end = self.said.iter().rev().skip_while(|said| !matches!(said, Said::Result { .. }));
+        let results = from_end.map_while(|said| if let Said::Result { text, .. } = said { Some(text.as_str()) } else { None });
+        let mut results: Vec<_> = results.collect();
+        results.reverse();
+        results
+    }
+
+    /// The system prompt.
+    pub fn system(&self) -> String {
+        match self.wire {
+            Wire::Anthropic => text_of(&self.body["system"]),
+            Wire::Responses => text_of(&self.body["instructions"]),
+            Wire::Chat => list(&self.body["messages"])
+                .find(|message| message["role"] == "system" || message["role"] == "developer")
+                .map(|message| text_of(&message["content"]))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The names of the tools it may call.
+    pub fn tools(&self) -> Vec<String> {
+        let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or_default().to_owned();
+        list(&self.body["tools"]).map(name).collect()
+    }
+
+    /// The body as it came.
+    pub fn body(&self) -> &Value {
+        &self.body
+    }
+
+    pub(super) fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// What tells the sessions apart: how the conversation begins.
+    pub(super) fn session(&self) -> String {
+        let first = self.said.iter().find(|said| matches!(said, Said::User(_)));
+        format!("{:?} {first:?}", self.body["prompt_cache_key"])
+    }
+
+    /// Every tool call has exactly one result, right after the message it is in, in the order of the calls.
+    pub(super) fn calls_have_results(&self) -> Result<(), String> {
+        let mut open: Vec<&str> = Vec::new();
+        let mut answering = false;
+        for said in &self.said {
+            match said {
+                Said::Call { id, .. } if answering && !open.is_empty() => {
+                    return Err(format!("call {id} comes before the results of {open:?}"));
+                }
+                Said::Call { id, .. } => {
+                    open.push(id);
+                    answering = false;
+                }
+                Said::Result { id, .. } => {
+                    if open.first() != Some(&id.as_str()) {
+                        return Err(format!("a result for {id}, where one for {:?} is due", open.first()));
+                    }
+                    open.remove(0);
+                    answering = true;
+                }
+                Said::User(_) if !open.is_empty() => return Err(format!("{open:?} have no result")),
+                Said::User(_) | Said::Assistant(_) | Said::Other => {}
+            }
+        }
+        if open.is_empty() { Ok(()) } else { Err(format!("{open:?} have no result at the end")) }
+    }
+
+    /// The messages begin with those of an earlier request, byte for byte, and the system prompt is the same as long as
+    /// the tools are. Marks for the vendor's cache may move.
+    pub(super) fn continues(&self, before: &Self) -> Result<(), String> {
+        let prefix = |asked: &Self| without_marks(&asked.body["system"]).to_string() + &asked.body["instructions"].to_string();
+        if self.body["tools"].to_string() == before.body["tools"].to_string() && prefix(self) != prefix(before) {
+            return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
+        }
+        let (now, then) = (self.messages(), before.messages());
+        for (index, message) in then.iter().enumerate() {
+            if now.get(index) != Some(message) {
+                return Err(format!("message {index} was\n{message}\nand is\n{:?}", now.get(index)));
+            }
+        }
+        Ok(())
+    }
+
+    fn messages(&self) -> Vec<String> {
+        let name = if self.wire == Wire::Responses { "input" } else { "messages" };
+        list(&self.body[name]).map(|message| without_marks(message).to_string()).collect()
+    }
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The text of content, which is a string or a list of blocks.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn input_of(arguments: &Value) -> Value {
+    serde_json::from_str(arguments.as_str().unwrap_or_default()).unwrap_or_default()
+}
+
+fn anthropic(message: &Value) -> Vec<Said> {
+    let by = |text: String| if message["role"] == "user" { Said::User(text) } else { Said::Assistant(text) };
+    if let Value::String(text) = &message["content"] {
+        return vec![by(text.clone())];
+    }
+    let block = |block: &Value| match block["type"].as_str() {
+        Some("text") => by(string(&block["text"])),
+        Some("tool_use") => {
+            Said::Call { id: string(&block["id"]), name: string(&block["name"]), input: block["input"].clone() }
+        }
+        Some("tool_result") => Said::Result { id: string(&block["tool_use_id"]), text: text_of(&block["content"]) },
+        _ => Said::Other,
+    };
+    list(&message["content"]).map(block).collect()
+}
+
+fn responses(item: &Value) -> Said {
+    match (item["type"].as_str(), item["role"].as_str()) {
+        (Some("function_call"), _) => Said::Call {
+            id: string(&item["call_id"]),
+            name: string(&item["name"]),
+            input: input_of(&item["arguments"]),
+        },
+        (Some("function_call_output"), _) => {
+            Said::Result { id: string(&item["call_id"]), text: text_of(&item["output"]) }
+        }
+        (Some("message") | None, Some("user")) => Said::User(text_of(&item["content"])),
+        (Some("message") | None, Some("assistant")) => Said::Assistant(text_of(&item["content"])),
+        _ => Said::Other,
+    }
+}
+
+fn chat(message: &Value) -> Vec<Said> {
+    match message["role"].as_str() {
+        Some("user") => vec![Said::User(text_of(&message["content"]))],
+        Some("tool") => {
+            vec![Said::Result { id: string(&message["tool_call_id"]), text: text_of(&message["content"]) }]
+        }
+        Some("assistant") => {
+            let call = |call: &Value| Said::Call {
+                id: string(&call["id"]),
+                name: string(&call["function"]["name"]),
+                input: input_of(&call["function"]["arguments"]),
+            };
+            std::iter::once(Said::Assistant(text_of(&message["content"])))
+                .chain(list(&message["tool_calls"]).map(call))
+                .collect()
+        }
+        _ => vec![Said::Other],
+    }
+}
+
+/// The same without the marks for the vendor's cache, which move on with the conversation.
+fn without_marks(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(name, _)| *name != "cache_control");
+            kept.map(|(name, value)| (name.clone(), without_marks(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(without_marks).collect(),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,101 @@
+//! The whole real server, in memory.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use azimuth::serve::{self, Options};
+use tempfile::TempDir;
+use tokio::io::DuplexStream;
+use tokio::task::JoinHandle;
+
+use crate::model::{ModelServer, Wire};
+
+/// The name of the model that [`Setup::model`] configures.
+pub const MODEL: &str = "test/model-1";
+/// The key that goes with it.
+pub const KEY: &str = "key-of-the-test";
+
+/// What a server finds when it starts. It keeps its data between servers, as a user's folder does.
+pub struct Setup {
+    home: TempDir,
+    environment: HashMap<String, String>,
+    /// How many bytes the pipe to the client takes before the server has to wait, as a real pipe's 64 KiB.
+    pub pipe: usize,
+}
+
+impl Setup {
+    /// A user without any configuration: no key, no model.
+    pub fn empty() -> Self {
+        let home = TempDir::with_prefix("azimuth-home-").unwrap();
+        Self { home, environment: HashMap::new(), pipe: 64 * 1024 }
+    }
+
+    /// A user with a model server that speaks this format.
+    pub fn model(model: &ModelServer, wire: Wire) -> Self {
+        let setup = Self::empty();
+        setup.configure(&Self::configuration(model, wire));
+        setup
+    }
+
+    /// The configuration of a user with a model server.
+    pub fn configuration(model: &ModelServer, wire: Wire) -> String {
+        let (url, name) = (model.url(wire), wire.name());
+        format!(
+            "model = \"{MODEL}\"\n[providers.test]\nbase_url = \"{url}\"\nkey = \"{KEY}\"\nwire = \"{name}\"\n\
+             models = [\"model-1\"]\n"
+        )
+    }
+
+    /// Writes the user's configuration file.
+    pub fn configure(&self, toml: &str) {
+        std::fs::write(self.config_file(), toml).unwrap();
+    }
+
+    /// Sets an environment variable.
+    #[must_use]
+    pub fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// The folder of the server's data.
+    pub fn data_folder(&self) -> PathBuf {
+        self.home.path().join("data")
+    }
+
+    /// The user's configuration file.
+    pub fn config_file(&self) -> PathBuf {
+        self.home.path().join("config.toml")
+    }
+
+    /// The user's home.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+}
+
+/// A server that runs, with the client's end of its pipe.
+pub struct Server {
+    /// The client's end.
+    pub pipe: DuplexStream,
+    /// The server's task: its exit code.
+    pub ended: JoinHandle<u8>,
+}
+
+impl Server {
+    /// Starts a server.
+    pub fn start(setup: &Setup) -> Self {
+        let (pipe, ours) = tokio::io::duplex(setup.pipe);
+        let (input, output) = tokio::io::split(ours);
+        let environment = setup.environment.clone();
+        let options = Options {
+            data_folder: setup.data_folder(),
+            user_file: setup.config_file(),
+            log_file: setup.home().join("azimuth.log"),
+            environment: Arc::new(move |name: &str| environment.get(name).cloned()),
+        };
+        let ended = tokio::spawn(async move { serve::serve(input, output, options).await.unwrap() });
+        Self { pipe, ended }
+    }
+}
