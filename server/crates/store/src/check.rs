@@ -89,12 +89,17 @@ fn database(layout: &Layout) -> Option<Finding> {
 
 /// The first thing in a database that cannot be.
 fn contradiction(connection: &Connection) -> Result<Option<String>, Error> {
-    if schema::version(connection)? == 0 {
+    let version = schema::version(connection)?;
+    if version == 0 {
         return Ok(Some("it has no format number".into()));
     }
     let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if verdict != "ok" {
         return Ok(Some(verdict));
+    }
+    if version != schema::known() {
+        // Its tables are not yet those that are read below.
+        return Ok(None);
     }
     let mut statement = connection.prepare("SELECT session, seq, json FROM events ORDER BY session, seq")?;
     let mut rows = statement.query([])?;
@@ -113,12 +118,23 @@ fn contradiction(connection: &Connection) -> Result<Option<String>, Error> {
             return Ok(Some(format!("event {last} of session {session} cannot be read")));
         }
     }
-    let mut statement = connection.prepare(&sessions::select(
-        "WHERE last_seq <> (SELECT coalesce(max(seq), 0) FROM events WHERE session = id)",
-    ))?;
-    let mut rows = statement.query_map([], sessions::read_info)?;
-    let Some(info) = rows.next().transpose()? else { return Ok(None) };
-    Ok(Some(format!("session {} does not end with event {}", info.session_id, info.last_seq)))
+    let mut statement = connection.prepare(&sessions::select(""))?;
+    for info in statement.query_map([], sessions::read_info)? {
+        let info = info?;
+        let sql = "SELECT coalesce(max(seq), 0) FROM events WHERE session = ?1";
+        let last = connection.prepare_cached(sql)?.query_row([info.session_id.as_str()], |row| row.get(0))?;
+        if sessions::from_sql(last) != info.last_seq {
+            return Ok(Some(format!("session {} does not end with event {}", info.session_id, info.last_seq)));
+        }
+    }
+    for (table, text) in [("grants", "project || rule"), ("settings", "key || value"), ("blob_refs", "session || hash")]
+    {
+        let mut statement = connection.prepare(&format!("SELECT {text} FROM {table}"))?;
+        for text in statement.query_map([], |row| row.get::<_, String>(0))? {
+            text?;
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(unix)]

@@ -27,7 +27,7 @@ impl HeldSessions {
     pub(crate) fn lock(&self, layout: &Layout, session: &SessionId) -> Result<HeldSession, Error> {
         let file = lock_file(layout, session)?;
         self.with(|held| held.insert(session.clone()));
-        Ok(HeldSession { session: session.clone(), held: self.clone(), _file: file })
+        Ok(HeldSession { session: session.clone(), held: self.clone(), file })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut HashSet<SessionId>) -> T) -> T {
@@ -40,8 +40,7 @@ impl HeldSessions {
 pub(crate) struct HeldSession {
     session: SessionId,
     held: HeldSessions,
-    /// Closing it lets the lock go.
-    _file: File,
+    file: File,
 }
 
 impl SessionLock for HeldSession {}
@@ -49,11 +48,13 @@ impl SessionLock for HeldSession {}
 impl Drop for HeldSession {
     fn drop(&mut self) {
         self.held.with(|held| held.remove(&self.session));
+        // Closing the file would not do while a process that we are just starting still has a copy of it.
+        let _ = self.file.unlock();
     }
 }
 
-/// Locks a session's file and says in it who holds it. Closing the file lets it go.
-pub(crate) fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
+/// Locks a session's file and says in it who holds it.
+fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
     let path = layout.lock(session)?;
     files::private_folder(&layout.locks())?;
     loop {
@@ -102,6 +103,12 @@ impl InUse {
         };
         self.0.lock_shared().map_err(failed)?;
         result
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 

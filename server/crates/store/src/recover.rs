@@ -59,15 +59,22 @@ pub(crate) fn resume(layout: &Layout) -> Result<Option<Recovery>, Error> {
     if layout.recovered().exists() {
         return put_in_place(layout).map(Some);
     }
-    if layout.database().exists() && check::damage(&layout.database())?.is_some() {
-        return recover(layout).map(Some);
+    if layout.database().exists() {
+        let version = schema::reader(&layout.database()).and_then(|connection| schema::version(&connection));
+        if version.is_ok_and(|version| version > schema::known()) {
+            // What a newer Azimuth wrote is for it to mend.
+            return Ok(None);
+        }
+        if check::damage(&layout.database())?.is_some() {
+            return recover(layout).map(Some);
+        }
     }
     files::remove_if_there(&layout.suspect())?;
     Ok(None)
 }
 
 /// Recovers what can be read of a damaged database.
-pub(crate) fn recover(layout: &Layout) -> Result<Recovery, Error> {
+fn recover(layout: &Layout) -> Result<Recovery, Error> {
     let path = layout.recovering();
     schema::create_at(&path)?;
     let mut new = schema::writer(&path)?;

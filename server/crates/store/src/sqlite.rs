@@ -67,13 +67,12 @@ impl SqliteStore {
             schema::create(&layout)?;
         }
         let connection = match schema::writer(&layout.database()) {
-            Err(error) if error.is_damage() => match in_use.alone(|| recover::recover(&layout))? {
-                Some(done) => {
-                    recovery = Some(done);
-                    schema::writer(&layout.database())?
-                }
-                None => return Err(error.into()),
-            },
+            Err(error) if error.is_damage() => {
+                recover::suspect(&layout);
+                recovery = in_use.alone(|| recover::resume(&layout))?.flatten();
+                // It fails again where another process has it open, unless that one has just recovered it.
+                schema::writer(&layout.database())?
+            }
             opened => opened?,
         };
         Ok(Self {
@@ -170,6 +169,7 @@ impl Store for SqliteStore {
         Ok(Box::new(self.held.lock(&self.layout, session)?))
     }
 
+    /// Whoever has not locked the session holds it while this runs: [`StoreError::Locked`] if another process has it.
     fn append(
         &self,
         session: &SessionId,

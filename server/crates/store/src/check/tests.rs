@@ -65,14 +65,16 @@ fn damage_is_found_where_no_one_has_read_yet_and_mended_at_the_next_start() {
 }
 
 #[test]
-fn a_log_that_does_not_fit_its_session_is_damage() {
+fn what_the_store_cannot_have_written_is_damage() {
     let (folder, store) = store();
     let id = session(&store, "one");
     store.append(&id, deltas(["a", "b"].map(String::from)), false).unwrap();
     drop(store);
     let path = folder.path().join("azimuth.db");
     for (spoil, words) in [
+        ("INSERT INTO grants (project, rule) VALUES ('p', CAST(x'ff' AS TEXT))", "utf-8"),
         ("UPDATE sessions SET last_seq = 7", "does not end with event 7"),
+        ("UPDATE sessions SET folders = 'x'", "Conversion error"),
         ("DELETE FROM events WHERE seq = 2", "has no event 2"),
         ("UPDATE events SET json = '{'", "event 1 of session one cannot be read"),
         ("PRAGMA user_version = 0", "no format number"),

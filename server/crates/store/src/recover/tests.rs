@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use agent::store::{Store, StoreError};
+use agent::store::{SessionFilter, Store, StoreError};
+use proptest::prelude::{any, prop_assert, proptest};
+use proptest::test_runner::{Config, RngSeed};
 use protocol::{SequencedEvent, SessionId};
 use tempfile::TempDir;
 
@@ -35,13 +37,17 @@ fn total(logs: &[(SessionId, Vec<SequencedEvent>)]) -> usize {
     logs.iter().map(|(_, log)| log.len()).sum()
 }
 
+fn everything() -> SessionFilter {
+    SessionFilter { limit: usize::MAX, ..SessionFilter::default() }
+}
+
 fn database(folder: &Path) -> PathBuf {
     folder.join("azimuth.db")
 }
 
 /// Reads all there is. Whatever it meets, the store notes.
 fn read_all(store: &SqliteStore, logs: &[(SessionId, Vec<SequencedEvent>)]) -> Result<(), StoreError> {
-    store.list(&agent::store::SessionFilter { limit: usize::MAX, ..Default::default() })?;
+    store.list(&everything())?;
     for (id, _) in logs {
         store.events(id, 0, usize::MAX)?;
     }
@@ -199,6 +205,21 @@ fn a_database_that_another_process_has_open_is_not_moved() {
 }
 
 #[test]
+fn a_database_that_cannot_be_opened_waits_until_nobody_has_it_open() {
+    let (folder, logs) = filled();
+    let first = SqliteStore::open(folder.path()).unwrap();
+    let mut bytes = fs::read(database(folder.path())).unwrap();
+    bytes[..PAGE].fill(0);
+    fs::write(database(folder.path()), bytes).unwrap();
+    let error = SqliteStore::open(folder.path()).err().unwrap().to_string();
+    assert!(error.contains("close all editors"), "{error}");
+    drop(first);
+    let store = SqliteStore::open(folder.path()).unwrap();
+    assert!(store.recovered().is_some());
+    assert_eq!(surviving(&store, &logs), total(&logs));
+}
+
+#[test]
 fn a_recovery_that_was_cut_off_goes_on() {
     let (folder, logs) = filled();
     let layout = Layout::new(folder.path());
@@ -248,4 +269,43 @@ fn a_log_without_its_database_is_not_taken_for_another_one_s() {
     assert!(matches!(store.info(&id), Err(StoreError::NotFound { .. })));
     drop(store);
     assert_eq!(check::damage(&database(folder.path())).unwrap(), None);
+}
+
+proptest! {
+    // The same rubbish in every run: SQLite keeps no checksums, so there may be some that nobody could notice.
+    #![proptest_config(Config { cases: 40, rng_seed: RngSeed::Fixed(1), ..Config::default() })]
+
+    #[test]
+    fn whatever_is_overwritten_the_store_works_again_after_a_start(
+        spots in proptest::collection::vec((any::<u32>(), proptest::collection::vec(any::<u8>(), 1..80)), 1..6),
+    ) {
+        let (folder, logs) = filled();
+        let mut bytes = fs::read(database(folder.path())).unwrap();
+        for (at, rubbish) in spots {
+            let at = at as usize % (bytes.len() - rubbish.len());
+            bytes[at..at + rubbish.len()].copy_from_slice(&rubbish);
+        }
+        fs::write(database(folder.path()), bytes).unwrap();
+        match SqliteStore::open(folder.path()) {
+            // The format's number was hit.
+            Err(StoreError::Newer { .. }) => return Ok(()),
+            first => drop(first.unwrap()),
+        }
+        SqliteStore::check(folder.path());
+        let store = SqliteStore::open(folder.path()).unwrap();
+        for (id, _) in &logs {
+            match store.events(id, 0, usize::MAX) {
+                Ok(events) => {
+                    let next = events.len() as u64 + 1;
+                    prop_assert!(store.append(id, deltas(["on".into()]), false).unwrap()[0].seq == next);
+                }
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => prop_assert!(error.to_string().contains("update Azimuth"), "{}", error),
+            }
+        }
+        prop_assert!(store.list(&everything()).is_ok());
+        prop_assert!(store.grants("project").is_ok() && store.get("key").is_ok());
+        drop(store);
+        prop_assert!(check::damage(&database(folder.path())).unwrap().is_none());
+    }
 }

@@ -267,6 +267,10 @@ fn a_database_of_a_newer_azimuth_is_left_alone() {
     assert_eq!(error, expected);
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the database and the lock, nothing else");
+    // Not even where it was thought to be damaged.
+    crate::recover::suspect(&crate::layout::Layout::new(folder.path()));
+    assert_eq!(SqliteStore::open(folder.path()).err().unwrap(), expected);
+    assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[test]
