@@ -5,19 +5,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
 
-mod client;
 mod corpus;
 mod search;
-mod vendor;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use harness::process::Process;
+use harness::vendor::{Instant as Answer, Vendor};
 use serde_json::json;
-
-use crate::client::Client;
-use crate::vendor::{Answer, Vendor};
 
 /// How often a start is measured.
 const STARTS: usize = 40;
@@ -84,7 +81,12 @@ fn start(binary: &Path) {
         .collect();
     times.sort();
     let (median, worst) = (times[times.len() / 2], times[times.len() * 95 / 100]);
-    println!("{:<44} {:>10.1} ms   (aim 5; 95th percentile {:.1})", "spawn to initialize answered", ms(median), ms(worst));
+    println!(
+        "{:<44} {:>10.1} ms   (aim 5; 95th percentile {:.1})",
+        "spawn to initialize answered",
+        ms(median),
+        ms(worst)
+    );
 
     let client = world.start(binary);
     std::thread::sleep(Duration::from_secs(2));
@@ -103,7 +105,8 @@ fn rounds(binary: &Path) {
     answers.push(Answer::Text { pieces: 1 });
     let world = World::new(answers);
     for n in 0..7 {
-        std::fs::write(world.project().join(format!("file-{n}.txt")), format!("text {n}\n").repeat(40)).expect("a file");
+        std::fs::write(world.project().join(format!("file-{n}.txt")), format!("text {n}\n").repeat(40))
+            .expect("a file");
     }
     let mut client = world.start(binary);
     let session = client.session();
@@ -165,8 +168,8 @@ impl World {
     }
 
     /// Starts the server, up to the answer to `initialize`.
-    fn start(&self, binary: &Path) -> Client {
-        Client::start(binary, &self.data(), &self.project(), &self.vendor.url())
+    fn start(&self, binary: &Path) -> Process {
+        Process::start(binary, &self.data(), &self.project(), &self.vendor.url())
     }
 }
 

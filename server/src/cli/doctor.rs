@@ -24,7 +24,10 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     let config = match configuration(std::slice::from_ref(&folder)) {
         Ok(config) => {
             let place = config_file.display();
-            report.good("configuration", &if config_file.exists() { format!("{place}") } else { format!("{place} (not there; defaults hold)") })?;
+            report.good(
+                "configuration",
+                &if config_file.exists() { format!("{place}") } else { format!("{place} (not there; defaults hold)") },
+            )?;
             for warning in &config.warnings {
                 report.warn("configuration", warning)?;
             }

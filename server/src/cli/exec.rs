@@ -165,8 +165,7 @@ impl Job {
                 let params = SessionOpenParams { session_id: session.clone(), since: 0 };
                 let opened = ask(connection, |reply| Request::SessionOpen(params, reply)).await?;
                 if let Some(model) = &self.model {
-                    let params =
-                        ModelSelectParams { session_id: Some(session.clone()), model: model.clone() };
+                    let params = ModelSelectParams { session_id: Some(session.clone()), model: model.clone() };
                     ask(connection, |reply| Request::ModelSelect(params, reply)).await?;
                 }
                 Ok((session.clone(), opened.events.last().map_or(0, |event| event.seq)))
@@ -222,9 +221,8 @@ impl Job {
                 ask(connection, |reply| Request::PermissionAnswer(params, reply)).await?;
             }
             Event::ProposalChanged { proposal } => {
-                if !self.review(connection, view, turn, proposal).await? {
-                    return Ok(Some(CANCELLED));
-                }
+                let answered = self.review(connection, view, turn, proposal).await?;
+                return Ok((!answered).then_some(CANCELLED));
             }
             Event::TurnEnded { stop_reason, .. } => {
                 return Ok(Some(match stop_reason {

@@ -34,7 +34,8 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
                 writeln!(out, "{}  {title}  {cost}", session.session_id).map_err(Failure::new)?;
             }
             if sessions.is_empty() && !json {
-                writeln!(out, "no sessions here; `azimuth sessions list --everywhere` lists all").map_err(Failure::new)?;
+                writeln!(out, "no sessions here; `azimuth sessions list --everywhere` lists all")
+                    .map_err(Failure::new)?;
             }
         }
         Sessions::Show { id, json } => {

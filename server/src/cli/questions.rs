@@ -38,7 +38,8 @@ pub(super) struct Decided {
 }
 
 /// What the model is told where nobody could be asked.
-const NOBODY: &str = "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
+const NOBODY: &str =
+    "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
 
 impl Answerer {
     /// Whoever can answer in this process.

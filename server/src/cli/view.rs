@@ -75,7 +75,8 @@ impl<W: Write> View<W> {
                     self.line(&paint(style, error))?;
                 }
                 let input = usage.input + usage.cache_read + usage.cache_write;
-                let cached = if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
+                let cached =
+                    if usage.cache_read > 0 { format!(" ({} cached)", usage.cache_read) } else { String::new() };
                 let cost = cost.map_or_else(|| "cost unknown".into(), format_cost);
                 self.line(&style.dim(format!("{input} tokens in{cached}, {} out, {cost}", usage.output)))
             }

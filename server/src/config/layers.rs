@@ -164,7 +164,9 @@ impl Config {
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");
-            self.warnings.push(format!("{place}: {what} ignored: a project's file can only restrict; put it in your own configuration"));
+            self.warnings.push(format!(
+                "{place}: {what} ignored: a project's file can only restrict; put it in your own configuration"
+            ));
         }
         for (rules, pick) in [
             (&layer.permissions.ask, (|rules| &mut rules.ask) as fn(&mut Rules) -> &mut Vec<SourcedRule>),
@@ -222,7 +224,8 @@ mod tests {
         std::fs::write(&user_file, user).unwrap();
         std::fs::create_dir(folder.path().join(".azimuth")).unwrap();
         std::fs::write(folder.path().join(".azimuth/config.toml"), project).unwrap();
-        let environment = |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        let environment =
+            |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
         load(Sources { user_file, folders: &[folder.path().into()], editor: None, environment: &environment })
     }
 

@@ -59,12 +59,7 @@ pub(super) struct Shared {
 /// Starts the router.
 pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
-    let shared = Shared {
-        board,
-        buffers: Arc::default(),
-        router: posts.downgrade(),
-        parts: Arc::new(parts),
-    };
+    let shared = Shared { board, buffers: Arc::default(), router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
     tokio::spawn(Router { shared, config, clients: HashMap::new(), sessions: HashMap::new() }.run(inbox));
     posts
@@ -217,7 +212,7 @@ impl Router {
                 });
             }
             request => match session_of(&request) {
-                Some(session) => self.to_session(id, session, request),
+                Some(session) => self.hand_over(id, session, request),
                 // Every request that names no session was handled above.
                 None => drop(request),
             },
@@ -225,7 +220,7 @@ impl Router {
     }
 
     /// Hands a request to its session's task, which is started if need be and answers if there is no such session.
-    fn to_session(&mut self, id: ClientId, session: SessionId, request: Request) {
+    fn hand_over(&mut self, id: ClientId, session: SessionId, request: Request) {
         let Some(client) = self.clients.get(&id) else { return };
         let caller = Caller { id, editor: Arc::clone(&client.editor) };
         let open = self.sessions.entry(session.clone()).or_insert_with(|| {
@@ -325,10 +320,9 @@ fn session_of(request: &Request) -> Option<SessionId> {
         Request::SessionDelete(params, _) => params.session_id.clone(),
         Request::TurnStart(params, _) => params.session_id.clone(),
         Request::TurnSteer(params, _) => params.session_id.clone(),
-        Request::TurnQueue(
-            TurnQueueParams::Add { session_id, .. } | TurnQueueParams::Remove { session_id, .. },
-            _,
-        ) => session_id.clone(),
+        Request::TurnQueue(TurnQueueParams::Add { session_id, .. } | TurnQueueParams::Remove { session_id, .. }, _) => {
+            session_id.clone()
+        }
         Request::TurnCancel(params, _) => params.session_id.clone(),
         Request::PermissionAnswer(params, _) => params.session_id.clone(),
         Request::ReviewList(params, _) => params.session_id.clone(),
@@ -344,7 +338,8 @@ fn session_of(request: &Request) -> Option<SessionId> {
 
 /// A workspace folder named by a client.
 fn folder(uri: &str) -> Result<PathBuf, Error> {
-    let invalid = |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `folders`: {uri}: {why}"));
+    let invalid =
+        |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `folders`: {uri}: {why}"));
     let path = paths::from_uri(uri).map_err(|error| invalid(error.to_string()))?;
     if path.is_dir() { Ok(path) } else { Err(invalid("there is no such folder".into())) }
 }

@@ -366,7 +366,10 @@ impl Session {
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
             // The router's and the loop's own.
-            Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) | Request::SessionDelete(..) => {}
+            Request::SessionNew(..)
+            | Request::SessionList(..)
+            | Request::ModelList(..)
+            | Request::SessionDelete(..) => {}
         }
     }
 
@@ -464,10 +467,8 @@ impl Session {
             let text = format!("invalid params: `optionId`: {} is none of {}", params.option_id, options.join(", "));
             return Err(Error::new(ErrorCode::InvalidParams, text));
         }
-        let outcome = PermissionOutcome::Selected {
-            option_id: params.option_id.clone(),
-            message: params.message.clone(),
-        };
+        let outcome =
+            PermissionOutcome::Selected { option_id: params.option_id.clone(), message: params.message.clone() };
         let question = self.close_question(&params.permission_id, outcome);
         let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
         match question {

@@ -16,7 +16,7 @@ use workspace::shell::{Observer, Shell, ShellConfig};
 
 use super::overlay::Overlay;
 use super::state::State;
-use super::{NewSession, Own, Question, Session, turns};
+use super::{NewSession, Own, Question, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -174,8 +174,8 @@ impl Session {
 
     /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
     async fn restore(&mut self) {
-        if let Some(turn) = self.state.open_turn.clone() {
-            self.record(turns::interrupted(turn));
+        if let Some(turn) = &self.state.open_turn {
+            self.record(turn.interrupted());
         }
         self.queue = self.state.queue.clone();
         let proposals: Vec<_> = self.state.proposals.values().cloned().collect();

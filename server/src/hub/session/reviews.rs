@@ -123,12 +123,8 @@ impl Session {
     /// Accepts everything that is pending; answers when it has arrived.
     pub(super) fn accept_all(&mut self, done: oneshot::Sender<Vec<String>>) {
         let targets = self.review.all_pending();
-        let params = ReviewDecideParams {
-            session_id: self.id.clone(),
-            decision: Decision::Accept,
-            targets,
-            message: None,
-        };
+        let params =
+            ReviewDecideParams { session_id: self.id.clone(), decision: Decision::Accept, targets, message: None };
         match self.decide(params) {
             Ok(_) => self.settling.push((done, Vec::new())),
             Err(error) => drop(done.send(vec![error.message])),

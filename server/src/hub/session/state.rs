@@ -7,6 +7,7 @@ use protocol::content::Usage;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
+use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
 
 use crate::hub::feed::now;
@@ -25,7 +26,7 @@ pub(super) struct State {
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
     /// The turn that has begun and not ended.
-    pub(super) open_turn: Option<TurnId>,
+    pub(super) open_turn: Option<OpenTurn>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
     /// The questions without an answer.
@@ -34,6 +35,26 @@ pub(super) struct State {
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
+}
+
+/// A turn that has begun, and what it came to so far.
+pub(super) struct OpenTurn {
+    pub(super) id: TurnId,
+    pub(super) usage: Usage,
+    pub(super) cost: Option<f64>,
+}
+
+impl OpenTurn {
+    /// The end of a turn that did not come to its own.
+    pub(super) fn broken_off(&self, stop_reason: StopReason, error: &str) -> Event {
+        let (turn_id, error) = (self.id.clone(), Some(error.into()));
+        Event::TurnEnded { turn_id, stop_reason, error, usage: self.usage, cost: self.cost }
+    }
+
+    /// The end of a turn whose process or home went away.
+    pub(super) fn interrupted(&self) -> Event {
+        self.broken_off(StopReason::Interrupted, "the turn was interrupted; an empty prompt goes on with it")
+    }
 }
 
 impl State {
@@ -46,7 +67,15 @@ impl State {
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
             Event::ModeChanged { mode } => self.mode = *mode,
-            Event::TurnStarted { turn_id, .. } => self.open_turn = Some(turn_id.clone()),
+            Event::TurnStarted { turn_id, .. } => {
+                self.open_turn = Some(OpenTurn { id: turn_id.clone(), usage: Usage::default(), cost: Some(0.0) });
+            }
+            Event::MessageCompleted { usage, cost, .. } => {
+                if let Some(turn) = &mut self.open_turn {
+                    add(&mut turn.usage, usage);
+                    turn.cost = turn.cost.zip(*cost).map(|(sum, cost)| sum + cost);
+                }
+            }
             Event::TurnEnded { usage, cost, .. } => {
                 self.open_turn = None;
                 add(&mut self.usage, usage);

@@ -21,7 +21,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::port::{Port, TurnMessage};
-use super::prepare::{self, Prepared, Preparation};
+use super::prepare::{self, Preparation, Prepared};
 use super::{Caller, GivenAnswer, Own, Question, Session};
 use crate::hub::{Error, Reply};
 
@@ -343,8 +343,8 @@ impl Session {
         for question in self.questions.values_mut() {
             question.waiting = None;
         }
-        if self.state.open_turn.is_some() {
-            self.record(interrupted(turn.id));
+        if let Some(turn) = &self.state.open_turn {
+            self.record(turn.interrupted());
         }
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
             if let Interjection::Steer { prompt, .. } = interjection {
@@ -361,15 +361,10 @@ impl Session {
         }
         self.turn = None;
         self.close_questions();
-        if end.outcome.is_none() || self.state.open_turn.is_some() {
+        // A turn records its own end; one that panicked could not.
+        if let Some(turn) = &self.state.open_turn {
             let error = "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
-            self.record(Event::TurnEnded {
-                turn_id: end.turn,
-                stop_reason: StopReason::Error,
-                error: Some(error.into()),
-                usage: Usage::default(),
-                cost: None,
-            });
+            self.record(turn.broken_off(StopReason::Error, error));
         }
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
             if let Interjection::Steer { prompt, .. } = interjection {
@@ -380,18 +375,6 @@ impl Session {
         if end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn) {
             self.next_in_queue();
         }
-    }
-}
-
-/// The end of a turn that did not come to its own.
-pub(super) fn interrupted(turn_id: TurnId) -> Event {
-    let text = "the turn was interrupted; an empty prompt goes on with it";
-    Event::TurnEnded {
-        turn_id,
-        stop_reason: StopReason::Interrupted,
-        error: Some(text.into()),
-        usage: Usage::default(),
-        cost: None,
     }
 }
 

@@ -1,4 +1,5 @@
-//! A model vendor that answers at once: Chat Completions over loopback, from a list.
+//! A model vendor that answers at once: Chat Completions over loopback, each answer a function of the request alone. For
+//! benchmarks, and for tests in which the same request can come twice. [`crate::model`] has the one that checks.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 /// An answer of the model's.
-pub enum Answer {
+#[derive(Clone)]
+pub enum Instant {
     /// Text in so many pieces.
     Text {
         /// How many.
@@ -30,15 +32,31 @@ pub struct Vendor {
 
 impl Vendor {
     /// Starts one that gives these answers, one a request.
-    pub fn start(answers: Vec<Answer>) -> Self {
+    pub fn start(answers: Vec<Instant>) -> Self {
+        let bodies: Vec<String> = answers.iter().enumerate().map(|(n, answer)| body(n, answer)).collect();
+        let next = AtomicUsize::new(0);
+        Self::answering(move |_| bodies.get(next.fetch_add(1, Ordering::Relaxed)).cloned())
+    }
+
+    /// Starts one whose answer depends on how many messages of the assistant a request has: so many answers it has seen.
+    /// The last answer is given from then on.
+    pub fn by_progress(answers: Vec<Instant>) -> Self {
+        Self::answering(move |request| {
+            let request: Value = serde_json::from_slice(request).ok()?;
+            let messages = request["messages"].as_array()?;
+            let seen = messages.iter().filter(|message| message["role"] == "assistant").count();
+            answers.get(seen).or(answers.last()).map(|answer| body(seen, answer))
+        })
+    }
+
+    fn answering(answer: impl Fn(&[u8]) -> Option<String> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("a port").port();
-        let bodies: Arc<Vec<String>> = Arc::new(answers.iter().enumerate().map(|(n, answer)| body(n, answer)).collect());
-        let next = Arc::new(AtomicUsize::new(0));
+        let answer = Arc::new(answer);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (bodies, next) = (Arc::clone(&bodies), Arc::clone(&next));
-                std::thread::spawn(move || serve(stream, &bodies, &next));
+                let answer = Arc::clone(&answer);
+                std::thread::spawn(move || serve(stream, &*answer));
             }
         });
         Self { port }
@@ -51,14 +69,16 @@ impl Vendor {
 }
 
 /// The whole stream of an answer.
-fn body(number: usize, answer: &Answer) -> String {
+fn body(number: usize, answer: &Instant) -> String {
     let mut chunks = Vec::new();
     let finish = match answer {
-        Answer::Text { pieces } => {
-            chunks.extend((0..*pieces).map(|n| json!({ "delta": { "content": format!("word{} ", n % 100) }, "index": 0 })));
+        Instant::Text { pieces } => {
+            chunks.extend(
+                (0..*pieces).map(|n| json!({ "delta": { "content": format!("word{} ", n % 100) }, "index": 0 })),
+            );
             "stop"
         }
-        Answer::Call { tool, input } => {
+        Instant::Call { tool, input } => {
             let function = json!({ "name": tool, "arguments": input.to_string() });
             let call = json!({ "index": 0, "id": format!("call_{number}"), "type": "function", "function": function });
             chunks.push(json!({ "delta": { "tool_calls": [call] }, "index": 0 }));
@@ -68,7 +88,10 @@ fn body(number: usize, answer: &Answer) -> String {
     chunks.push(json!({ "delta": {}, "index": 0, "finish_reason": finish }));
     let mut body = String::new();
     for choice in chunks {
-        body.push_str(&format!("data: {}\n\n", json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice] })));
+        body.push_str(&format!(
+            "data: {}\n\n",
+            json!({ "id": "c", "object": "chat.completion.chunk", "choices": [choice] })
+        ));
     }
     let usage = json!({ "prompt_tokens": 1000, "completion_tokens": 10 });
     body.push_str(&format!("data: {}\n\ndata: [DONE]\n\n", json!({ "id": "c", "choices": [], "usage": usage })));
@@ -76,7 +99,7 @@ fn body(number: usize, answer: &Answer) -> String {
 }
 
 /// Answers the requests of one connection.
-fn serve(stream: TcpStream, bodies: &[String], next: &AtomicUsize) {
+fn serve(stream: TcpStream, answer: &dyn Fn(&[u8]) -> Option<String>) {
     let mut reader = BufReader::new(stream.try_clone().expect("a socket"));
     let mut writer = stream;
     loop {
@@ -98,10 +121,9 @@ fn serve(stream: TcpStream, bodies: &[String], next: &AtomicUsize) {
         if reader.read_exact(&mut request).is_err() {
             return;
         }
-        let answer = if is_post { bodies.get(next.fetch_add(1, Ordering::Relaxed)) } else { None };
-        let (status, kind, body) = match answer {
-            Some(body) => ("200 OK", "text/event-stream", body.as_str()),
-            None => ("404 Not Found", "application/json", "{}"),
+        let (status, kind, body) = match is_post.then(|| answer(&request)).flatten() {
+            Some(body) => ("200 OK", "text/event-stream", body),
+            None => ("404 Not Found", "application/json", "{}".to_owned()),
         };
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
         if writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(body.as_bytes())).is_err() {
