@@ -21,14 +21,10 @@ const PAGE: u64 = 4096;
 /// grants and settings. Gives the sessions that miss events. Only what the new database says is an error.
 pub(super) fn salvage(layout: &Layout, new: &Connection) -> Result<Vec<SessionId>, Error> {
     let old = match schema::reader(&layout.database()) {
-        Ok(old) if has_tables(&old) => old,
-        _ => match mended(layout) {
-            Some(old) => old,
-            None => return Ok(Vec::new()),
-        },
+        Ok(old) if has_tables(&old) => Some(old),
+        _ => mended(layout),
     };
-    let cut = copy(&old, new);
-    drop(old);
+    let cut = old.map_or(Ok(Vec::new()), |old| copy(&old, new));
     let mended = layout.beside_database(MENDED);
     for file in [mended.clone(), with_suffix(&mended, "-wal"), with_suffix(&mended, "-shm")] {
         files::remove_if_there(&file)?;

@@ -177,6 +177,7 @@ fn a_file_that_is_no_database_is_moved_aside() {
         let recovery = store.recovered().unwrap();
         assert_eq!((recovery.sessions, recovery.events), (0, 0));
         assert_eq!(fs::read_to_string(recovery.damaged).unwrap(), content);
+        assert!(!folder.path().join("azimuth.db.mended").exists());
         session(&store, "one");
     }
 }
