@@ -34,6 +34,8 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     /// The folder of our own data, which no edit may touch.
     pub data_folder: PathBuf,
+    /// What the user should know from the start, such as that the store was damaged and recovered. Said in each session.
+    pub warnings: Vec<String>,
     /// The models.
     pub catalog: Arc<providers::Catalog>,
     /// The user's configuration.

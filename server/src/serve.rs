@@ -40,13 +40,11 @@ where
 {
     let Options { data_folder, user_file, log_file, environment } = options;
     let store = Arc::new(SqliteStore::open(&data_folder)?);
-    if let Some(recovery) = store.recovered() {
-        tracing::warn!(%recovery, "the session database was damaged and has been recovered");
-    }
+    let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
     // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
     let config = load(&user_file, &environment, None, &[]).unwrap_or_default();
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
-    let hub = Hub::start(Parts { store, data_folder, catalog, config: Arc::new(config) });
+    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config) });
     let load_config =
         Arc::new(move |editor: Option<Layer>, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
     let end = lsp::serve(input, output, lsp::Options { hub, load_config, log_file }).await;

@@ -38,9 +38,6 @@ impl Setup {
         let config = configuration(folders)?;
         let store = Arc::new(SqliteStore::open(&data_folder).map_err(Failure::new)?);
         start_log(&data_folder, log.or_else(|| config.log.clone()));
-        if let Some(recovery) = store.recovered() {
-            tracing::warn!(%recovery, "the session database was damaged and has been recovered");
-        }
         Ok(Self { data_folder, config, store })
     }
 
@@ -48,7 +45,8 @@ impl Setup {
     pub(super) fn parts(&self, config: Config) -> Parts {
         let catalog = providers::Catalog::new(config.providers.clone());
         let store: Arc<SqliteStore> = Arc::clone(&self.store);
-        Parts { store, data_folder: self.data_folder.clone(), catalog: Arc::new(catalog), config: Arc::new(config) }
+        let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
+        Parts { store, data_folder: self.data_folder.clone(), warnings, catalog: Arc::new(catalog), config: Arc::new(config) }
     }
 }
 

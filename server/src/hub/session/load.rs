@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use agent::permission::Rule;
 use agent::store::StoreError;
+use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::paths::{self, Roots};
@@ -104,9 +105,16 @@ pub(super) async fn load(
         id,
     };
     session.set_rules();
+    let mut warnings = session.shared.parts.warnings.clone();
     match new {
-        Some(new) => session.begin(new).await?,
+        Some(new) => {
+            session.begin(new).await?;
+            warnings.extend(session.config.warnings.iter().cloned());
+        }
         None => session.restore().await,
+    }
+    for text in warnings {
+        session.record(Event::Notice { severity: Severity::Warning, text });
     }
     Ok((session, inbox))
 }
@@ -165,9 +173,6 @@ impl Session {
         }
         if new.mode != self.state.mode {
             self.record(Event::ModeChanged { mode: new.mode });
-        }
-        for text in self.config.warnings.clone() {
-            self.record(Event::Notice { severity: protocol::event::Severity::Warning, text });
         }
         Ok(())
     }
