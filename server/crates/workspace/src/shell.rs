@@ -10,10 +10,10 @@
 //! any case, and unless [`ShellConfig::pass`] names them); and what would change the shell itself, such as `BASH_ENV`
 //! and `PROMPT_COMMAND`. Pagers are `cat`. `TERM` is `xterm-256color`, since the view is a real terminal.
 //!
-//! [`parse`] tells what a command line would run, for permission.
+//! [`parse()`] tells what a command line would run, for permission.
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `processes`, `terminal` (the process), [`parse`].
+//! a model reads), `screen` (which joins them), `environment`, `processes`, `terminal` (the process), [`parse()`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

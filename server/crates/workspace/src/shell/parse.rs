@@ -134,7 +134,6 @@ impl Walk<'_> {
     /// A simple command: assignments, name, arguments, and redirections among them.
     fn command(&mut self, node: Node<'_>) -> Result<(), Unclear> {
         let mut command = SimpleCommand { words: Vec::new(), assignments: Vec::new(), redirects: Vec::new() };
-        let mut end_of_last = None;
         for child in children(node) {
             match child.kind() {
                 "variable_assignment" => command.assignments.push(self.assignment(child)?),
@@ -144,10 +143,6 @@ impl Walk<'_> {
                 }
                 "subshell" => return Err("it has a subshell where an argument should be".into()),
                 _ => {
-                    if end_of_last == Some(child.start_byte()) {
-                        return Err("it is not clear where its words end".into());
-                    }
-                    end_of_last = Some(child.end_byte());
                     let word = match child.kind() {
                         "command_name" => {
                             child.child(0).filter(|_| child.child_count() == 1).ok_or("a command has no name")?
@@ -189,9 +184,10 @@ impl Walk<'_> {
 
     /// An assignment as it is written.
     fn assignment(&mut self, node: Node<'_>) -> Result<String, Unclear> {
+        guards::word(node, self.source)?;
         for child in children(node).filter(Node::is_named) {
             match child.kind() {
-                "variable_name" => {}
+                "variable_name" => guards::assigned(child, self.source)?,
                 "array" => {
                     for element in children(child).filter(Node::is_named) {
                         self.word(element)?;

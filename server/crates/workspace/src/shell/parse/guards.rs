@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::wrappers::is_variable;
 use super::{Unclear, children, text as text_of};
 
 /// Refuses texts by their characters.
@@ -11,9 +12,10 @@ pub(super) fn text(line: &str) -> Result<(), Unclear> {
     }
     // The shell takes a continued line's break out before anything else; the grammar takes it for a space.
     for (at, _) in line.match_indices("\\\n") {
-        let before = line.get(..at).and_then(|before| before.chars().next_back());
-        let after = line.get(at + 2..).unwrap_or_default().trim_start_matches([' ', '\t']).chars().next();
-        if !matches!(before, None | Some(' ' | '\t' | '\n')) || matches!(after, Some('#' | '\\')) {
+        let before = line.get(..at).unwrap_or_default();
+        let after = line.get(at + 2..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let is_apart = before.ends_with([' ', '\t']) && !before.trim_end_matches([' ', '\t']).ends_with(['\n', '\\']);
+        if !is_apart || after.starts_with(['#', '\\', '\n']) {
             return Err("a line is continued in the middle of a word".into());
         }
     }
@@ -82,6 +84,28 @@ pub(super) fn heredoc(node: Node<'_>, source: &str) -> Result<(), Unclear> {
     Err(unclear())
 }
 
+/// Refuses a word that the shell could begin or end elsewhere.
+pub(super) fn word(node: Node<'_>, source: &str) -> Result<(), Unclear> {
+    let (before, after) = around(node, source);
+    let is_value = before == Some('=') && node.parent().is_some_and(|parent| parent.kind() == "variable_assignment");
+    if (is_value || is_border(before) || before == Some('`')) && (is_border(after) || after == Some('`')) {
+        return Ok(());
+    }
+    Err("it is not clear where its words end".into())
+}
+
+/// Refuses an assignment's name that the shell takes for a command's.
+pub(super) fn assigned(name: Node<'_>, source: &str) -> Result<(), Unclear> {
+    let (before, after) = around(name, source);
+    if is_variable(text_of(name, source))
+        && (is_border(before) || before == Some('`'))
+        && matches!(after, Some('=' | '+'))
+    {
+        return Ok(());
+    }
+    Err("an assignment is not understood".into())
+}
+
 /// Refuses a pattern in which something could be substituted.
 pub(super) fn pattern(text: &str) -> Result<(), Unclear> {
     if text.contains(['$', '`', '<', '>', ';', '&', '\n']) {
@@ -106,13 +130,30 @@ fn blank(gap: &str) -> Result<(), Unclear> {
 }
 
 fn leaf(node: Node<'_>, source: &str) -> Result<(), Unclear> {
-    let before = source.get(..node.start_byte()).and_then(|before| before.chars().next_back());
-    let begins_word = matches!(before, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>'));
+    let (before, after) = around(node, source);
+    let (begins_word, ends_word) = (is_border(before), is_border(after));
+    let of = |kind| node.parent().is_some_and(|parent| parent.kind() == kind);
     match node.kind() {
+        "!" if of("negated_command") && !ends_word => Err("it is not clear what is negated".into()),
+        "{" if of("compound_statement") && !ends_word => Err("it is not clear where a group begins".into()),
         "comment" if !begins_word => Err("it has a `#` that may begin a comment or not".into()),
         // A comment ends where its line ends.
         "comment" if text_of(node, source).contains('\n') => Err("it has a comment whose end is not clear".into()),
-        "file_descriptor" if !begins_word => Err("it is not clear where a redirection begins".into()),
+        "file_descriptor" if !begins_word || !text_of(node, source).bytes().all(|byte| byte.is_ascii_digit()) => {
+            Err("it is not clear where a redirection begins".into())
+        }
         _ => Ok(()),
     }
+}
+
+/// The characters before and after a node.
+fn around(node: Node<'_>, source: &str) -> (Option<char>, Option<char>) {
+    let before = source.get(..node.start_byte()).and_then(|before| before.chars().next_back());
+    let after = source.get(node.end_byte()..).and_then(|after| after.chars().next());
+    (before, after)
+}
+
+/// Whether words end at a character, which none stands for the line's end.
+fn is_border(c: Option<char>) -> bool {
+    matches!(c, None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>'))
 }

@@ -1,4 +1,9 @@
+#![expect(clippy::disallowed_methods, reason = "the tests compare with bash itself")]
+
+use std::cell::Cell;
+
 use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::*;
 
@@ -132,6 +137,8 @@ fn wrappers_are_taken_off() {
     let cases: &[(&str, &str)] = &[
         ("time -p cargo test", "cargo test"),
         ("time (a; b)", "a ; b"),
+        ("time x=1 y", "{x=1} y"),
+        ("time =", "="),
         ("nohup a b &", "a b"),
         ("timeout 10 cargo test", "cargo test"),
         ("timeout -k 5 --signal=KILL 1m rm -rf x", "rm -rf x"),
@@ -258,6 +265,14 @@ fn what_cannot_be_told_is_not_guessed() {
         "echo \x1b[31m",
         "cat <<EOF\n`rm x`\nEOF",
         "cat <<EOF\n$(rm x)\nEOF",
+        "#<<EOF\n=$$",
+        "!''\\\\'",
+        ",\n\\\nqa",
+        "a|&-2>&1",
+        "1=",
+        "<<<''\\`env =",
+        "x+=()timeout 1 ",
+        "<<<$\nEOF\n",
         "cat <<'E O'\nx\nE O\nrm y",
         "cat <<EOF - file\nx\nEOF",
         "cat <<\\EOF\nx\nEOF",
@@ -487,4 +502,166 @@ fn part() -> impl Strategy<Value = String> {
         .prop_map(str::to_owned),
         "[ -~]{0,6}",
     ]
+}
+
+/// What bash itself tries to run of a line, where every program is missing; none if it finds no way to run it.
+fn run_by_bash(line: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "command_not_found_handle() { printf '%s\\0' \"$1\" >&9; return 127; }\n\
+                  exec 9>>\"$1\"; line=$2; set --; enable -n kill; eval \"$line\"";
+    let log = folder.path().join(".log");
+    std::process::Command::new("timeout")
+        .args(["-s", "KILL", "2", "bash", "--norc", "--noprofile", "-c", script, "bash"])
+        .args([log.as_os_str(), line.as_ref()])
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("BASH_ENV", "")
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    let log = std::fs::read(&log).unwrap_or_default();
+    log.split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+#[test]
+fn what_bash_runs_is_listed() {
+    // The same lines each time: what a longer search has found stands in the tables above.
+    let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let compared = Cell::new(0);
+    let outcome = runner.run(&prop::collection::vec(hostile(), 1..12), |parts| {
+        let line = parts.concat();
+        if let ShellLine::Commands(commands) = parse(&line) {
+            for name in run_by_bash(&line) {
+                let listed = commands.iter().any(|command| command.words.first() == Some(&Word::Known(name.clone())));
+                prop_assert!(listed, "bash runs {name:?} in {line:?}, which is taken for {}", shown(&line));
+                compared.set(compared.get() + 1);
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap();
+    assert!(compared.get() > 50, "only {} commands were compared", compared.get());
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "qa",
+        "qb x",
+        "qc",
+        " ",
+        " ",
+        " ",
+        "\n",
+        ";",
+        "&",
+        "|",
+        "&&",
+        "||",
+        "(",
+        ")",
+        "{ ",
+        ";}",
+        "$(",
+        "`",
+        "'",
+        "\"",
+        "$'",
+        "\\",
+        "\\\n",
+        "#",
+        "<<EOF\n",
+        "<<'EOF'\n",
+        "<<-EOF\n",
+        "\nEOF\n",
+        "EOF",
+        "\t",
+        ">f ",
+        "<f ",
+        "<(",
+        ">(",
+        "[[ ",
+        " ]]",
+        "[ ",
+        " ]",
+        "${x:-",
+        "${x#",
+        "${x}",
+        "}",
+        "$x",
+        "x=",
+        "x+=(",
+        "case x in x) ",
+        ";; ",
+        " esac",
+        "if ",
+        ";then ",
+        ";fi",
+        "for i in 1;do ",
+        ";done",
+        "f() ",
+        "f",
+        "*",
+        "~",
+        "! ",
+        "time ",
+        "é",
+        "2>&1",
+        "2>f",
+        "=",
+        "\\\"",
+        "\\'",
+        "\\ ",
+        "!",
+        ",",
+        "..",
+        "-",
+        "a",
+        "x",
+        "$",
+        "$\"",
+        "<<<",
+        "function g ",
+        "g",
+        "&>f",
+        ">|f",
+        "@(",
+        "?(",
+        "+",
+        "%",
+        "/",
+        "\\`",
+        "\\$",
+        "declare ",
+        "export ",
+        "echo ",
+        "1",
+        "select i in a;do ",
+        "\\\\",
+        "''",
+        "\"\"",
+        ";;&",
+        "coproc ",
+        "|&",
+        "{qa,qb}",
+        "$1",
+        "$#",
+        "${#x}",
+        "$$",
+        "env ",
+        "bash -c ",
+        "xargs ",
+        "timeout 1 ",
+        "command ",
+        "builtin ",
+        "nohup ",
+        "find . -exec ",
+    ])
+    .prop_map(str::to_owned)
 }

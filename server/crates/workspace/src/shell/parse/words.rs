@@ -6,11 +6,12 @@ use std::str::Chars;
 use agent::permission::Word;
 use tree_sitter::Node;
 
-use super::{Unclear, Walk, children};
+use super::{Unclear, Walk, children, guards};
 
 impl Walk<'_> {
     /// A word's value. Commands in its substitutions are added to the line's.
     pub(super) fn word(&mut self, node: Node<'_>) -> Result<Word, Unclear> {
+        guards::word(node, self.source)?;
         let known = self.value(node)?;
         Ok(known.map_or_else(|| Word::Unknown(self.text(node).to_owned()), Word::Known))
     }
@@ -29,11 +30,15 @@ impl Walk<'_> {
             }
             "string" => walk.string(node),
             "concatenation" => walk.concatenation(node),
-            "simple_expansion" | "brace_expression" => Ok(None),
+            // The grammar lets a variable's name stand after a space, the shell does not.
+            "simple_expansion" if walk.text(node).contains(char::is_whitespace) => {
+                Err("it is not clear where its words end".into())
+            }
+            "simple_expansion" | "brace_expression" | "$" => Ok(None),
             "expansion" => walk.expansions(node).map(|()| None),
             "command_substitution" | "process_substitution" => walk.substitution(node).map(|()| None),
             "arithmetic_expansion" => walk.arithmetic(node).map(|()| None),
-            "$" | "==" | "=~" => Ok(Some(node.kind().to_owned())),
+            "==" | "=~" => Ok(Some(node.kind().to_owned())),
             kind => Err(Unclear(format!("it has a {} for a word", kind.replace('_', " ")))),
         })
     }
@@ -127,12 +132,11 @@ impl Walk<'_> {
                     "!" | "@" | ":" => return Err("a variable's value could run commands".into()),
                     "subscript" => return Err("a subscript could run commands".into()),
                     "variable_name" | "special_variable_name" | "heredoc_content" => {}
-                    "regex" | "extglob_pattern" => super::guards::pattern(walk.text(child))?,
-                    "word" => {
-                        if walk.text(child).contains(['$', '`']) {
-                            return Err("an expansion is not understood".into());
-                        }
+                    "regex" | "extglob_pattern" => guards::pattern(walk.text(child))?,
+                    "word" if walk.text(child).contains(['$', '`']) => {
+                        return Err("an expansion is not understood".into());
                     }
+                    "word" => {}
                     _ if child.is_named() => {
                         walk.value(child)?;
                     }

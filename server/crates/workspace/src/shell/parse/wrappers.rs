@@ -165,13 +165,17 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     }
     let (mut start, replaced) = options(wrapper, &command.words)?;
     let mut assignments = Vec::new();
-    if wrapper.name == "env" {
-        while let Some(Word::Known(word)) = command.words.get(start)
-            && word.contains('=')
-        {
-            assignments.push(word.clone());
-            start += 1;
-        }
+    // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a variable's.
+    let is_assignment = |word: &str| match word.split_once('=') {
+        Some((name, _)) if wrapper.name == "time" => is_variable(name.strip_suffix('+').unwrap_or(name)),
+        Some(_) => wrapper.name == "env",
+        None => false,
+    };
+    while let Some(Word::Known(word)) = command.words.get(start)
+        && is_assignment(word)
+    {
+        assignments.push(word.clone());
+        start += 1;
     }
     start += wrapper.operands;
     if start >= command.words.len() {
@@ -187,6 +191,12 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     command.words = words;
     command.assignments.extend(assignments);
     Ok(Runs::Other(command))
+}
+
+/// Whether a text can be the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Where a wrapper's options end, and the text that `xargs -I` replaces.
@@ -216,8 +226,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<(usize, Option<String>),
         if wrapper.name == "nice" && short.chars().all(|c| c.is_ascii_digit()) {
             continue;
         }
-        let mut letters = short.char_indices();
-        while let Some((index, letter)) = letters.next() {
+        for (index, letter) in short.char_indices() {
             if wrapper.flags.contains(letter) {
                 continue;
             }
