@@ -143,23 +143,35 @@ pub fn main() -> ExitCode {
             runtime.shutdown_background();
             result
         }
-        Err(error) => Err(Failure(format!("the runtime cannot be started: {error}"))),
+        Err(error) => Err(Failure::Said(format!("the runtime cannot be started: {error}"))),
     };
-    result.unwrap_or_else(|failure| {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "azimuth: {failure}");
-        ExitCode::FAILURE
+    result.unwrap_or_else(|failure| match failure {
+        Failure::NobodyReads => ExitCode::SUCCESS,
+        Failure::Said(text) => {
+            use std::io::Write;
+            let _ = writeln!(std::io::stderr(), "azimuth: {text}");
+            ExitCode::FAILURE
+        }
     })
 }
 
-/// Why a command failed, in words.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Failure(String);
+/// Why a command failed.
+#[derive(Debug)]
+enum Failure {
+    /// In words.
+    Said(String),
+    /// Whoever read our output has had enough, as `head` does. Nothing is wrong.
+    NobodyReads,
+}
 
 impl Failure {
-    fn new(error: impl std::fmt::Display) -> Self {
-        Self(error.to_string())
+    fn new(error: impl std::error::Error + 'static) -> Self {
+        let text = error.to_string();
+        let error: &dyn std::error::Error = &error;
+        match error.downcast_ref::<std::io::Error>() {
+            Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::Said(text),
+        }
     }
 }
 

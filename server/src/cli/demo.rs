@@ -29,7 +29,7 @@ const PROMPT: &str = "A test of this project fails. Find out why, and fix it.";
 
 /// Runs the demo.
 pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Failure> {
-    let failed = |error: io::Error| Failure(format!("the demo's project cannot be made: {error}"));
+    let failed = |error: io::Error| Failure::Said(format!("the demo's project cannot be made: {error}"));
     let scratch = tempfile::Builder::new().prefix("azimuth-demo-").tempdir().map_err(failed)?;
     let project = scratch.path().join("project");
     std::fs::create_dir(&project).map_err(failed)?;

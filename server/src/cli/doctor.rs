@@ -33,10 +33,11 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
             }
             Some(config)
         }
-        Err(error) => {
-            report.bad("configuration", &error.to_string())?;
+        Err(Failure::Said(problem)) => {
+            report.bad("configuration", &problem)?;
             None
         }
+        Err(failure) => return Err(failure),
     };
     if let Some(config) = config {
         models(&mut report, config.providers).await?;

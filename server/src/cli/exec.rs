@@ -37,11 +37,11 @@ const CANCELLED: u8 = 130;
 /// Runs the command.
 pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Failure> {
     let prompt = prompt(args.prompt.as_deref())?;
-    let folder = std::env::current_dir().map_err(|error| Failure(format!("the current folder: {error}")))?;
+    let folder = std::env::current_dir().map_err(|error| Failure::Said(format!("the current folder: {error}")))?;
     let setup = Setup::new(std::slice::from_ref(&folder), log)?;
     let mut config = setup.config.clone();
     for text in &args.allow {
-        let rule = text.parse::<Rule>().map_err(|error| Failure(format!("--allow {text}: {error}")))?;
+        let rule = text.parse::<Rule>().map_err(|error| Failure::Said(format!("--allow {text}: {error}")))?;
         config.rules.allow.push(SourcedRule { rule, source: "--allow".into() });
     }
     let rules = config.rules.clone();
@@ -112,7 +112,7 @@ impl Job {
             match shown.recv().await {
                 Some(Show::Feed(feed)) => break feed,
                 Some(Show::Terminal(..)) => {}
-                None => return Err(Failure::new("the session ended")),
+                None => return Err(Failure::Said("the session ended".into())),
             }
         };
         let params = TurnStartParams {
@@ -386,7 +386,7 @@ async fn request<T>(
 ) -> Result<Result<T, Error>, Failure> {
     let (reply, answer) = oneshot::channel();
     connection.post(Input::Request(make(reply)));
-    answer.await.map_err(|_| Failure("the session ended; its log says why".into()))
+    answer.await.map_err(|_| Failure::Said("the session ended; its log says why".into()))
 }
 
 async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
@@ -398,19 +398,19 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     let text = match argument {
         Some("-") => None,
         None if !io::stdin().is_terminal() => None,
-        None => return Err(Failure("there is no prompt: azimuth exec \"what to do\"".into())),
+        None => return Err(Failure::Said("there is no prompt: azimuth exec \"what to do\"".into())),
         Some(text) => Some(text.to_owned()),
     };
     let text = match text {
         Some(text) => text,
         None => {
             let mut text = String::new();
-            io::stdin().read_to_string(&mut text).map_err(|error| Failure(format!("standard input: {error}")))?;
+            io::stdin().read_to_string(&mut text).map_err(|error| Failure::Said(format!("standard input: {error}")))?;
             text
         }
     };
     if text.trim().is_empty() {
-        return Err(Failure("the prompt is empty: azimuth exec \"what to do\"".into()));
+        return Err(Failure::Said("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
     Ok(text)
 }
