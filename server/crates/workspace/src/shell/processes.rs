@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -30,10 +31,18 @@ pub(super) fn now() -> u64 {
     0
 }
 
-/// The living processes of the terminal whose session has this leader, but not the leader itself: members of the
-/// session, what descends from them, and what carries the mark. Only those started at `since` or later. Empty where
-/// there is no `/proc`.
-pub(super) fn of_terminal(leader: Pid, mark: &str, since: u64) -> Vec<Process> {
+/// Which processes of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    /// All, the shell too.
+    All,
+    /// Those started at this time or later, and never the shell.
+    Since(u64),
+}
+
+/// The living processes of the terminal whose session has this leader: members of the session, what descends from them,
+/// and what carries the mark. Empty where there is no `/proc`.
+pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process> {
     let all = all();
     let leader = leader.as_raw_nonzero().get();
     let mut members: HashSet<i32> = all
@@ -53,11 +62,15 @@ pub(super) fn of_terminal(leader: Pid, mark: &str, since: u64) -> Vec<Process> {
     let ours = i32::try_from(std::process::id()).unwrap_or(0);
     members
         .into_iter()
-        .filter(|pid| *pid != leader && *pid != ours)
+        .filter(|pid| *pid != ours)
         .filter_map(|pid| {
             let stat = all.get(&pid)?;
             let process = Process { pid: Pid::from_raw(pid)?, started: stat.started };
-            (stat.started >= since && !stat.dead).then_some(process)
+            let is_meant = match which {
+                Which::All => true,
+                Which::Since(since) => stat.started >= since && pid != leader,
+            };
+            (is_meant && !stat.dead).then_some(process)
         })
         .collect()
 }
@@ -72,15 +85,16 @@ pub(super) fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
-/// Kills all processes of a terminal started at `since` or later, also those they start meanwhile.
-pub(super) fn kill_since(leader: Pid, mark: &str, since: u64) {
+/// Kills processes of a terminal, also those they start meanwhile, and waits until they are gone, at most for a second.
+pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
     // A process can fork between being found and being killed; its child is found in the next round.
-    for _ in 0..20 {
-        let left = of_terminal(leader, mark, since);
+    for _ in 0..200 {
+        let left = of_terminal(leader, mark, which);
         if left.is_empty() {
             return;
         }
         signal(&left, Signal::KILL);
+        std::thread::sleep(Duration::from_millis(5));
     }
     tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
 }

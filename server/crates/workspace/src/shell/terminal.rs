@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::environment;
 use super::marker::Nonce;
-use super::processes;
+use super::processes::{self, Which};
 use super::screen::{Followed, Screen};
 use super::spool::Spool;
 
@@ -94,7 +94,7 @@ impl Terminal {
                 let _pipe = pipe;
                 read_all(&mut reader, &screen);
                 let code = reap(child, leader);
-                processes::kill_since(leader, &mark, 0);
+                processes::kill(leader, &mark, Which::Since(0));
                 lock(&screen).close(code);
                 gone.cancel();
             }
@@ -180,7 +180,7 @@ impl Terminal {
             }
             return;
         }
-        let processes = processes::of_terminal(self.leader, &self.mark, since);
+        let processes = processes::of_terminal(self.leader, &self.mark, Which::Since(since));
         if force == Force::Terminate {
             processes::signal(&processes, Signal::TERM);
             processes::signal(&processes, Signal::CONT);
@@ -193,7 +193,7 @@ impl Terminal {
 
     /// Kills what was started at `since` or later. Blocks shortly.
     pub(super) fn kill_since(&self, since: u64) {
-        processes::kill_since(self.leader, &self.mark, since);
+        processes::kill(self.leader, &self.mark, Which::Since(since));
     }
 
     /// Kills the shell and all its processes. Blocks shortly.
@@ -201,8 +201,9 @@ impl Terminal {
         if self.is_gone() {
             return;
         }
+        // Where processes cannot be listed, the shell's end at least hangs up the foreground job.
         let _ = kill_process(self.leader, Signal::KILL);
-        processes::kill_since(self.leader, &self.mark, 0);
+        processes::kill(self.leader, &self.mark, Which::All);
     }
 }
 

@@ -429,6 +429,9 @@ async fn a_command_nobody_waits_for_is_killed() {
     let options = RunOptions { timeout: LONG, ..RunOptions::default() };
     let task = fixture.start("echo pid $$; sleep 1000", options, "\n").await;
     let shown = String::from_utf8(fixture.shell.spool().read_from(0, 100).1).unwrap();
+    while fixture.log.0.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
     task.abort();
     assert!(task.await.is_err());
     assert!(!lives(shown.trim().strip_prefix("pid ").unwrap()));
