@@ -31,8 +31,8 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
 pub use self::answer::{Answer, Gate, Stop};
-pub use self::asked::{Asked, Said};
 use self::answer::{Step, Writer};
+pub use self::asked::{Asked, Said};
 use crate::patiently;
 
 /// A vendor's format.
@@ -197,7 +197,9 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
         Wire::Anthropic => header("x-api-key"),
-        Wire::Responses | Wire::Chat => header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into())),
+        Wire::Responses | Wire::Chat => {
+            header("authorization").and_then(|key| Some(key.strip_prefix("Bearer ")?.into()))
+        }
     };
     let answer = {
         let mut state = shared.state.lock().unwrap();
@@ -218,9 +220,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     };
     Ok(match answer {
         None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),
-        Some(Answer::Refused { status, headers, body }) => {
-            whole(StatusCode::from_u16(status).unwrap(), &headers, body)
-        }
+        Some(Answer::Refused { status, headers, body }) => whole(StatusCode::from_u16(status).unwrap(), &headers, body),
         Some(Answer::Streamed { steps, stop }) => {
             let (sender, pieces) = mpsc::channel(64);
             tokio::spawn(write(wire.writer(), steps, stop, sender));

@@ -75,7 +75,10 @@ impl Documents {
         let encoding = self.encoding;
         let Some(document) = self.open.get_mut(&uri) else { return refused(format!("{uri} is not open")) };
         if change["textDocument"]["version"] != document.version {
-            return refused(format!("{uri} is at version {}, not {}", document.version, change["textDocument"]["version"]));
+            return refused(format!(
+                "{uri} is at version {}, not {}",
+                document.version, change["textDocument"]["version"]
+            ));
         }
         let mut edits = Vec::new();
         for edit in change["edits"].as_array().into_iter().flatten() {

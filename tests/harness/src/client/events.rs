@@ -112,8 +112,12 @@ impl Client {
     pub async fn answer(&self, session: &SessionId, question: &PermissionRequest, kind: &str) {
         let option = question.options.iter().find(|option| json!(option.kind) == kind);
         let option = option.unwrap_or_else(|| panic!("no option is {kind}: {question:?}"));
-        let params = json!({ "sessionId": session, "permissionId": question.permission_id,
-            "optionId": option.option_id });
+        self.choose(session, question, &option.option_id).await;
+    }
+
+    /// Answers a question with an option, by its id.
+    pub async fn choose(&self, session: &SessionId, question: &PermissionRequest, option: &str) {
+        let params = json!({ "sessionId": session, "permissionId": question.permission_id, "optionId": option });
         assert!(self.call::<methods::PermissionAnswer>(params).await.accepted, "the answer came too late");
     }
 

@@ -57,14 +57,16 @@ impl Asked {
 
     /// All that the user said, as one text.
     pub fn user_text(&self) -> String {
-        let texts = self.said.iter().filter_map(|said| if let Said::User(text) = said { Some(text.as_str()) } else { None });
+        let texts =
+            self.said.iter().filter_map(|said| if let Said::User(text) = said { Some(text.as_str()) } else { None });
         texts.collect::<Vec<_>>().join("\n")
     }
 
     /// What the last tool calls came to.
     pub fn last_results(&self) -> Vec<&str> {
         let from_end = self.said.iter().rev().skip_while(|said| !matches!(said, Said::Result { .. }));
-        let results = from_end.map_while(|said| if let Said::Result { text, .. } = said { Some(text.as_str()) } else { None });
+        let results =
+            from_end.map_while(|said| if let Said::Result { text, .. } = said { Some(text.as_str()) } else { None });
         let mut results: Vec<_> = results.collect();
         results.reverse();
         results
@@ -84,7 +86,8 @@ impl Asked {
 
     /// The names of the tools it may call.
     pub fn tools(&self) -> Vec<String> {
-        let name = |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or_default().to_owned();
+        let name =
+            |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or_default().to_owned();
         list(&self.body["tools"]).map(name).collect()
     }
 
@@ -133,7 +136,8 @@ impl Asked {
     /// The messages begin with those of an earlier request, byte for byte, and the system prompt is the same as long as
     /// the tools are. Marks for the vendor's cache may move.
     pub(super) fn continues(&self, before: &Self) -> Result<(), String> {
-        let prefix = |asked: &Self| without_marks(&asked.body["system"]).to_string() + &asked.body["instructions"].to_string();
+        let prefix =
+            |asked: &Self| without_marks(&asked.body["system"]).to_string() + &asked.body["instructions"].to_string();
         if self.body["tools"].to_string() == before.body["tools"].to_string() && prefix(self) != prefix(before) {
             return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
         }
