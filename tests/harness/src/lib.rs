@@ -6,16 +6,19 @@
 //!   workspace edits to them, and fails the test if the server says something that nobody looks at.
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
-//! - [`program`]: the program, for tests of whole processes.
+//! - [`program`], [`process`], [`vendor`]: the program, a process of it, and an instant model, for tests that kill, and
+//!   for benchmarks.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "here a failure is a failed test")]
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
 pub mod client;
 pub mod model;
+pub mod process;
 pub mod program;
 pub mod project;
 pub mod server;
+pub mod vendor;
 
 pub use self::client::{Client, Profile};
 pub use self::model::{Answer, Gate, ModelServer, Wire};

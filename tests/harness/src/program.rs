@@ -1,10 +1,8 @@
 //! The program itself, for tests of whole processes.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::sync::OnceLock;
-
-use tokio::process::{ChildStdin, ChildStdout};
 
 /// The path of the program `azimuth`, built as the tests are: what `AZIMUTH_BIN` names (`tests/run` sets it), else what
 /// cargo builds now.
@@ -24,10 +22,4 @@ fn build() -> PathBuf {
     let lines = String::from_utf8(built.stdout).unwrap();
     let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last().unwrap()
-}
-
-/// A child's standard input and output, for a client. Must be called in a runtime.
-pub fn pipes(child: &mut Child) -> (ChildStdin, ChildStdout) {
-    let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    (ChildStdin::from_std(input).unwrap(), ChildStdout::from_std(output).unwrap())
 }
