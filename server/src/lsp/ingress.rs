@@ -216,3 +216,29 @@ impl Pending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_while_an_answer_is_made_is_an_error() {
+        let answer: Answer = async { panic!("a fault") }.boxed();
+        assert_eq!(guard(answer).await.unwrap_err().code, ErrorCode::InternalError);
+    }
+
+    #[tokio::test]
+    async fn a_request_is_cancelled_once_and_its_id_is_free_again() {
+        let (pending, id) = (Pending::default(), Id::String("a".into()));
+        let cancelled = pending.add(&id).unwrap();
+        assert!(pending.add(&id).is_none(), "an id stands for one request at a time");
+        pending.cancel(Some(&json!("b")));
+        pending.cancel(Some(&json!({})));
+        pending.cancel(None);
+        pending.cancel(Some(&json!("a")));
+        cancelled.await.unwrap();
+        let answered = pending.add(&id).unwrap();
+        pending.remove(&id);
+        assert!(answered.await.is_err(), "it was answered and not cancelled");
+    }
+}

@@ -21,5 +21,5 @@ fn build() -> PathBuf {
     assert!(built.status.success(), "azimuth does not build:\n{}", String::from_utf8_lossy(&built.stderr));
     let lines = String::from_utf8(built.stdout).unwrap();
     let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last().unwrap()
+    messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back().unwrap()
 }

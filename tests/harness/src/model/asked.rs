@@ -138,7 +138,8 @@ impl Asked {
     pub(super) fn continues(&self, before: &Self) -> Result<(), String> {
         let prefix =
             |asked: &Self| without_marks(&asked.body["system"]).to_string() + &asked.body["instructions"].to_string();
-        if self.body["tools"].to_string() == before.body["tools"].to_string() && prefix(self) != prefix(before) {
+        let tools = |asked: &Self| asked.body["tools"].to_string();
+        if tools(self) == tools(before) && prefix(self) != prefix(before) {
             return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
         }
         let (now, then) = (self.messages(), before.messages());
