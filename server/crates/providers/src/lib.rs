@@ -1,1 +1,27 @@
-//! providers
+//! Model vendors behind the agent's port [`Model`](agent::model::Model) (design D8).
+//!
+//! Reading order: [`catalog`] (which models there are, and which can be used), [`settings`] (what it is told: keys and
+//! hosts), `data` (what is known of models: limits, prices, abilities; the numbers are in `models.toml`), [`cost`],
+//! `remote` (one model of a vendor: a request out, the stream back), `wire` (the vendors' formats, pure functions of
+//! bytes), `sse` (the framing they share), `http` (the one client), `failure` (what went wrong, in words), and
+//! [`scripted`] (the model that plays a script or a recording, and the recorder).
+//!
+//! Nothing here starts before it is needed: a [`Catalog`](catalog::Catalog) costs no network, no TLS and no thread
+//! until the first request.
+
+pub mod catalog;
+pub mod cost;
+pub mod scripted;
+pub mod settings;
+
+mod data;
+mod failure;
+mod hash;
+mod http;
+mod remote;
+mod sse;
+mod wire;
+
+pub use catalog::{Catalog, CatalogError};
+pub use settings::{Provider, Secret, Settings};
+pub use wire::Wire;

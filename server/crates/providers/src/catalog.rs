@@ -1,0 +1,286 @@
+//! Which models there are, and which can be used.
+
+mod entry;
+mod listing;
+mod near;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use agent::model::Model;
+use futures_util::future::join_all;
+use protocol::model::ModelInfo;
+
+use self::entry::Entry;
+use self::listing::Listing;
+use crate::http::Http;
+use crate::scripted::Recorder;
+use crate::settings::{Provider, Settings};
+
+/// The models of all providers.
+///
+/// Making one costs nothing: no network, no TLS, no thread. Servers on this machine, and providers whose models are not
+/// in the data file, are asked when their models are; what they say is kept for a while (seconds for this machine,
+/// minutes for others).
+pub struct Catalog {
+    state: RwLock<Arc<State>>,
+    added: RwLock<Vec<Arc<dyn Model>>>,
+    recorder: RwLock<Option<Recorder>>,
+}
+
+/// What follows from the settings.
+struct State {
+    settings: Settings,
+    http: Arc<Http>,
+    /// What was last heard from each provider, in their order.
+    listings: Vec<Listing>,
+}
+
+/// A model that cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// There is no such model.
+    #[error("there is no model `{name}`{}; `azimuth models` lists them all", did_you_mean(near))]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// Ids of models with a name like it, the likest first.
+        near: Vec<String>,
+    },
+    /// The provider of the model does not tell its models.
+    #[error("whether there is a model `{name}` is not known: {problem}")]
+    Unlisted {
+        /// The name that was asked for.
+        name: String,
+        /// Why, and what to do.
+        problem: String,
+    },
+    /// There is no key and no server on this machine.
+    #[error(
+        "no model can be used: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or start a model server on this machine \
+         (Ollama, LM Studio, llama.cpp), or run `azimuth demo` for the scripted tour, which needs neither"
+    )]
+    NothingUsable,
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!(". Like it: {}", near.join(", ")) }
+}
+
+impl Catalog {
+    /// The models that these settings come to.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            state: RwLock::new(Arc::new(State::new(settings))),
+            added: RwLock::default(),
+            recorder: RwLock::default(),
+        }
+    }
+
+    /// Takes other settings. Models that were given out keep the old ones.
+    pub fn configure(&self, settings: Settings) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State::new(settings));
+    }
+
+    /// Adds a model, such as a scripted one. It stands before all others of its name.
+    pub fn add(&self, model: Arc<dyn Model>) {
+        self.added.write().unwrap_or_else(PoisonError::into_inner).push(model);
+    }
+
+    /// Records whatever the models that are given out from now on answer.
+    pub fn record(&self, recorder: Recorder) {
+        *self.recorder.write().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
+    }
+
+    /// Every model known, the usable ones first. A provider that does not tell its models stands there by its name,
+    /// with the reason.
+    pub async fn list(&self) -> Vec<ModelInfo> {
+        let state = self.state();
+        let found = join_all(state.sources().map(|source| source.all())).await;
+        let mut models: Vec<ModelInfo> = self.added().iter().map(|model| model.info().clone()).collect();
+        for (source, found) in state.sources().zip(found) {
+            match found {
+                Ok(entries) => models.extend(entries.into_iter().map(|entry| entry.info)),
+                Err(_) if source.provider.is_local => {}
+                Err(problem) => models.push(source.placeholder(problem)),
+            }
+        }
+        models.sort_by_key(|model| !model.available);
+        models
+    }
+
+    /// The model with this id, this name without its provider, or this alias. It need not be usable: its
+    /// [`info`](Model::info) says so, and asking it says what to do.
+    ///
+    /// # Errors
+    /// There is no such model, or its provider does not tell.
+    pub async fn resolve(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
+        let name = name.trim();
+        let state = self.state();
+        let added = self.added();
+        let by_id = added.iter().rev().find(|model| model.info().id == name);
+        if let Some(model) = by_id.or_else(|| added.iter().rev().find(|model| bare(&model.info().id) == name)) {
+            return Ok(self.give(Arc::clone(model)));
+        }
+        // What is known without asking anybody comes first, so that a start with a known model is instant.
+        let known: Vec<_> = state.sources().filter_map(|source| Some((source, source.known()?))).collect();
+        if let Some(model) = best(&known, name) {
+            return Ok(self.give(model));
+        }
+        // A name with a provider's name before it is that provider's.
+        let named = state
+            .sources()
+            .find(|source| name.strip_prefix(source.provider.name.as_str()).is_some_and(|rest| rest.starts_with('/')));
+        let asked: Vec<_> = state
+            .sources()
+            .filter(|source| named.is_none_or(|named| named.provider.name == source.provider.name))
+            .filter(|source| source.known().is_none())
+            .collect();
+        let answers = join_all(asked.iter().map(|source| source.all())).await;
+        let problem = answers.iter().find_map(|answer| answer.as_ref().err()).filter(|_| named.is_some()).cloned();
+        let found: Vec<_> =
+            asked.into_iter().zip(answers).filter_map(|(source, answer)| Some((source, answer.ok()?))).collect();
+        if let Some(model) = best(&found, name) {
+            return Ok(self.give(model));
+        }
+        if let Some(problem) = problem {
+            return Err(CatalogError::Unlisted { name: name.to_owned(), problem });
+        }
+        let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
+        let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
+        Err(CatalogError::Unknown { name: name.to_owned(), near: near::near(name, ids) })
+    }
+
+    /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
+    /// this machine last. A scripted model is never chosen unasked.
+    ///
+    /// # Errors
+    /// The configured model cannot be given, or no model can be used.
+    pub async fn default_model(&self) -> Result<Arc<dyn Model>, CatalogError> {
+        let state = self.state();
+        if let Some(name) = &state.settings.default_model {
+            return self.resolve(name).await;
+        }
+        if let Some(model) = self.added().into_iter().find(|model| !model.info().scripted && model.info().available) {
+            return Ok(self.give(model));
+        }
+        let (local, remote): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider.is_local);
+        for source in remote.iter().filter(|source| source.is_usable()) {
+            if let Ok(entries) = source.all().await
+                && let Some(entry) = entries.first()
+            {
+                return Ok(self.give(source.model(entry)));
+            }
+        }
+        let answers = join_all(local.iter().map(|source| source.all())).await;
+        for (source, answer) in local.iter().zip(answers) {
+            if let Some(entry) = answer.unwrap_or_default().first() {
+                return Ok(self.give(source.model(entry)));
+            }
+        }
+        Err(CatalogError::NothingUsable)
+    }
+
+    fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn added(&self) -> Vec<Arc<dyn Model>> {
+        self.added.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn give(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
+        match &*self.recorder.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(recorder) => recorder.wrap(model),
+            None => model,
+        }
+    }
+}
+
+impl State {
+    fn new(settings: Settings) -> Self {
+        let http = Arc::new(Http::new(settings.ca_file.clone()));
+        let listings = settings.providers.iter().map(|_| Listing::default()).collect();
+        Self { settings, http, listings }
+    }
+
+    fn sources(&self) -> impl Iterator<Item = Source<'_>> {
+        let providers = self.settings.providers.iter().zip(&self.listings);
+        providers.map(|(provider, listing)| Source { provider, listing, state: self })
+    }
+}
+
+/// A provider with what belongs to it.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    provider: &'a Provider,
+    listing: &'a Listing,
+    state: &'a State,
+}
+
+impl Source<'_> {
+    /// Whether a key is there where one is needed.
+    fn is_usable(&self) -> bool {
+        !self.provider.needs_key || self.provider.key.is_some()
+    }
+
+    /// Its models, where nobody need be asked.
+    fn known(&self) -> Option<Vec<Entry>> {
+        entry::known(self.provider)
+    }
+
+    /// Its models, or why they are not known.
+    async fn all(self) -> Result<Vec<Entry>, String> {
+        if let Some(entries) = self.known() {
+            return Ok(entries);
+        }
+        if !self.is_usable() {
+            return Err(format!("set {}", self.provider.key_source));
+        }
+        match self.listing.get(self.provider, &self.state.http).await {
+            Ok(listed) => Ok(entry::listed(self.provider, &listed)),
+            // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
+            Err(problem) => match entry::of_vendor(self.provider) {
+                entries if entries.is_empty() => Err(problem),
+                entries => Ok(entries),
+            },
+        }
+    }
+
+    fn model(&self, entry: &Entry) -> Arc<dyn Model> {
+        entry.model(self.provider, &self.state.http, self.state.settings.idle_timeout)
+    }
+
+    fn placeholder(&self, problem: String) -> ModelInfo {
+        ModelInfo {
+            id: self.provider.name.clone(),
+            name: self.provider.name.clone(),
+            provider: self.provider.name.clone(),
+            context_tokens: 0,
+            max_output_tokens: 0,
+            price: None,
+            available: false,
+            unavailable_because: Some(problem),
+            images: false,
+            thinking: false,
+            scripted: false,
+        }
+    }
+}
+
+/// The model that a name stands for: one that can be used before one that cannot.
+fn best(found: &[(Source<'_>, Vec<Entry>)], name: &str) -> Option<Arc<dyn Model>> {
+    let all = || {
+        let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
+        pairs.filter(|(_, entry)| entry.is_called(name))
+    };
+    let (source, entry) = all().find(|(_, entry)| entry.info.available).or_else(|| all().next())?;
+    Some(source.model(entry))
+}
+
+/// An id without its provider.
+fn bare(id: &str) -> &str {
+    id.split_once('/').map_or(id, |(_, name)| name)
+}

@@ -1,0 +1,160 @@
+//! A model in the catalog: what is known of it, and how to ask it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::model::Model;
+use protocol::model::{ModelInfo, Price};
+
+use super::bare;
+use super::listing::Listed;
+use crate::data::{self, Thinking};
+use crate::failure::Whose;
+use crate::http::Http;
+use crate::remote::Remote;
+use crate::settings::Provider;
+use crate::wire::{Target, Wire};
+
+/// How many tokens a `-thinking` model thinks (001 §3).
+const THINKING_TOKENS: u64 = 10_000;
+/// What such a model's id ends with.
+const THINKING: &str = "-thinking";
+/// The context of a model that nobody tells of: on this machine, where memory is the limit, and elsewhere.
+const LOCAL_CONTEXT: u64 = 32_768;
+const REMOTE_CONTEXT: u64 = 128_000;
+/// The longest answer of such a model.
+const LONGEST_ANSWER: u64 = 16_384;
+
+/// A model in the catalog.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) info: ModelInfo,
+    pub(super) aliases: Vec<String>,
+    target: Target,
+}
+
+impl Entry {
+    /// Whether a name stands for this model: its id, with or without the provider, its dated id, or an alias.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        let provider = self.info.provider.as_str();
+        let own = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+        own == bare(&self.info.id)
+            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(own))
+            || own == self.target.model && self.target.thinking_tokens.is_none()
+    }
+
+    /// The model itself.
+    pub(super) fn model(&self, provider: &Provider, http: &Arc<Http>, idle_timeout: Duration) -> Arc<dyn Model> {
+        let host = crate::remote::endpoint(&provider.base_url, "").ok().map(|url| {
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}{port}", url.host_str().unwrap_or_default())
+        });
+        Arc::new(Remote {
+            info: self.info.clone(),
+            wire: provider.wire,
+            target: self.target.clone(),
+            base_url: provider.base_url.clone(),
+            whose: Whose {
+                provider: provider.name.clone(),
+                host: host.unwrap_or_else(|| provider.base_url.clone()),
+                model: bare(&self.info.id).to_owned(),
+                key_source: provider.key_source.clone(),
+                key: provider.key.clone(),
+                is_local: provider.is_local,
+            },
+            needs_key: provider.needs_key,
+            http: Arc::clone(http),
+            idle_timeout,
+        })
+    }
+}
+
+/// A provider's models where nobody need be asked: those that the user names, else a vendor's own. None where the
+/// provider is to be asked.
+pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
+    if !provider.models.is_empty() {
+        return Some(provider.models.iter().map(|id| entry(provider, id, None)).collect());
+    }
+    match provider.wire {
+        Wire::Anthropic | Wire::OpenAiResponses => Some(of_vendor(provider)),
+        Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => Some(of_vendor(provider)),
+        Wire::OpenAiChat => None,
+    }
+}
+
+/// What the data file says of a provider's vendor.
+pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
+    let vendor = match provider.wire {
+        Wire::Anthropic => "anthropic",
+        Wire::OpenAiResponses => "openai",
+        Wire::OpenAiChat => provider.name.as_str(),
+    };
+    let models = data::models().iter().filter(|model| model.provider == vendor);
+    models
+        .flat_map(|model| {
+            let thinks = model.thinking == Thinking::Budget;
+            let variant = thinks.then(|| entry(provider, &format!("{}{THINKING}", model.id), None));
+            [Some(entry(provider, &model.id, None)), variant]
+        })
+        .flatten()
+        .collect()
+}
+
+/// What a provider said when asked.
+pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
+    listed.iter().map(|model| entry(provider, &model.id, Some(model))).collect()
+}
+
+/// All that is known of a model, the nearest source first: the provider, then the data file, then what is usual.
+fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
+    let known = data::find(id);
+    let is_variant = id.ends_with(THINKING) && known.is_some_and(|model| model.thinking == Thinking::Budget);
+    let plain_id = if is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id };
+    let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
+    let context = listed.and_then(|l| l.context).or(known.map(|model| model.context)).unwrap_or(usual_context);
+    let longest = listed.and_then(|l| l.max_output).or(known.map(|model| model.max_output)).unwrap_or(LONGEST_ANSWER);
+    let price = if provider.is_local { Some(Price::default()) } else { listed.and_then(|l| l.price) };
+    let thinking = known.map_or_else(|| guess(provider.wire, plain_id), |model| model.thinking);
+    let name = match known {
+        Some(model) if is_variant => format!("{} (thinking)", model.name),
+        Some(model) => model.name.clone(),
+        None => id.to_owned(),
+    };
+    let aliases = known.filter(|model| model.id == plain_id).map(|model| model.aliases.as_slice()).unwrap_or_default();
+    let is_available = !provider.needs_key || provider.key.is_some();
+    Entry {
+        info: ModelInfo {
+            id: format!("{}/{id}", provider.name),
+            name,
+            provider: provider.name.clone(),
+            context_tokens: context,
+            max_output_tokens: longest.min(context / 2).max(1),
+            price: price.or(known.map(|model| model.price)),
+            available: is_available,
+            unavailable_because: (!is_available).then(|| format!("no key: set {}", provider.key_source)),
+            images: listed.and_then(|l| l.images).or(known.map(|model| model.images)).unwrap_or(!provider.is_local),
+            thinking: thinking != Thinking::None,
+            scripted: false,
+        },
+        aliases: aliases
+            .iter()
+            .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.clone() })
+            .collect(),
+        target: Target {
+            provider: provider.name.clone(),
+            model: known.filter(|model| model.id == plain_id).map_or(plain_id, |model| model.wire_id()).to_owned(),
+            thinking,
+            thinking_tokens: is_variant.then_some(THINKING_TOKENS),
+            bound: known.is_some_and(|model| model.bound),
+        },
+    }
+}
+
+/// How a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model takes; at
+/// OpenAI all since GPT-4 reason, and their reasoning must be asked for to be kept.
+fn guess(wire: Wire, id: &str) -> Thinking {
+    match wire {
+        Wire::OpenAiResponses if !id.starts_with("gpt-4") && !id.starts_with("gpt-3") => Thinking::Effort,
+        Wire::OpenAiResponses | Wire::Anthropic | Wire::OpenAiChat => Thinking::None,
+    }
+}

@@ -1,0 +1,180 @@
+//! Asking a provider for its models (`GET …/models`).
+
+use std::time::{Duration, Instant};
+
+use protocol::model::Price;
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use crate::failure::words;
+use crate::http::Http;
+use crate::remote::{endpoint, read};
+use crate::settings::Provider;
+
+/// How long a server on this machine may take. It is there at once, or not at all.
+const LOCAL_PATIENCE: Duration = Duration::from_millis(300);
+/// How long others may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long an answer of a server on this machine counts: it may be started, or given a model, at any time.
+const LOCAL_FRESH: Duration = Duration::from_secs(5);
+/// How long an answer of others counts.
+const FRESH: Duration = Duration::from_secs(600);
+/// How long a failure counts.
+const FAILED: Duration = Duration::from_secs(20);
+/// The most bytes of a list.
+const BYTES: usize = 8 * 1024 * 1024;
+/// Models that are listed beside those that can be talked to.
+const NOT_FOR_TALKING: &[&str] = &["embed", "rerank", "whisper", "tts-", "-tts", "dall-e", "moderation", "image"];
+
+/// A model that a provider tells of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Listed {
+    pub(super) id: String,
+    pub(super) context: Option<u64>,
+    pub(super) max_output: Option<u64>,
+    pub(super) price: Option<Price>,
+    pub(super) images: Option<bool>,
+}
+
+/// What a provider last said.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Held while the provider is asked, so that it is asked once.
+    last: Mutex<Option<(Instant, Result<Vec<Listed>, String>)>>,
+}
+
+impl Listing {
+    /// The provider's models, or why they are not known and what to do.
+    pub(super) async fn get(&self, provider: &Provider, http: &Http) -> Result<Vec<Listed>, String> {
+        let mut last = self.last.lock().await;
+        if let Some((asked, answer)) = &*last {
+            let fresh = match answer {
+                _ if provider.is_local => LOCAL_FRESH,
+                Ok(_) => FRESH,
+                Err(_) => FAILED,
+            };
+            if asked.elapsed() < fresh {
+                return answer.clone();
+            }
+        }
+        let patience = if provider.is_local { LOCAL_PATIENCE } else { PATIENCE };
+        let answer = match tokio::time::timeout(patience, ask(provider, http)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("no answer within {} seconds", patience.as_secs_f64())),
+        };
+        let answer = answer.map_err(|problem| {
+            let Provider { name, base_url, .. } = provider;
+            format!("{name} at {base_url} does not list its models: {problem}. Name them in providers.{name}.models")
+        });
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    }
+}
+
+async fn ask(provider: &Provider, http: &Http) -> Result<Vec<Listed>, String> {
+    let url = endpoint(&provider.base_url, "models")?;
+    let mut get = http.client(&url).await.map_err(|error| error.message)?.get(url);
+    if let Some(key) = &provider.key {
+        let (name, value) = provider.wire.key_header(key.expose());
+        let mut value = reqwest::header::HeaderValue::try_from(value).map_err(|_| "the key is no key".to_owned())?;
+        value.set_sensitive(true);
+        get = get.header(name, value);
+    }
+    let response = get.send().await.map_err(|failure| {
+        // The outer words hold the address only.
+        if failure.is_connect() { "nothing answers there".to_owned() } else { "the request failed".to_owned() }
+    })?;
+    let status = response.status();
+    let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
+    if !status.is_success() {
+        let said: String = words(&body).1.chars().take(200).collect();
+        return Err(format!("status {}: {said}", status.as_u16()));
+    }
+    parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
+}
+
+/// The models in a list, in any of its forms.
+fn parse(body: &[u8]) -> Option<Vec<Listed>> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let items = ["data", "models"].iter().find_map(|name| value.get(name)?.as_array()).or(value.as_array())?;
+    let models = items.iter().filter_map(listed);
+    Some(models.filter(|model| !NOT_FOR_TALKING.iter().any(|word| model.id.contains(word))).collect())
+}
+
+/// A model of a list. What is said beside the id differs: context lengths of OpenRouter, Groq, vLLM, LM Studio and
+/// llama.cpp, prices of OpenRouter.
+fn listed(item: &Value) -> Option<Listed> {
+    let id = ["id", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
+    let number = |places: &[&str]| places.iter().find_map(|place| item.pointer(place)?.as_u64()).filter(|n| *n > 0);
+    let images = item.pointer("/architecture/input_modalities").and_then(Value::as_array);
+    Some(Listed {
+        id: id.to_owned(),
+        context: number(&[
+            "/loaded_context_length",
+            "/meta/n_ctx",
+            "/context_length",
+            "/context_window",
+            "/max_context_length",
+            "/max_model_len",
+        ]),
+        max_output: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
+        price: item.get("pricing").and_then(price),
+        images: images.map(|kinds| kinds.iter().any(|kind| kind == "image")),
+    })
+}
+
+/// Prices per token, as texts.
+fn price(pricing: &Value) -> Option<Price> {
+    let dollars = |name: &str| {
+        let price = pricing.get(name)?;
+        let price = price.as_f64().or_else(|| price.as_str()?.parse().ok())?;
+        (price >= 0.0).then_some(price * 1e6)
+    };
+    let input = dollars("prompt")?;
+    Some(Price {
+        input,
+        output: dollars("completion")?,
+        cache_read: dollars("input_cache_read").unwrap_or(input),
+        cache_write: dollars("input_cache_write").unwrap_or(input),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str) -> Vec<Listed> {
+        parse(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn lists_are_read_in_every_form() {
+        for body in [
+            r#"{"object":"list","data":[{"id":"a"},{"id":"nomic-embed-text"},{"nothing":1}]}"#,
+            r#"{"models":[{"name":"a","model":"a"}]}"#,
+            r#"[{"id":"a"}]"#,
+        ] {
+            assert_eq!(read(body), [Listed { id: "a".into(), ..Listed::default() }], "{body}");
+        }
+        assert_eq!(read(r#"{"data":[]}"#), []);
+        for other in ["<html>", "{}", r#"{"data":{}}"#, "7"] {
+            assert_eq!(parse(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_servers_say_of_their_models_is_taken() {
+        let router = r#"{"data":[{"id":"q/w","context_length":262144,"top_provider":{"max_completion_tokens":65536},
+            "pricing":{"prompt":"0.0000002","completion":"0.0000008","input_cache_read":"0.00000002"},
+            "architecture":{"input_modalities":["text","image"]}}]}"#;
+        let model = read(router).remove(0);
+        assert_eq!((model.context, model.max_output, model.images), (Some(262_144), Some(65_536), Some(true)));
+        let price = model.price.unwrap();
+        assert!((price.input - 0.2).abs() < 1e-9 && (price.output - 0.8).abs() < 1e-9);
+        assert!((price.cache_read - 0.02).abs() < 1e-9 && (price.cache_write - 0.2).abs() < 1e-9);
+        let local = read(r#"{"data":[{"id":"m","meta":{"n_ctx":8192,"n_ctx_train":131072}}]}"#);
+        assert_eq!(local[0].context, Some(8192));
+        let auto = read(r#"{"data":[{"id":"auto","pricing":{"prompt":"-1","completion":"-1"}}]}"#);
+        assert_eq!(auto[0].price, None);
+    }
+}

@@ -1,0 +1,146 @@
+use agent::model::{ModelErrorKind, ModelStream, Request};
+use async_trait::async_trait;
+
+use super::*;
+use crate::wire::testing::{request, says};
+
+/// Settings that reach nothing on this machine: port 9 answers nobody.
+fn settings(keys: &[(&str, &str)]) -> Settings {
+    let mut settings =
+        Settings::from_env(|name| keys.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()));
+    for provider in settings.providers.iter_mut().filter(|provider| provider.is_local) {
+        provider.base_url = "http://127.0.0.1:9".into();
+    }
+    settings
+}
+
+fn catalog(keys: &[(&str, &str)]) -> Catalog {
+    Catalog::new(settings(keys))
+}
+
+async fn id(catalog: &Catalog, name: &str) -> String {
+    catalog.resolve(name).await.unwrap().info().id.clone()
+}
+
+#[tokio::test]
+async fn a_model_goes_by_its_id_its_name_its_dated_id_and_its_alias() {
+    let catalog = catalog(&[("ANTHROPIC_API_KEY", "k")]);
+    for name in [
+        "anthropic/claude-sonnet-4-5",
+        "claude-sonnet-4-5",
+        "claude-sonnet-4-5-20250929",
+        "sonnet-4-5",
+        "Sonnet-4-5",
+        " sonnet-4-5 ",
+    ] {
+        assert_eq!(id(&catalog, name).await, "anthropic/claude-sonnet-4-5", "{name}");
+    }
+    assert_eq!(id(&catalog, "sonnet-4-5-thinking").await, "anthropic/claude-sonnet-4-5-thinking");
+    assert_eq!(id(&catalog, "gpt-5.1").await, "openai/gpt-5.1");
+}
+
+#[tokio::test]
+async fn an_unknown_name_gets_those_like_it() {
+    let Err(error) = catalog(&[]).resolve("sonet-4-5").await else { panic!("no such model") };
+    let text = error.to_string();
+    assert!(text.contains("`sonet-4-5`") && text.contains("anthropic/claude-sonnet-4-5"), "{text}");
+    let Err(error) = catalog(&[]).resolve("zzzzzzzz").await else { panic!("no such model") };
+    assert_eq!(error, CatalogError::Unknown { name: "zzzzzzzz".into(), near: vec![] });
+}
+
+#[tokio::test]
+async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
+    let first = async |keys: &[(&str, &str)]| catalog(keys).default_model().await.unwrap().info().provider.clone();
+    assert_eq!(first(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]).await, "anthropic");
+    assert_eq!(first(&[("OPENAI_API_KEY", "k")]).await, "openai");
+    let mut configured = settings(&[("ANTHROPIC_API_KEY", "k")]);
+    configured.default_model = Some("gpt-5-mini".into());
+    let catalog = Catalog::new(configured);
+    assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5-mini");
+}
+
+#[tokio::test]
+async fn with_nothing_to_use_the_error_says_what_to_do() {
+    let Err(error) = catalog(&[]).default_model().await else { panic!("there is nothing to use") };
+    let text = error.to_string();
+    for word in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "Ollama", "azimuth demo"] {
+        assert!(text.contains(word), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_model_without_its_key_is_listed_last_and_says_which_key_to_set() {
+    let catalog = catalog(&[("OPENAI_API_KEY", "k")]);
+    let models = catalog.list().await;
+    let first_unusable = models.iter().position(|model| !model.available).unwrap();
+    assert!(models[..first_unusable].iter().all(|model| model.provider == "openai"));
+    assert!(models[first_unusable..].iter().all(|model| !model.available));
+    let sonnet = models.iter().find(|model| model.id == "anthropic/claude-sonnet-4-5").unwrap();
+    assert!(sonnet.unavailable_because.as_ref().unwrap().contains("ANTHROPIC_API_KEY"));
+    let model = catalog.resolve("sonnet-4-5").await.unwrap();
+    let Err(error) = model.stream(request(vec![says("hi")])).await else { panic!("there is no key") };
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_list_says_so_and_one_with_named_models_need_not() {
+    let mut settings = settings(&[]);
+    let address = Some("http://127.0.0.1:9".to_owned());
+    settings.set_provider("mine", address.clone(), None, None, vec![]).unwrap();
+    settings.set_provider("yours", address, None, None, vec!["org/m".into()]).unwrap();
+    let catalog = Catalog::new(settings);
+    let models = catalog.list().await;
+    let mine = models.iter().find(|model| model.id == "mine").unwrap();
+    assert!(mine.unavailable_because.as_ref().unwrap().contains("providers.mine.models"), "{mine:?}");
+    assert_eq!(id(&catalog, "yours/org/m").await, "yours/org/m");
+    assert_eq!(id(&catalog, "org/m").await, "yours/org/m");
+    let Err(error) = catalog.resolve("mine/m").await else { panic!("it is not there") };
+    assert!(matches!(error, CatalogError::Unlisted { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn other_settings_count_from_then_on() {
+    let catalog = catalog(&[]);
+    assert!(!catalog.resolve("gpt-5").await.unwrap().info().available);
+    catalog.configure(settings(&[("OPENAI_API_KEY", "k")]));
+    assert!(catalog.resolve("gpt-5").await.unwrap().info().available);
+}
+
+struct Fake(ModelInfo);
+
+#[async_trait]
+impl Model for Fake {
+    fn info(&self) -> &ModelInfo {
+        &self.0
+    }
+
+    async fn stream(&self, _: Request) -> Result<ModelStream, agent::model::ModelError> {
+        Ok(Box::pin(futures_util::stream::empty()))
+    }
+}
+
+async fn fake(id: &str, scripted: bool) -> Arc<dyn Model> {
+    let info = catalog(&[("OPENAI_API_KEY", "k")]).resolve("gpt-5").await.unwrap().info().clone();
+    Arc::new(Fake(ModelInfo { id: id.into(), scripted, ..info }))
+}
+
+#[tokio::test]
+async fn an_added_model_is_found_but_a_scripted_one_is_never_the_default() {
+    let catalog = catalog(&[]);
+    catalog.add(fake("scripted/tour", true).await);
+    assert_eq!(id(&catalog, "scripted/tour").await, "scripted/tour");
+    assert_eq!(id(&catalog, "tour").await, "scripted/tour");
+    assert_eq!(catalog.list().await[0].id, "scripted/tour");
+    assert!(catalog.default_model().await.is_err());
+    catalog.add(fake("test/model", false).await);
+    assert_eq!(catalog.default_model().await.unwrap().info().id, "test/model");
+}
+
+#[tokio::test]
+async fn no_client_is_made_before_somebody_is_asked() {
+    let catalog = catalog(&[("ANTHROPIC_API_KEY", "k")]);
+    catalog.resolve("sonnet-4-5").await.unwrap();
+    catalog.default_model().await.unwrap();
+    assert!(catalog.state().http.is_unused());
+}

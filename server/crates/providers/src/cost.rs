@@ -1,0 +1,46 @@
+//! What a request costs, and how an amount is written (001 §4).
+
+use protocol::content::Usage;
+use protocol::model::Price;
+
+/// The cost in US dollars. Every token counts once, since [`Usage`] keeps the kinds apart for all vendors.
+pub fn cost(price: &Price, usage: &Usage) -> f64 {
+    let millions = |tokens: u64| tokens as f64 / 1e6;
+    millions(usage.input) * price.input
+        + millions(usage.output) * price.output
+        + millions(usage.cache_read) * price.cache_read
+        + millions(usage.cache_write) * price.cache_write
+}
+
+/// An amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there on.
+/// What would round to nothing is `<$0.001`.
+pub fn format_cost(dollars: f64) -> String {
+    if dollars <= 0.0 || dollars.is_nan() {
+        "$0.00".to_owned()
+    } else if dollars < 0.0005 {
+        "<$0.001".to_owned()
+    } else if dollars < 0.9995 {
+        format!("${dollars:.3}")
+    } else {
+        format!("${dollars:.2}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_token_has_its_price() {
+        let price = Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 };
+        let usage = Usage { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 400_000 };
+        assert!((cost(&price, &usage) - (3.0 + 1.5 + 0.6 + 1.5)).abs() < 1e-9);
+        assert_eq!(cost(&price, &Usage::default()), 0.0);
+    }
+
+    #[test]
+    fn amounts_have_three_decimals_below_a_dollar_and_two_above() {
+        let written = [0.0, 0.0001, 0.001, 0.1234, 0.9994, 0.9996, 1.5, 99.994].map(format_cost);
+        assert_eq!(written, ["$0.00", "<$0.001", "$0.001", "$0.123", "$0.999", "$1.00", "$1.50", "$99.99"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! What went wrong with a vendor, as a [`ModelError`]: what it is for the turn (001 §6.1) and what it says to the user.
+
+use std::time::{Duration, SystemTime};
+
+use agent::model::{ModelError, ModelErrorKind};
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use crate::settings::Secret;
+
+/// The most characters of a vendor's own words that are repeated.
+const WORDS: usize = 400;
+
+/// Why a stream cannot be gone on with, as its decoder sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Fault {
+    /// It is not the vendor's protocol.
+    Garbage(String),
+    /// The vendor says that something is wrong.
+    Vendor {
+        /// The vendor's code or type of error; may be empty.
+        code: String,
+        /// What it says.
+        message: String,
+    },
+    /// It ended too early.
+    Incomplete(&'static str),
+}
+
+impl Fault {
+    /// An event that is not what it should be, with its beginning.
+    pub(crate) fn garbage(data: &[u8], problem: impl std::fmt::Display) -> Self {
+        let start = String::from_utf8_lossy(data.get(..120).unwrap_or(data));
+        Self::Garbage(format!("{problem} in `{}`", start.escape_debug()))
+    }
+}
+
+/// Whose failures they are, for words.
+#[derive(Clone, Debug)]
+pub(crate) struct Whose {
+    /// The provider.
+    pub(crate) provider: String,
+    /// Its host and port.
+    pub(crate) host: String,
+    /// The model.
+    pub(crate) model: String,
+    /// Where the key comes from, such as an environment variable.
+    pub(crate) key_source: String,
+    /// The key. A vendor may repeat it; it is taken out of what we repeat.
+    pub(crate) key: Option<Secret>,
+    /// Whether the server runs on this machine.
+    pub(crate) is_local: bool,
+}
+
+impl Whose {
+    /// The error of a decoder.
+    pub(crate) fn fault(&self, fault: Fault) -> ModelError {
+        let Self { provider, .. } = self;
+        match fault {
+            Fault::Garbage(problem) => error(
+                ModelErrorKind::Garbage,
+                format!("{provider} sent what is not its protocol: {}", self.quote(&problem)),
+            ),
+            Fault::Incomplete(how) => {
+                error(ModelErrorKind::Incomplete, format!("the answer of {provider} broke off: {how}"))
+            }
+            Fault::Vendor { code, message } => self.said(None, &code, &message),
+        }
+    }
+
+    /// The error of an answer with another status than success. `body` is its beginning.
+    pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
+        let (code, message) = words(body);
+        let mut failure = self.said(Some(status), &code, &message);
+        if let ModelErrorKind::RateLimited { retry_after } = &mut failure.kind {
+            *retry_after = asked_delay(headers, SystemTime::now());
+        }
+        if (300..400).contains(&status) {
+            let place = headers.get("location").and_then(|place| place.to_str().ok()).unwrap_or("another place");
+            failure.message = format!(
+                "{} answers with a redirection to {}. Keys are not sent on; if that is right, set it as the base URL",
+                self.place(),
+                self.quote(place)
+            );
+        }
+        failure
+    }
+
+    /// The error of a request that did not come to an answer, or of a body that broke off.
+    pub(crate) fn network(&self, failure: &reqwest::Error) -> ModelError {
+        let cause = self.quote(&root_cause(failure));
+        let place = self.place();
+        if cause.contains("certificate") {
+            let message = format!(
+                "the certificate of {place} is not trusted: {cause}. Behind a proxy that opens connections, name its \
+                 certificate authority in the setting `ca_file`"
+            );
+            return error(ModelErrorKind::Rejected, message);
+        }
+        if failure.is_connect() && self.is_local {
+            let message = format!("nothing answers at {place}: {cause}. Is {} running?", self.provider);
+            return error(ModelErrorKind::Transient, message);
+        }
+        if failure.is_connect() {
+            let message =
+                format!("cannot connect to {place}: {cause}. Check the network, HTTPS_PROXY and the base URL");
+            return error(ModelErrorKind::Transient, message);
+        }
+        if failure.is_body() || failure.is_decode() {
+            let message = format!("the connection to {place} broke off within the answer: {cause}");
+            return error(ModelErrorKind::Incomplete, message);
+        }
+        error(ModelErrorKind::Transient, format!("the request to {place} failed: {cause}"))
+    }
+
+    /// The error of silence.
+    pub(crate) fn silence(&self, waited: Duration) -> ModelError {
+        let seconds = waited.as_secs_f64();
+        let message = format!("{} sent nothing for {seconds} seconds, so the request was given up", self.place());
+        error(ModelErrorKind::Incomplete, message)
+    }
+
+    /// The error of a request that cannot be sent without a key.
+    pub(crate) fn no_key(&self) -> ModelError {
+        let message = format!("there is no key for {}: set {}", self.provider, self.key_source);
+        error(ModelErrorKind::Unauthorized, message)
+    }
+
+    /// What a vendor says, by the status if there is one, by its code and by its words.
+    fn said(&self, status: Option<u16>, code: &str, message: &str) -> ModelError {
+        let Self { provider, model, key_source, .. } = self;
+        let kind = kind(status, code, message);
+        let said = match (message.trim(), code) {
+            ("", "") => String::new(),
+            ("", code) => format!(": {}", self.quote(code)),
+            (message, _) => format!(": {}", self.quote(message)),
+        };
+        let status_words = status.map(|status| format!(" (status {status})")).unwrap_or_default();
+        let text = match kind {
+            ModelErrorKind::Unauthorized if self.key.is_none() => {
+                format!("{provider} wants a key{said}. Set {key_source}")
+            }
+            ModelErrorKind::Unauthorized => {
+                format!("{provider} does not accept the key, or it has no right to {model}{said}. Check {key_source}")
+            }
+            ModelErrorKind::RateLimited { .. } => format!("{provider} got too many requests{said}"),
+            ModelErrorKind::Transient => format!("{provider} is overloaded or out of order{status_words}{said}"),
+            ModelErrorKind::ContextOverflow => format!("the request is too long for {model}{said}"),
+            ModelErrorKind::OrphanedToolCalls => format!("{provider} misses results of tool calls{said}"),
+            ModelErrorKind::Incomplete | ModelErrorKind::Garbage | ModelErrorKind::Rejected => {
+                format!("{provider} rejects the request{status_words}{said}")
+            }
+        };
+        error(kind, text)
+    }
+
+    fn place(&self) -> String {
+        format!("{} ({})", self.provider, self.host)
+    }
+
+    /// A vendor's words: on one line, not long, and without the key.
+    fn quote(&self, text: &str) -> String {
+        let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some(key) = &self.key
+            && !key.expose().is_empty()
+        {
+            line = line.replace(key.expose(), "[key]");
+        }
+        match line.char_indices().nth(WORDS) {
+            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+            None => line,
+        }
+    }
+}
+
+/// An error.
+pub(crate) fn error(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
+    ModelError { kind, message: message.into() }
+}
+
+/// What kind of failure it is. What the vendor says counts before the status: the same status stands for different
+/// things, and within a stream there is none.
+fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
+    let code = code.to_ascii_lowercase();
+    let words = message.to_lowercase();
+    let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted) || code.contains(wanted));
+    let refused = status.is_none_or(|status| matches!(status, 400 | 413 | 422));
+    // Some servers answer 500 to a request that is too long.
+    if (refused || status == Some(500)) && says(OVERFLOW) || status == Some(413) {
+        return ModelErrorKind::ContextOverflow;
+    }
+    if refused && is_orphan_complaint(&words) {
+        return ModelErrorKind::OrphanedToolCalls;
+    }
+    // Out of money: asking again does not help.
+    if says(&["insufficient_quota", "credit balance is too low", "insufficient balance"]) {
+        return ModelErrorKind::Rejected;
+    }
+    match status {
+        Some(401 | 403) => ModelErrorKind::Unauthorized,
+        Some(429) => ModelErrorKind::RateLimited { retry_after: None },
+        Some(408 | 409 | 425) => ModelErrorKind::Transient,
+        Some(status) if status >= 500 => ModelErrorKind::Transient,
+        Some(_) => ModelErrorKind::Rejected,
+        None if says(&["rate_limit", "rate limit", "too many requests", "429"]) => {
+            ModelErrorKind::RateLimited { retry_after: None }
+        }
+        None if says(&["authentication_error", "permission_error", "invalid_api_key"]) => ModelErrorKind::Unauthorized,
+        None if says(&["invalid_request", "invalid_prompt", "not_found", "content_policy"]) => ModelErrorKind::Rejected,
+        // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
+        None => ModelErrorKind::Transient,
+    }
+}
+
+/// How vendors say that a request is too long.
+const OVERFLOW: &[&str] = &[
+    "prompt is too long",
+    "context length",
+    "context_length_exceeded",
+    "context window",
+    "context size",
+    "exceed context limit",
+    "exceed_context_size",
+    "maximum context",
+    "input is too long",
+    "too many input tokens",
+    "reduce the length of the messages",
+    "request_too_large",
+];
+
+/// How vendors say that tool calls and results do not fit together (001 §6.3). The words are in lower case.
+fn is_orphan_complaint(words: &str) -> bool {
+    let calls = ["tool_use", "tool_call", "tool call", "function call"].iter().any(|name| words.contains(name));
+    let missing = [
+        "without `tool_result`",
+        "without tool_result",
+        "unexpected `tool_use_id`",
+        "no tool output found",
+        "no tool call found",
+        "must be followed by tool messages",
+        "did not have response messages",
+        "must be a response to a preceeding message",
+        "must be a response to a preceding message",
+        "not the same number of function calls and responses",
+    ];
+    calls && missing.iter().any(|complaint| words.contains(complaint))
+}
+
+/// The code and the words in the body of an error, whichever way the vendor writes it.
+pub(crate) fn words(body: &[u8]) -> (String, String) {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        let plain = String::from_utf8_lossy(body);
+        let is_page = plain.trim_start().starts_with('<');
+        return (
+            String::new(),
+            if is_page { "a web page instead of an answer".to_owned() } else { plain.into_owned() },
+        );
+    };
+    // Google's servers put the object into a list.
+    let value = value.get(0).unwrap_or(&value);
+    let inner = value.get("error").filter(|inner| !inner.is_null()).unwrap_or(value);
+    if let Value::String(message) = inner {
+        return (String::new(), message.clone());
+    }
+    let field = |names: &[&str]| {
+        names.iter().find_map(|name| inner.get(name).filter(|value| !value.is_null())).map(text).unwrap_or_default()
+    };
+    let code = match (field(&["code"]), field(&["type"])) {
+        (code, kind) if code.is_empty() || code == kind => kind,
+        (code, kind) if kind.is_empty() => code,
+        (code, kind) => format!("{kind} {code}"),
+    };
+    (code, field(&["message", "detail"]))
+}
+
+/// How long the vendor asks to wait.
+fn asked_delay(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
+    let millis = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()).and_then(|ms| seconds(ms / 1000.0));
+    millis.or_else(|| {
+        let text = text("retry-after")?;
+        match text.parse::<f64>() {
+            Ok(number) => seconds(number),
+            Err(_) => Some(http_date(text)?.duration_since(now).unwrap_or_default()),
+        }
+    })
+}
+
+/// A date such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7; the two older forms are not sent today).
+fn http_date(text: &str) -> Option<SystemTime> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let mut words = text.split_once(", ")?.1.split(' ');
+    let day: u64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
+    let name = words.next()?;
+    let month = MONTHS.iter().position(|month| *month == name)? as u64 + 1;
+    let year: u64 = words.next()?.parse().ok().filter(|year| (1970..=9999).contains(year))?;
+    let mut clock = words.next()?.split(':').map(str::parse::<u64>);
+    let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+    if (hour, minute, second) > (23, 59, 60) || minute > 59 || second > 60 || words.next() != Some("GMT") {
+        return None;
+    }
+    // Days since 1970-01-01, counted in years that begin in March, so that a leap day is a year's last.
+    let (from_march, year) = if month > 2 { (month - 3, year) } else { (month + 9, year - 1) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * from_march + 2) / 5 + day - 1;
+    let seconds = (days.checked_sub(719_468)?) * 86_400 + hour * 3_600 + minute * 60 + second;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+/// The innermost cause, which says most: the outer ones only say what was being done.
+fn root_cause(failure: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = failure;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests;

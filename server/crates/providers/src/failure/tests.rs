@@ -1,0 +1,149 @@
+use super::*;
+
+fn whose() -> Whose {
+    Whose {
+        provider: "anthropic".into(),
+        host: "api.anthropic.com".into(),
+        model: "claude-sonnet-4-5".into(),
+        key_source: "ANTHROPIC_API_KEY".into(),
+        key: Some(Secret::new("sk-ant-very-secret")),
+        is_local: false,
+    }
+}
+
+fn status(status: u16, body: &str) -> ModelError {
+    whose().status(status, &HeaderMap::new(), body.as_bytes())
+}
+
+#[test]
+fn a_wrong_key_says_which_one_to_check_and_never_shows_it() {
+    let body =
+        r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-ant-very-secret"}}"#;
+    let error = status(401, body);
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
+    assert!(error.message.contains("invalid x-api-key [key]"), "{error}");
+    assert!(!error.message.contains("secret"), "{error}");
+}
+
+#[test]
+fn a_server_that_wants_a_key_says_where_to_put_one() {
+    let whose = Whose { key: None, ..whose() };
+    let error = whose.status(401, &HeaderMap::new(), b"");
+    assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+    assert!(error.message.contains("Set ANTHROPIC_API_KEY"), "{error}");
+}
+
+#[test]
+fn statuses_that_may_pass_are_transient_and_others_are_not() {
+    for transient in [408, 500, 502, 503, 504, 520, 529] {
+        assert_eq!(status(transient, "{}").kind, ModelErrorKind::Transient, "{transient}");
+    }
+    for rejected in [400, 402, 404, 405, 422] {
+        assert_eq!(status(rejected, "{}").kind, ModelErrorKind::Rejected, "{rejected}");
+    }
+}
+
+#[test]
+fn a_request_that_is_too_long_is_known_by_its_words() {
+    for (code, body) in [
+        (
+            400,
+            r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 211180 tokens > 200000 maximum"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"Your input exceeds the context window of this model.","code":"context_length_exceeded"}}"#,
+        ),
+        (400, r#"{"error":{"message":"This model's maximum context length is 8192 tokens."}}"#),
+        (
+            400,
+            r#"{"error":{"code":400,"type":"exceed_context_size_error","message":"the request exceeds the available context size"}}"#,
+        ),
+        (413, r#"{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#),
+        (500, r#"{"error":"input is too long, exceeds the context size"}"#),
+    ] {
+        assert_eq!(status(code, body).kind, ModelErrorKind::ContextOverflow, "{body}");
+    }
+}
+
+#[test]
+fn tool_calls_without_results_are_known_by_each_vendors_words() {
+    for message in [
+        "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1, srv_2",
+        "messages.1.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_9",
+        "No tool output found for function call call_abc.",
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+        "Not the same number of function calls and responses",
+    ] {
+        let body = serde_json::json!({"error": {"message": message}}).to_string();
+        assert_eq!(status(400, &body).kind, ModelErrorKind::OrphanedToolCalls, "{message}");
+    }
+    let innocent = r#"{"error":{"message":"tools.0.tool_call: field required"}}"#;
+    assert_eq!(status(400, innocent).kind, ModelErrorKind::Rejected);
+}
+
+#[test]
+fn an_empty_purse_is_not_asked_again() {
+    let body = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#;
+    assert_eq!(status(429, body).kind, ModelErrorKind::Rejected);
+}
+
+#[test]
+fn errors_within_a_stream_are_judged_by_their_code() {
+    let kind =
+        |code: &str, message: &str| whose().fault(Fault::Vendor { code: code.into(), message: message.into() }).kind;
+    assert_eq!(kind("overloaded_error", "Overloaded"), ModelErrorKind::Transient);
+    assert_eq!(kind("api_error", "Internal server error"), ModelErrorKind::Transient);
+    assert_eq!(kind("rate_limit_exceeded", "slow down"), ModelErrorKind::RateLimited { retry_after: None });
+    assert_eq!(kind("invalid_request_error", "prompt is too long"), ModelErrorKind::ContextOverflow);
+    assert_eq!(kind("invalid_request_error", "no"), ModelErrorKind::Rejected);
+}
+
+#[test]
+fn the_time_to_wait_is_read_in_all_its_forms() {
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+    let delay = |name: &'static str, value: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(name, value.parse().unwrap());
+        asked_delay(&headers, now)
+    };
+    assert_eq!(delay("retry-after", "17"), Some(Duration::from_secs(17)));
+    assert_eq!(delay("retry-after", "1.5"), Some(Duration::from_millis(1500)));
+    assert_eq!(delay("retry-after-ms", "250"), Some(Duration::from_millis(250)));
+    assert_eq!(delay("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT"), Some(Duration::from_secs(60)));
+    assert_eq!(delay("retry-after", "Sun, 06 Nov 1994 08:49:36 GMT"), Some(Duration::ZERO));
+    for nonsense in ["-1", "soon", "NaN", "Sun, 99 Foo 1994 08:49:37 GMT", "Sun, 06 Nov 1994 99:49:37 GMT"] {
+        assert_eq!(delay("retry-after", nonsense), None, "{nonsense}");
+    }
+}
+
+#[test]
+fn dates_around_leap_days_are_right() {
+    let seconds = |text: &str| http_date(text).unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    assert_eq!(seconds("Thu, 01 Jan 1970 00:00:00 GMT"), 0);
+    assert_eq!(seconds("Tue, 29 Feb 2000 00:00:00 GMT"), 951_782_400);
+    assert_eq!(seconds("Wed, 01 Mar 2000 00:00:00 GMT"), 951_868_800);
+    assert_eq!(seconds("Fri, 01 Jan 2027 00:00:00 GMT"), 1_798_761_600);
+}
+
+#[test]
+fn long_words_are_cut_and_pages_are_named() {
+    let error = status(400, &format!(r#"{{"error":{{"message":"{}"}}}}"#, "x".repeat(5_000)));
+    assert!(error.message.chars().count() < 600, "{}", error.message.len());
+    assert!(status(502, "<html><body>Bad gateway</body></html>").message.contains("a web page"));
+}
+
+#[test]
+fn every_shape_of_an_error_body_gives_its_words() {
+    for body in [
+        r#"{"error":{"message":"why"}}"#,
+        r#"{"error":"why"}"#,
+        r#"{"message":"why"}"#,
+        r#"{"detail":"why"}"#,
+        r#"[{"error":{"message":"why","code":400}}]"#,
+        "why",
+    ] {
+        assert_eq!(words(body.as_bytes()).1, "why", "{body}");
+    }
+}

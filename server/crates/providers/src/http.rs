@@ -1,0 +1,150 @@
+//! The HTTP clients: made at first use, so that the start costs nothing (design D8).
+
+#![expect(clippy::disallowed_methods, reason = "the file of certificate authorities is read here, and nothing else")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agent::model::{ModelError, ModelErrorKind};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, Url};
+use tokio::sync::OnceCell;
+
+use crate::failure::error;
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How often a connection is asked whether it lives, so that a dead one is noticed.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// The clients. Cheap until asked.
+#[derive(Debug, Default)]
+pub(crate) struct Http {
+    ca_file: Option<PathBuf>,
+    near: OnceCell<Client>,
+    far: OnceCell<Client>,
+}
+
+impl Http {
+    /// Clients that trust, besides the platform's, the certificate authorities of this PEM file.
+    pub(crate) fn new(ca_file: Option<PathBuf>) -> Self {
+        Self { ca_file, ..Self::default() }
+    }
+
+    /// Whether no client was made yet.
+    #[cfg(test)]
+    pub(crate) fn is_unused(&self) -> bool {
+        !self.near.initialized() && !self.far.initialized()
+    }
+
+    /// The client for an address. One on this machine without TLS never goes through a proxy, and needs no
+    /// certificates, whose loading takes a while.
+    ///
+    /// # Errors
+    /// The file of certificate authorities cannot be used; says why.
+    pub(crate) async fn client(&self, url: &Url) -> Result<Client, ModelError> {
+        if url.scheme() == "http" && is_loopback(url) {
+            return self.near.get_or_try_init(async || near()).await.cloned();
+        }
+        let far = self.far.get_or_try_init(|| {
+            let ca_file = self.ca_file.clone();
+            async {
+                let made = tokio::task::spawn_blocking(move || far(ca_file.as_deref())).await;
+                made.map_err(|_| error(ModelErrorKind::Transient, "the server is ending"))?
+            }
+        });
+        far.await.cloned()
+    }
+}
+
+/// Whether an address is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => {
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        None => false,
+    }
+}
+
+fn near() -> Result<Client, ModelError> {
+    build(common().no_proxy().tls_certs_only([]))
+}
+
+fn far(ca_file: Option<&Path>) -> Result<Client, ModelError> {
+    let mut builder = common().http2_keep_alive_interval(KEEP_ALIVE).http2_keep_alive_while_idle(false);
+    if let Some(file) = ca_file {
+        let wrong = |problem: String| {
+            error(ModelErrorKind::Rejected, format!("the file of `ca_file`, {}, {problem}", file.display()))
+        };
+        let pem = std::fs::read(file).map_err(|problem| wrong(format!("cannot be read: {problem}")))?;
+        let certificates =
+            Certificate::from_pem_bundle(&pem).map_err(|_| wrong("holds no certificates in PEM".to_owned()))?;
+        if certificates.is_empty() {
+            return Err(wrong("holds no certificates in PEM".to_owned()));
+        }
+        builder = builder.tls_certs_merge(certificates);
+    }
+    build(builder)
+}
+
+fn common() -> ClientBuilder {
+    // The client panics without a default provider, and there may be one already: then that one is used.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .user_agent(concat!("azimuth/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(KEEP_ALIVE)
+        // A redirection would take the key to where nobody said it should go.
+        .redirect(Policy::none())
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, ModelError> {
+    builder.build().map_err(|problem| {
+        let cause = std::error::Error::source(&problem).map_or_else(|| problem.to_string(), ToString::to_string);
+        error(ModelErrorKind::Rejected, format!("the HTTP client cannot be made: {cause}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn addresses_on_this_machine_are_known() {
+        for near in ["http://localhost:1/", "http://127.0.0.1/", "http://127.9.9.9", "http://[::1]:8080/v1"] {
+            assert!(is_loopback(&url(near)), "{near}");
+        }
+        for far in
+            ["http://localhost.example/", "https://api.openai.com", "http://10.0.0.1", "http://127.0.0.1.example"]
+        {
+            assert!(!is_loopback(&url(far)), "{far}");
+        }
+    }
+
+    #[tokio::test]
+    async fn both_clients_can_be_made_though_a_provider_is_installed() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = Http::new(None);
+        http.client(&url("http://127.0.0.1:1")).await.unwrap();
+        http.client(&url("https://example.com")).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_of_authorities_that_cannot_be_used_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = folder.path().join("empty.pem");
+        std::fs::write(&empty, "no certificate").unwrap();
+        for file in [folder.path().join("missing.pem"), empty] {
+            let error = Http::new(Some(file.clone())).client(&url("https://example.com")).await.unwrap_err();
+            assert_eq!(error.kind, ModelErrorKind::Rejected);
+            assert!(error.message.contains(&file.display().to_string()), "{error}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A vendor's model: a request out, and the stream back.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use agent::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request};
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream;
+use protocol::model::ModelInfo;
+use reqwest::{Response, Url};
+
+use crate::failure::{Fault, Whose, error};
+use crate::http::{Http, is_loopback};
+use crate::sse;
+use crate::wire::{Decode, Pieces, Target, Wire};
+
+/// How long a request may take without a piece of an answer (001 §5.1). While pieces come it may take as long as it
+/// takes. A model on this machine may read a long prompt for minutes before it says anything.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// The most bytes of an error's body that are read.
+const ERROR_BODY: usize = 64 * 1024;
+/// The most bytes of an answer that comes at once.
+const WHOLE_BODY: usize = 32 * 1024 * 1024;
+
+/// A vendor's model.
+pub(crate) struct Remote {
+    pub(crate) info: ModelInfo,
+    pub(crate) wire: Wire,
+    pub(crate) target: Target,
+    pub(crate) base_url: String,
+    pub(crate) whose: Whose,
+    pub(crate) needs_key: bool,
+    pub(crate) http: Arc<Http>,
+    /// How long it may be silent.
+    pub(crate) idle_timeout: Duration,
+}
+
+#[async_trait]
+impl Model for Remote {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
+        if self.needs_key && self.whose.key.is_none() {
+            return Err(self.whose.no_key());
+        }
+        let url = endpoint(&self.base_url, self.wire.path())
+            .map_err(|problem| error(ModelErrorKind::Rejected, format!("{}: {problem}", self.whose.provider)))?;
+        let body = self
+            .wire
+            .body(&self.target, &request)
+            .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
+        let response = self.send(url, body).await?;
+        let mut streaming = Streaming {
+            decoder: self.wire.decoder(&self.target),
+            whose: self.whose.clone(),
+            idle_timeout: self.idle_timeout,
+            response: None,
+            events: sse::Decoder::default(),
+            pieces: Pieces::default(),
+            failure: None,
+            last_piece: Instant::now(),
+        };
+        match kind_of(&response) {
+            Body::Events => streaming.response = Some(response),
+            Body::Whole => streaming.whole(response).await?,
+            Body::Page => {
+                let problem = "a web page. Is the base URL right, and no proxy in between?".to_owned();
+                return Err(self.whose.fault(Fault::Garbage(problem)));
+            }
+        }
+        Ok(Box::pin(stream::unfold(streaming, async |mut streaming| Some((streaming.next().await?, streaming)))))
+    }
+}
+
+impl Remote {
+    /// Sends the request and waits for the head of the answer.
+    async fn send(&self, url: Url, body: Vec<u8>) -> Result<Response, ModelError> {
+        let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
+        let client = self.http.client(&url).await?;
+        let mut post =
+            client.post(url).header("content-type", "application/json").header("accept", "text/event-stream");
+        for (name, value) in self.wire.headers(&self.target) {
+            post = post.header(name, value);
+        }
+        if let Some(key) = &self.whose.key {
+            let (name, value) = self.wire.key_header(key.expose());
+            let mut value = reqwest::header::HeaderValue::try_from(value).map_err(|_| {
+                let source = &self.whose.key_source;
+                error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
+            })?;
+            value.set_sensitive(true);
+            post = post.header(name, value);
+        }
+        let response = match tokio::time::timeout(wait, post.body(body).send()).await {
+            Err(_) => return Err(self.whose.silence(wait)),
+            Ok(Err(failure)) => return Err(self.whose.network(&failure)),
+            Ok(Ok(response)) => response,
+        };
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        // The status says enough where the words do not come.
+        let body = tokio::time::timeout(self.idle_timeout, read(response, ERROR_BODY)).await;
+        let body = body.ok().and_then(Result::ok).unwrap_or_default();
+        Err(self.whose.status(status, &headers, &body))
+    }
+}
+
+/// Where requests go. An address may come with or without its version (`/v1`), and even with the end of its path.
+pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
+    let wrong = |problem: &str| format!("the base URL `{base_url}` {problem}");
+    let mut url = Url::parse(base_url.trim()).map_err(|_| wrong("is no URL; it is written as https://host/v1"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(wrong("is neither http nor https"));
+    }
+    let given = url.path().trim_end_matches('/');
+    let ends = ["/chat/completions", "/responses", "/messages", "/models"];
+    let base = ends.iter().find_map(|end| given.strip_suffix(end)).unwrap_or(given);
+    let is_version =
+        |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let version = if base.split('/').any(is_version) { "" } else { "/v1" };
+    let path = format!("{base}{version}/{path}");
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// How an answer comes.
+enum Body {
+    Events,
+    Whole,
+    Page,
+}
+
+fn kind_of(response: &Response) -> Body {
+    let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if content_type.starts_with("application/json") {
+        Body::Whole
+    } else if content_type.starts_with("text/html") {
+        Body::Page
+    } else {
+        // Some servers call an event stream plain text, or nothing.
+        Body::Events
+    }
+}
+
+/// Reads a body up to a limit.
+pub(crate) async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit.saturating_sub(body.len());
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if body.len() >= limit {
+            break;
+        }
+    }
+    Ok(body)
+}
+
+/// An answer that comes in.
+struct Streaming {
+    decoder: Box<dyn Decode>,
+    whose: Whose,
+    idle_timeout: Duration,
+    /// None when nothing more is to be read.
+    response: Option<Response>,
+    events: sse::Decoder,
+    pieces: Pieces,
+    /// What is to be told after the pieces before it.
+    failure: Option<ModelError>,
+    last_piece: Instant,
+}
+
+impl Streaming {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            if let Some(piece) = self.pieces.take() {
+                return Some(Ok(piece));
+            }
+            if let Some(failure) = self.failure.take() {
+                self.response = None;
+                return Some(Err(failure));
+            }
+            self.response.as_ref()?;
+            if let Err(failure) = self.pull().await {
+                self.failure = Some(failure);
+            }
+            if self.pieces.is_finished() {
+                self.response = None;
+            }
+        }
+    }
+
+    /// Reads on from the network, once.
+    async fn pull(&mut self) -> Result<(), ModelError> {
+        let Some(response) = &mut self.response else { return Ok(()) };
+        let patience = PATIENCE.saturating_sub(self.last_piece.elapsed());
+        let wait = self.idle_timeout.min(patience);
+        match tokio::time::timeout(wait, response.chunk()).await {
+            Err(_) => Err(self.whose.silence(if patience < self.idle_timeout { PATIENCE } else { wait })),
+            Ok(Err(failure)) => {
+                let ModelError { message, .. } = self.whose.network(&failure);
+                Err(error(ModelErrorKind::Incomplete, message))
+            }
+            Ok(Ok(Some(chunk))) => {
+                self.take_in(&chunk)?;
+                if !self.pieces.is_empty() {
+                    self.last_piece = Instant::now();
+                }
+                Ok(())
+            }
+            Ok(Ok(None)) => {
+                self.response = None;
+                self.end()
+            }
+        }
+    }
+
+    fn take_in(&mut self, chunk: &Bytes) -> Result<(), ModelError> {
+        let mut input: &[u8] = chunk;
+        loop {
+            match self.events.next(&mut input) {
+                Ok(Some(data)) => {
+                    self.decoder.event(data, &mut self.pieces).map_err(|fault| self.whose.fault(fault))?;
+                }
+                Ok(None) => return Ok(()),
+                Err(problem) => return Err(self.whose.fault(Fault::Garbage(problem.to_string()))),
+            }
+            if self.pieces.is_finished() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<(), ModelError> {
+        if let Some(data) = self.events.finish() {
+            self.decoder.event(data, &mut self.pieces).map_err(|fault| self.whose.fault(fault))?;
+        }
+        if self.pieces.is_finished() {
+            return Ok(());
+        }
+        self.decoder.end(&mut self.pieces).map_err(|fault| match fault {
+            Fault::Incomplete(_) if self.events.is_foreign() => {
+                self.whose.fault(Fault::Garbage("lines that are no event stream".to_owned()))
+            }
+            fault => self.whose.fault(fault),
+        })
+    }
+
+    /// Reads an answer that comes at once, though a stream was asked for.
+    async fn whole(&mut self, response: Response) -> Result<(), ModelError> {
+        let body = match tokio::time::timeout(PATIENCE, read(response, WHOLE_BODY)).await {
+            Err(_) => return Err(self.whose.silence(PATIENCE)),
+            Ok(Err(failure)) => return Err(self.whose.network(&failure)),
+            Ok(Ok(body)) => body,
+        };
+        self.decoder.event(&body, &mut self.pieces).map_err(|fault| self.whose.fault(fault))?;
+        self.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_comes_with_or_without_its_version_and_its_end() {
+        for (base, expected) in [
+            ("https://api.openai.com", "https://api.openai.com/v1/responses"),
+            ("https://api.openai.com/", "https://api.openai.com/v1/responses"),
+            ("https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+            ("https://api.openai.com/v1/", "https://api.openai.com/v1/responses"),
+            ("https://api.openai.com/v1/responses", "https://api.openai.com/v1/responses"),
+            ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/responses"),
+            ("https://gateway.example/team/openai", "https://gateway.example/team/openai/v1/responses"),
+            ("https://g.example/v1beta/openai/", "https://g.example/v1beta/openai/responses"),
+            ("http://127.0.0.1:8080/v1/chat/completions", "http://127.0.0.1:8080/v1/responses"),
+        ] {
+            assert_eq!(endpoint(base, "responses").unwrap().as_str(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_said() {
+        for base in ["api.openai.com", "ftp://x", "", "http://"] {
+            assert!(endpoint(base, "responses").unwrap_err().contains("base URL"), "{base}");
+        }
+    }
+}

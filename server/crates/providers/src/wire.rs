@@ -1,0 +1,209 @@
+//! The vendors' wire formats, as pure functions: a request to bytes, and bytes to the pieces of an answer.
+//!
+//! What holds for each of them:
+//!
+//! - Equal requests give equal bytes, and a request whose messages begin with another's gives bytes that begin with
+//!   the other's, up to closing brackets (and Anthropic's cache marks, which cost nothing there). So the vendors'
+//!   caches hit.
+//! - Thinking goes back to the model that it came from, unchanged and in its place, and to no other: what a vendor
+//!   wants back is tagged with provider and model ([`Target::tag`]), and what has another tag is left out.
+//! - A tool's input is the JSON that came in pieces, `{}` if none came. What is not JSON is kept as a string, so that
+//!   the answer is whole and the model can be told of its mistake.
+
+pub(crate) mod anthropic;
+pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
+
+mod lenient;
+mod tool_ids;
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::collections::VecDeque;
+
+use agent::model::{ModelEvent, Request};
+use protocol::ToolCallId;
+use serde_json::{Map, Value};
+
+use crate::data::Thinking;
+use crate::failure::Fault;
+
+/// What a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    OpenAiResponses,
+    /// OpenAI's Chat Completions, which most others speak too.
+    OpenAiChat,
+}
+
+/// The model that a request is for, and how to ask it.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The provider.
+    pub(crate) provider: String,
+    /// The model's id on the wire.
+    pub(crate) model: String,
+    /// How it thinks.
+    pub(crate) thinking: Thinking,
+    /// How many tokens it thinks where a request does not say.
+    pub(crate) thinking_tokens: Option<u64>,
+    /// Whether its thinking may only be sent back after the same messages as before.
+    pub(crate) bound: bool,
+}
+
+/// Reads a stream.
+pub(crate) trait Decode: Send {
+    /// Takes in the data of an event.
+    fn event(&mut self, data: &[u8], pieces: &mut Pieces) -> Result<(), Fault>;
+
+    /// Takes in the end of the stream. What is not whole by now never will be.
+    fn end(&mut self, pieces: &mut Pieces) -> Result<(), Fault>;
+}
+
+impl Wire {
+    /// The wire with this name in the configuration: `anthropic`, `openai-responses` (or `responses`), `openai-chat`
+    /// (or `chat`).
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "anthropic" => Some(Self::Anthropic),
+            "openai-responses" | "responses" => Some(Self::OpenAiResponses),
+            "openai-chat" | "chat" => Some(Self::OpenAiChat),
+            _ => None,
+        }
+    }
+
+    /// Where requests go, after the version in the address.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Anthropic => "messages",
+            Self::OpenAiResponses => "responses",
+            Self::OpenAiChat => "chat/completions",
+        }
+    }
+
+    /// The headers of a request, without the key.
+    pub(crate) fn headers(self, target: &Target) -> Vec<(&'static str, &'static str)> {
+        match self {
+            Self::Anthropic => anthropic::headers(target),
+            Self::OpenAiResponses | Self::OpenAiChat => Vec::new(),
+        }
+    }
+
+    /// The header that carries the key, and its value.
+    pub(crate) fn key_header(self, key: &str) -> (&'static str, String) {
+        match self {
+            Self::Anthropic => ("x-api-key", key.to_owned()),
+            Self::OpenAiResponses | Self::OpenAiChat => ("authorization", format!("Bearer {key}")),
+        }
+    }
+
+    /// The body of a request.
+    pub(crate) fn body(self, target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+        match self {
+            Self::Anthropic => anthropic::body(target, request),
+            Self::OpenAiResponses => openai_responses::body(target, request),
+            Self::OpenAiChat => openai_chat::body(target, request),
+        }
+    }
+
+    /// A reader for the answer.
+    pub(crate) fn decoder(self, target: &Target) -> Box<dyn Decode> {
+        match self {
+            Self::Anthropic => Box::new(anthropic::Decoder::new(target)),
+            Self::OpenAiResponses => Box::new(openai_responses::Decoder::new(target)),
+            Self::OpenAiChat => Box::new(openai_chat::Decoder::new(target)),
+        }
+    }
+}
+
+impl Target {
+    /// Tags what the vendor wants back, so that it goes to nobody else.
+    fn tag(&self, mut fields: Map<String, Value>) -> Value {
+        fields.insert("provider".to_owned(), self.provider.as_str().into());
+        fields.insert("model".to_owned(), self.model.as_str().into());
+        Value::Object(fields)
+    }
+
+    /// What a block of thinking carries, if it came from this very model.
+    fn own<'a>(&self, vendor: &'a Option<Value>) -> Option<&'a Map<String, Value>> {
+        let fields = vendor.as_ref()?.as_object()?;
+        let is = |name: &str, wanted: &str| fields.get(name).and_then(Value::as_str) == Some(wanted);
+        (is("provider", &self.provider) && is("model", &self.model)).then_some(fields)
+    }
+
+    /// How many tokens to think, if it is to think.
+    fn wanted_thinking(&self, request: &Request) -> Option<u64> {
+        request.thinking_tokens.or(self.thinking_tokens)
+    }
+}
+
+/// The pieces of an answer that wait to be taken. Neighbouring ones of a kind become one: what came together from the
+/// network need not be handled apart.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    queue: VecDeque<ModelEvent>,
+}
+
+impl Pieces {
+    pub(crate) fn text(&mut self, piece: &str) {
+        match self.queue.back_mut() {
+            _ if piece.is_empty() => {}
+            Some(ModelEvent::Text(text)) => text.push_str(piece),
+            _ => self.queue.push_back(ModelEvent::Text(piece.to_owned())),
+        }
+    }
+
+    pub(crate) fn thinking(&mut self, piece: &str) {
+        match self.queue.back_mut() {
+            _ if piece.is_empty() => {}
+            Some(ModelEvent::Thinking(text)) => text.push_str(piece),
+            _ => self.queue.push_back(ModelEvent::Thinking(piece.to_owned())),
+        }
+    }
+
+    pub(crate) fn input(&mut self, call: &ToolCallId, piece: &str) {
+        match self.queue.back_mut() {
+            _ if piece.is_empty() => {}
+            Some(ModelEvent::ToolCallInput { id, json }) if id == call => json.push_str(piece),
+            _ => self.queue.push_back(ModelEvent::ToolCallInput { id: call.clone(), json: piece.to_owned() }),
+        }
+    }
+
+    pub(crate) fn push(&mut self, event: ModelEvent) {
+        self.queue.push_back(event);
+    }
+
+    pub(crate) fn take(&mut self) -> Option<ModelEvent> {
+        self.queue.pop_front()
+    }
+
+    /// Whether the last piece is the end of the answer.
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.queue.back(), Some(ModelEvent::Finished(_)))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+}
+
+/// A tool's input out of its text: nothing is an empty object, and what is not JSON is kept as a string.
+fn tool_input(json: &str) -> Value {
+    if json.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
+}
+
+/// The effort that a budget for thinking comes to, for models that take words.
+fn effort(thinking_tokens: u64) -> &'static str {
+    match thinking_tokens {
+        0..4_096 => "low",
+        4_096..16_384 => "medium",
+        _ => "high",
+    }
+}

@@ -1,0 +1,265 @@
+//! A request as bytes.
+
+use std::borrow::Cow;
+
+use agent::model::{Message, Request, ToolSpec, UserBlock};
+use protocol::{AssistantBlock, ToolResult};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::data::Thinking;
+use crate::wire::Target;
+use crate::wire::tool_ids::{Rule, fit};
+
+/// The least budget for thinking that the vendor takes.
+const LEAST_THINKING: u64 = 1_024;
+
+/// The headers of a request, without the key.
+pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
+    let mut headers = vec![("anthropic-version", "2023-06-01")];
+    if target.bound {
+        headers.push(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
+    }
+    headers
+}
+
+/// The body of a request.
+///
+/// The parts stand in the order in which they change: settings, system prompt, tools, messages. Cache marks
+/// (`cache_control`) stand on the system prompt, the last tool, and the last two messages of the user's side. The marks
+/// on messages move on with the conversation, so these are the only bytes within the prefix that change from round to
+/// round; the vendor's cache is over the content without the marks. There are two of them because the mark of the round
+/// before is where the cache surely has an entry, however many blocks came since.
+pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+    let mut messages = messages(target, &request.messages);
+    messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
+    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = Some(Cache::EPHEMERAL);
+    }
+    let system = Block::Text { text: &request.system, cache_control: Some(Cache::EPHEMERAL) };
+    serde_json::to_vec(&Body {
+        model: &target.model,
+        max_tokens: request.max_output_tokens,
+        stream: true,
+        thinking: thinking(target, request),
+        system: if request.system.trim().is_empty() { Vec::new() } else { vec![system] },
+        tools,
+        messages,
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<ThinkingSetting>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ThinkingSetting {
+    Enabled {
+        budget_tokens: u64,
+    },
+    Adaptive {
+        display: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        block_binding: Option<Binding>,
+    },
+}
+
+#[derive(Serialize)]
+struct Binding {
+    prefix_mismatch_behavior: &'static str,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Cache>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Cache {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl Cache {
+    const EPHEMERAL: Self = Self { kind: "ephemeral" };
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: &'a str,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: &'a str },
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        Self { name: &tool.name, description: &tool.description, input_schema: &tool.input_schema, cache_control: None }
+    }
+}
+
+impl Turn<'_> {
+    fn mark(&mut self) {
+        match self.content.last_mut() {
+            Some(
+                Block::Text { cache_control, .. }
+                | Block::Image { cache_control, .. }
+                | Block::ToolResult { cache_control, .. },
+            ) => *cache_control = Some(Cache::EPHEMERAL),
+            Some(Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolUse { .. }) | None => {}
+        }
+    }
+}
+
+/// The conversation with roles that alternate: what the user's side says in a row is one message.
+fn messages<'a>(target: &Target, messages: &'a [std::sync::Arc<Message>]) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
+    for message in messages {
+        let (role, content) = match &**message {
+            Message::User(blocks) => ("user", blocks.iter().filter_map(user).collect::<Vec<_>>()),
+            Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
+            Message::Assistant(blocks) => {
+                ("assistant", blocks.iter().filter_map(|block| assistant(target, block)).collect())
+            }
+        };
+        match turns.last_mut() {
+            _ if content.is_empty() => {}
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => turns.push(Turn { role, content }),
+        }
+    }
+    turns
+}
+
+/// A block of the user's. The vendor refuses text without any letter.
+fn user(block: &UserBlock) -> Option<Block<'_>> {
+    match block {
+        UserBlock::Text(text) => (!text.trim().is_empty()).then_some(Block::Text { text, cache_control: None }),
+        UserBlock::Image { mime_type, data } => {
+            Some(Block::Image { source: Source::Base64 { media_type: mime_type, data }, cache_control: None })
+        }
+    }
+}
+
+fn result(result: &ToolResult) -> Block<'_> {
+    Block::ToolResult {
+        tool_use_id: fit(result.tool_call_id.as_str(), Rule::Plain),
+        content: &result.text,
+        is_error: result.is_error,
+        cache_control: None,
+    }
+}
+
+fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>> {
+    match block {
+        AssistantBlock::Text { text } => (!text.trim().is_empty()).then_some(Block::Text { text, cache_control: None }),
+        AssistantBlock::Thinking { text, vendor } => {
+            let own = target.own(vendor)?;
+            let field = |name: &str| own.get(name).and_then(Value::as_str);
+            match field("redacted") {
+                Some(data) => Some(Block::RedactedThinking { data }),
+                None => Some(Block::Thinking { thinking: text, signature: field("signature")? }),
+            }
+        }
+        AssistantBlock::ToolCall { id, name, input } => Some(Block::ToolUse {
+            id: fit(id.as_str(), Rule::Plain),
+            name,
+            input: match input {
+                Value::Object(_) => Cow::Borrowed(input),
+                _ => Cow::Owned(Value::Object(serde_json::Map::new())),
+            },
+        }),
+    }
+}
+
+/// The setting for thinking. Text between tool calls comes as thinking from the newer models, so it is asked for in
+/// words; and where older results were trimmed, blocks of thinking that stood after them no longer fit, and are to be
+/// dropped and not refused.
+fn thinking(target: &Target, request: &Request) -> Option<ThinkingSetting> {
+    let adaptive = || ThinkingSetting::Adaptive {
+        display: "summarized",
+        block_binding: target.bound.then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
+    };
+    match (target.thinking, target.wanted_thinking(request)) {
+        (Thinking::Always, _) | (Thinking::Adaptive, Some(_)) => Some(adaptive()),
+        (Thinking::Budget, Some(wanted)) => {
+            let most = request.max_output_tokens.saturating_sub(1);
+            let has_room = most >= LEAST_THINKING && !is_round_without_thinking(target, &request.messages);
+            has_room.then(|| ThinkingSetting::Enabled { budget_tokens: wanted.clamp(LEAST_THINKING, most) })
+        }
+        (Thinking::Budget | Thinking::Adaptive, None) | (Thinking::None | Thinking::Effort, _) => None,
+    }
+}
+
+/// Whether calls are being answered that were made without thinking, such as by another model. The vendor does not let
+/// a model begin to think within such a round.
+fn is_round_without_thinking(target: &Target, messages: &[std::sync::Arc<Message>]) -> bool {
+    let round = messages.iter().rev().map(|message| &**message).take_while(|message| match message {
+        Message::User(_) => false,
+        Message::Assistant(_) | Message::ToolResults(_) => true,
+    });
+    let began = round.filter_map(|message| match message {
+        Message::Assistant(blocks) => Some(blocks),
+        Message::User(_) | Message::ToolResults(_) => None,
+    });
+    began.last().is_some_and(|blocks| {
+        let first = blocks.iter().find_map(|block| assistant(target, block));
+        !matches!(first, Some(Block::Thinking { .. } | Block::RedactedThinking { .. }))
+    })
+}

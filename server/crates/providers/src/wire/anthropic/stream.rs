@@ -1,0 +1,283 @@
+//! An answer out of its events.
+
+use std::borrow::Cow;
+
+use agent::model::{ModelEvent, Response, Stop};
+use protocol::content::Usage;
+use protocol::{AssistantBlock, ToolCallId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::failure::Fault;
+use crate::wire::lenient::{or_default, text};
+use crate::wire::{Decode, Pieces, Target, tool_input};
+
+/// Reads a stream of Messages events.
+pub(crate) struct Decoder {
+    target: Target,
+    /// The blocks so far, with their index on the wire.
+    blocks: Vec<(usize, Block)>,
+    usage: Usage,
+    stop: Option<Stop>,
+    finished: bool,
+}
+
+/// A block that comes in.
+enum Block {
+    Text(String),
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    Redacted {
+        data: String,
+    },
+    Call {
+        id: ToolCallId,
+        name: String,
+        json: String,
+        closed: bool,
+    },
+    /// What we did not ask for, such as the calls of the vendor's own tools.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(default)]
+    index: usize,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    content_block: Option<Start<'a>>,
+    #[serde(default)]
+    message: Option<Opening>,
+    #[serde(default)]
+    usage: Option<Counts>,
+    #[serde(borrow, default)]
+    error: Option<Problem<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default, deserialize_with = "text")]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    signature: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    partial_json: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    stop_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Start<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    signature: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    data: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    name: Option<Cow<'a, str>>,
+    #[serde(default)]
+    input: Value,
+}
+
+#[derive(Deserialize)]
+struct Opening {
+    #[serde(default, deserialize_with = "or_default")]
+    usage: Counts,
+}
+
+/// Counts are cumulative; what a later event does not say stays.
+#[derive(Default, Deserialize)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Problem<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    message: Option<Cow<'a, str>>,
+}
+
+impl Decoder {
+    pub(crate) fn new(target: &Target) -> Self {
+        Self { target: target.clone(), blocks: Vec::new(), usage: Usage::default(), stop: None, finished: false }
+    }
+
+    fn begin(&mut self, index: usize, start: Start<'_>, pieces: &mut Pieces) {
+        let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
+        let block = match start.kind.as_deref() {
+            Some("text") => {
+                let text = owned(start.text);
+                pieces.text(&text);
+                Block::Text(text)
+            }
+            Some("thinking") => {
+                let text = owned(start.thinking);
+                pieces.thinking(&text);
+                Block::Thinking { text, signature: owned(start.signature) }
+            }
+            Some("redacted_thinking") => Block::Redacted { data: owned(start.data) },
+            Some("tool_use") => {
+                let (id, name) = (ToolCallId::new(owned(start.id)), owned(start.name));
+                pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
+                // Some servers give the whole input at once.
+                let whole = start.input.as_object().is_some_and(|input| !input.is_empty());
+                let json = if whole { start.input.to_string() } else { String::new() };
+                pieces.input(&id, &json);
+                Block::Call { id, name, json, closed: false }
+            }
+            _ => Block::Other,
+        };
+        self.blocks.push((index, block));
+    }
+
+    fn add(&mut self, index: usize, delta: &Delta<'_>, pieces: &mut Pieces) {
+        let Some((_, block)) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) else { return };
+        match block {
+            Block::Text(text) => {
+                if let Some(piece) = &delta.text {
+                    text.push_str(piece);
+                    pieces.text(piece);
+                }
+            }
+            Block::Thinking { text, signature } => {
+                if let Some(piece) = &delta.thinking {
+                    text.push_str(piece);
+                    pieces.thinking(piece);
+                }
+                signature.push_str(delta.signature.as_deref().unwrap_or_default());
+            }
+            Block::Call { id, json, .. } => {
+                if let Some(piece) = &delta.partial_json {
+                    json.push_str(piece);
+                    pieces.input(id, piece);
+                }
+            }
+            Block::Redacted { .. } | Block::Other => {}
+        }
+    }
+
+    fn close(&mut self, index: usize) {
+        if let Some((_, Block::Call { closed, .. })) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) {
+            *closed = true;
+        }
+    }
+
+    fn count(&mut self, counts: &Counts) {
+        let set = |place: &mut u64, count: Option<u64>| *place = count.unwrap_or(*place);
+        set(&mut self.usage.input, counts.input_tokens);
+        set(&mut self.usage.output, counts.output_tokens);
+        set(&mut self.usage.cache_read, counts.cache_read_input_tokens);
+        set(&mut self.usage.cache_write, counts.cache_creation_input_tokens);
+    }
+
+    fn finish(&mut self, pieces: &mut Pieces) {
+        let mut content = Vec::with_capacity(self.blocks.len());
+        for (_, block) in std::mem::take(&mut self.blocks) {
+            content.extend(match block {
+                Block::Text(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
+                Block::Thinking { text, signature } => {
+                    let fields = Map::from_iter([("signature".to_owned(), Value::String(signature))]);
+                    Some(AssistantBlock::Thinking { text, vendor: Some(self.target.tag(fields)) })
+                }
+                Block::Redacted { data } => {
+                    let fields = Map::from_iter([("redacted".to_owned(), Value::String(data))]);
+                    Some(AssistantBlock::Thinking { text: String::new(), vendor: Some(self.target.tag(fields)) })
+                }
+                Block::Call { id, name, json, .. } => {
+                    Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) })
+                }
+                Block::Other => None,
+            });
+        }
+        let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
+        let stop = self.stop.unwrap_or(if calls { Stop::ToolUse } else { Stop::EndTurn });
+        self.finished = true;
+        pieces.push(ModelEvent::Finished(Response { content, stop, usage: self.usage }));
+    }
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, data: &[u8], pieces: &mut Pieces) -> Result<(), Fault> {
+        let event: Event<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
+        match event.kind.as_deref() {
+            Some("content_block_delta") => {
+                if let Some(delta) = &event.delta {
+                    self.add(event.index, delta, pieces);
+                }
+            }
+            Some("content_block_start") => {
+                if let Some(start) = event.content_block {
+                    self.begin(event.index, start, pieces);
+                }
+            }
+            Some("content_block_stop") => self.close(event.index),
+            Some("message_start") => {
+                if let Some(opening) = &event.message {
+                    self.count(&opening.usage);
+                }
+            }
+            Some("message_delta") => {
+                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                    self.stop = Some(stop(&reason));
+                }
+                if let Some(counts) = &event.usage {
+                    self.count(counts);
+                }
+            }
+            Some("message_stop") => self.finish(pieces),
+            Some("error") => {
+                let (kind, message) = event.error.map(|error| (error.kind, error.message)).unwrap_or_default();
+                let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
+                return Err(Fault::Vendor { code: owned(kind), message: owned(message) });
+            }
+            // Pings, and what the vendor may add: it asks to ignore what is not known.
+            Some(_) => {}
+            None => return Err(Fault::garbage(data, "an event without a type")),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, pieces: &mut Pieces) -> Result<(), Fault> {
+        if self.finished {
+            return Ok(());
+        }
+        if self.blocks.iter().any(|(_, block)| matches!(block, Block::Call { closed: false, .. })) {
+            return Err(Fault::Incomplete("it ended inside a tool call"));
+        }
+        if self.stop.is_none() {
+            return Err(Fault::Incomplete("it ended before it was whole"));
+        }
+        self.finish(pieces);
+        Ok(())
+    }
+}
+
+/// Why it ended. `pause_turn` comes only with the vendor's own tools, which are not used.
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "tool_use" => Stop::ToolUse,
+        "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
+        "refusal" => Stop::Refusal,
+        _ => Stop::EndTurn,
+    }
+}

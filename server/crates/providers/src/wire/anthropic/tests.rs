@@ -1,0 +1,291 @@
+use agent::model::{Message, Stop};
+use proptest::prelude::*;
+use protocol::AssistantBlock;
+use protocol::content::Usage;
+use serde_json::{Value, json};
+
+use crate::data::Thinking;
+use crate::failure::Fault;
+use crate::wire::testing::{
+    assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
+};
+use crate::wire::{Target, Wire};
+
+const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+
+fn sonnet() -> Target {
+    target("anthropic", "claude-sonnet-4-5", Thinking::Budget)
+}
+
+fn signed(model: &str) -> Value {
+    json!({"signature": "c2ln", "provider": "anthropic", "model": model})
+}
+
+#[test]
+fn the_prefix_of_a_request_stays_the_same_but_for_the_cache_marks() {
+    assert_prefixes_are_stable(Wire::Anthropic, &sonnet(), &signed("claude-sonnet-4-5"), MARK);
+}
+
+#[test]
+fn a_conversation_reads_as_the_vendor_wants_it() {
+    let sent = body(Wire::Anthropic, &sonnet(), &request(conversation(&signed("claude-sonnet-4-5"))));
+    assert_eq!((&sent["stream"], &sent["max_tokens"]), (&json!(true), &json!(8000)));
+    assert_eq!(sent.get("thinking"), None);
+    let roles: Vec<_> =
+        sent["messages"].as_array().unwrap().iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant", "user", "assistant", "user", "assistant", "user"]);
+    assert_eq!(
+        sent["messages"][1]["content"],
+        json!([
+            {"type": "thinking", "thinking": "where?", "signature": "c2ln"},
+            {"type": "text", "text": "Looking."},
+            {"type": "tool_use", "id": "call_1", "name": "read_file", "input": {"path": "a.rs"}},
+            {"type": "tool_use", "id": "call_2", "name": "read_file", "input": {"path": "b.rs"}},
+        ])
+    );
+    assert_eq!(
+        sent["messages"][2]["content"],
+        json!([
+            {"type": "tool_result", "tool_use_id": "call_1", "content": "fn a() {}"},
+            {"type": "tool_result", "tool_use_id": "call_2"},
+            {"type": "text", "text": "<note>\nhurry\n</note>"},
+        ])
+    );
+    assert_eq!(sent["messages"][4]["content"][0]["is_error"], json!(true));
+    assert_eq!(
+        sent["messages"][6]["content"][1]["source"],
+        json!({"type": "base64", "media_type": "image/png", "data": "iVBO"})
+    );
+}
+
+#[test]
+fn cache_marks_stand_on_the_system_prompt_the_last_tool_and_the_last_two_user_messages() {
+    let sent = body(Wire::Anthropic, &sonnet(), &request(conversation(&Value::Null)));
+    let marked = |value: &Value| value.get("cache_control").is_some();
+    assert!(marked(&sent["system"][0]));
+    assert!(!marked(&sent["tools"][0]) && marked(&sent["tools"][1]));
+    let messages = sent["messages"].as_array().unwrap();
+    let marks: Vec<usize> =
+        (0..messages.len()).filter(|at| messages[*at]["content"].as_array().unwrap().iter().any(marked)).collect();
+    assert_eq!(marks, [6, 8]);
+    assert!(marked(&messages[6]["content"][1]), "the mark stands on the last block");
+}
+
+#[test]
+fn thinking_of_others_is_left_out_and_other_ids_are_made_to_fit() {
+    for vendor in [Value::Null, signed("claude-opus-5-5"), json!({"item": {}, "provider": "openai", "model": "gpt-5"})]
+    {
+        let sent = body(Wire::Anthropic, &sonnet(), &request(conversation(&vendor)));
+        assert!(!sent.to_string().contains("where?"), "{vendor}");
+        assert_eq!(sent["messages"][1]["content"][0]["type"], json!("text"));
+    }
+    let foreign = "call|fc_0a:1";
+    let messages = vec![
+        says("go"),
+        Message::Assistant(vec![call(foreign, "read_file", json!({"path": "a"}))]),
+        Message::ToolResults(vec![result(foreign, "ok")]),
+    ];
+    let sent = body(Wire::Anthropic, &sonnet(), &request(messages));
+    let id = sent["messages"][1]["content"][0]["id"].as_str().unwrap();
+    assert!(id.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)), "{id}");
+    assert_eq!(sent["messages"][2]["content"][0]["tool_use_id"], json!(id));
+}
+
+#[test]
+fn thinking_is_asked_for_as_each_model_takes_it() {
+    let thinking = |target: Target, wanted: Option<u64>, messages: Vec<Message>| {
+        let mut request = request(messages);
+        request.thinking_tokens = wanted;
+        body(Wire::Anthropic, &target, &request)["thinking"].clone()
+    };
+    let asks = || vec![says("go")];
+    assert_eq!(thinking(sonnet(), None, asks()), Value::Null);
+    assert_eq!(thinking(sonnet(), Some(4_000), asks()), json!({"type": "enabled", "budget_tokens": 4000}));
+    assert_eq!(thinking(sonnet(), Some(1), asks())["budget_tokens"], json!(1024));
+    assert_eq!(thinking(sonnet(), Some(90_000), asks())["budget_tokens"], json!(7999), "below the longest answer");
+    let variant = Target { thinking_tokens: Some(5_000), ..sonnet() };
+    assert_eq!(thinking(variant, None, asks())["budget_tokens"], json!(5000));
+
+    let adaptive = target("anthropic", "claude-opus-4-8", Thinking::Adaptive);
+    assert_eq!(thinking(adaptive.clone(), None, asks()), Value::Null);
+    assert_eq!(thinking(adaptive, Some(1), asks()), json!({"type": "adaptive", "display": "summarized"}));
+
+    let always = Target { bound: true, ..target("anthropic", "claude-opus-5-5", Thinking::Always) };
+    assert!(Wire::Anthropic.headers(&always).iter().any(|(name, _)| *name == "anthropic-beta"));
+    let setting = thinking(always, None, asks());
+    assert_eq!(setting["block_binding"], json!({"prefix_mismatch_behavior": "drop_block"}));
+}
+
+#[test]
+fn a_round_that_another_model_began_goes_on_without_thinking() {
+    let mut messages = vec![
+        says("go"),
+        Message::Assistant(vec![call("a", "read_file", json!({}))]),
+        Message::ToolResults(vec![result("a", "ok")]),
+    ];
+    let mut asked = request(messages.clone());
+    asked.thinking_tokens = Some(2_000);
+    assert_eq!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking"), None);
+    messages.push(says("and on"));
+    asked.messages = messages.into_iter().map(Into::into).collect();
+    assert!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking").is_some());
+}
+
+fn opening() -> Value {
+    json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant", "content": [],
+        "usage": {"input_tokens": 12, "cache_creation_input_tokens": 300, "cache_read_input_tokens": 4000, "output_tokens": 1}}})
+}
+
+fn start(index: usize, block: Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn delta(index: usize, delta: Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn stop(index: usize) -> Value {
+    json!({"type": "content_block_stop", "index": index})
+}
+
+fn ending(reason: &str) -> [Value; 2] {
+    [
+        json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 89}}),
+        json!({"type": "message_stop"}),
+    ]
+}
+
+/// An answer with thinking, text and a call.
+fn whole() -> Vec<Value> {
+    let mut events = vec![
+        opening(),
+        start(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
+        json!({"type": "ping"}),
+        delta(0, json!({"type": "thinking_delta", "thinking": "Let me"})),
+        delta(0, json!({"type": "thinking_delta", "thinking": " see"})),
+        delta(0, json!({"type": "signature_delta", "signature": "EqQB"})),
+        delta(0, json!({"type": "signature_delta", "signature": "Cg=="})),
+        stop(0),
+        start(1, json!({"type": "redacted_thinking", "data": "xyz"})),
+        stop(1),
+        start(2, json!({"type": "text", "text": ""})),
+        delta(2, json!({"type": "text_delta", "text": "I \"look\"\n"})),
+        stop(2),
+        start(3, json!({"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {}})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": ""})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": "{\"path\": \"a"})),
+        delta(3, json!({"type": "input_json_delta", "partial_json": ".rs\"}"})),
+        stop(3),
+    ];
+    events.extend(ending("tool_use"));
+    events
+}
+
+#[test]
+fn an_answer_is_read_with_its_thinking_calls_and_counts() {
+    let read = read(Wire::Anthropic, &sonnet(), &whole());
+    assert_eq!(read.story(), ["(Let me see)", "I \"look\"\n", "read_file#toolu_1", r##"#toolu_1 {"path": "a.rs"}"##]);
+    let response = read.outcome.unwrap();
+    assert_eq!(response.stop, Stop::ToolUse);
+    assert_eq!(response.usage, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 });
+    let tagged = |fields: Value| {
+        let mut fields = fields.as_object().unwrap().clone();
+        fields.extend([("provider".into(), json!("anthropic")), ("model".into(), json!("claude-sonnet-4-5"))]);
+        Some(Value::Object(fields))
+    };
+    assert_eq!(
+        response.content,
+        [
+            AssistantBlock::Thinking { text: "Let me see".into(), vendor: tagged(json!({"signature": "EqQBCg=="})) },
+            AssistantBlock::Thinking { text: String::new(), vendor: tagged(json!({"redacted": "xyz"})) },
+            text("I \"look\"\n"),
+            call("toolu_1", "read_file", json!({"path": "a.rs"})),
+        ]
+    );
+}
+
+#[test]
+fn thinking_goes_back_to_the_vendor_as_it_came() {
+    let response = read(Wire::Anthropic, &sonnet(), &whole()).outcome.unwrap();
+    let messages =
+        vec![says("go"), Message::Assistant(response.content), Message::ToolResults(vec![result("toolu_1", "ok")])];
+    let sent = body(Wire::Anthropic, &sonnet(), &request(messages));
+    assert_eq!(
+        sent["messages"][1]["content"],
+        json!([
+            {"type": "thinking", "thinking": "Let me see", "signature": "EqQBCg=="},
+            {"type": "redacted_thinking", "data": "xyz"},
+            {"type": "text", "text": "I \"look\"\n"},
+            {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "a.rs"}},
+        ])
+    );
+}
+
+#[test]
+fn an_input_that_is_empty_is_an_object_and_one_that_is_no_json_is_kept_as_text() {
+    let input = |pieces: &[&str]| {
+        let mut events = vec![opening(), start(0, json!({"type": "tool_use", "id": "t", "name": "n", "input": {}}))];
+        events.extend(pieces.iter().map(|json| delta(0, json!({"partial_json": json}))));
+        events.push(stop(0));
+        events.extend(ending("tool_use"));
+        match &read(Wire::Anthropic, &sonnet(), &events).outcome.unwrap().content[0] {
+            AssistantBlock::ToolCall { input, .. } => input.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(input(&[]), json!({}));
+    assert_eq!(input(&[" "]), json!({}));
+    assert_eq!(input(&["{\"path\": ", "oops"]), json!("{\"path\": oops"));
+}
+
+#[test]
+fn a_stream_that_ends_early_is_incomplete_wherever_it_ends() {
+    let events = whole();
+    let reason_at = events.len() - 2;
+    for count in 0..=reason_at {
+        let outcome = read(Wire::Anthropic, &sonnet(), &events[..count]).outcome;
+        assert!(matches!(outcome, Err(Fault::Incomplete(_))), "after {count} events: {outcome:?}");
+    }
+    let inside = read(Wire::Anthropic, &sonnet(), &events[..16]).outcome;
+    assert_eq!(inside, Err(Fault::Incomplete("it ended inside a tool call")));
+    assert!(
+        read(Wire::Anthropic, &sonnet(), &events[..=reason_at]).outcome.is_ok(),
+        "the reason to stop says it is whole"
+    );
+}
+
+#[test]
+fn reasons_to_stop_are_told_apart() {
+    for (reason, expected) in [
+        ("end_turn", Stop::EndTurn),
+        ("stop_sequence", Stop::EndTurn),
+        ("tool_use", Stop::ToolUse),
+        ("max_tokens", Stop::MaxTokens),
+        ("model_context_window_exceeded", Stop::MaxTokens),
+        ("refusal", Stop::Refusal),
+    ] {
+        let mut events = vec![opening()];
+        events.extend(ending(reason));
+        assert_eq!(read(Wire::Anthropic, &sonnet(), &events).outcome.unwrap().stop, expected, "{reason}");
+    }
+}
+
+#[test]
+fn an_error_within_the_stream_is_the_vendors_and_nonsense_is_garbage() {
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let fault = read(Wire::Anthropic, &sonnet(), &[opening(), error]).outcome.unwrap_err();
+    assert_eq!(fault, Fault::Vendor { code: "overloaded_error".into(), message: "Overloaded".into() });
+    for nonsense in ["{\"type\":", "hello", "[]", "{}"] {
+        let fault = read(Wire::Anthropic, &sonnet(), &[json!(nonsense)]).outcome.unwrap_err();
+        assert!(matches!(fault, Fault::Garbage(_)), "{nonsense}: {fault:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_order_events_come_in_nothing_panics(order in prop::collection::vec(0usize..20, 0..40)) {
+        let events = whole();
+        let shuffled: Vec<Value> = order.into_iter().map(|at| events[at].clone()).collect();
+        let _ = read(Wire::Anthropic, &sonnet(), &shuffled).outcome;
+    }
+}

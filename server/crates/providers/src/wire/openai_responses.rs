@@ -1,0 +1,11 @@
+//! OpenAI's Responses (001 §5.3), without storage at the vendor's: reasoning comes encrypted, and goes back with the
+//! conversation.
+
+mod request;
+mod stream;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use request::body;
+pub(crate) use stream::Decoder;

@@ -1,0 +1,156 @@
+//! A request as bytes.
+
+use std::borrow::Cow;
+
+use agent::model::{Message, Request, ToolSpec, UserBlock};
+use protocol::AssistantBlock;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::data::Thinking;
+use crate::wire::tool_ids::{Rule, fit};
+use crate::wire::{Target, effort};
+
+/// The body of a request. The conversation stands last, so that its growth changes nothing before it.
+pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
+    let reasons = target.thinking == Thinking::Effort;
+    let wanted = target.wanted_thinking(request).filter(|_| reasons);
+    serde_json::to_vec(&Body {
+        model: &target.model,
+        stream: true,
+        store: false,
+        max_output_tokens: request.max_output_tokens,
+        prompt_cache_key: &request.cache_key,
+        include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
+        // A summary is not asked for unless thinking is: the vendor gives it to verified organisations only.
+        reasoning: wanted.map(|tokens| Reasoning { effort: effort(tokens), summary: "auto" }),
+        instructions: &request.system,
+        tools: request.tools.iter().map(Tool::from).collect(),
+        input: request.messages.iter().flat_map(|message| items(target, message)).collect(),
+    })
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    store: bool,
+    max_output_tokens: u64,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    prompt_cache_key: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    include: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    instructions: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    input: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    effort: &'static str,
+    summary: &'static str,
+}
+
+/// A tool in the flat form of this API (001 §5.3). `strict` is on where it is left out, and would refuse schemas with
+/// optional fields.
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: Vec<Part<'a>>,
+    },
+    FunctionCall {
+        call_id: Cow<'a, str>,
+        name: &'a str,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: Cow<'a, str>,
+        output: &'a str,
+    },
+    #[serde(untagged)]
+    Reasoning(&'a Map<String, Value>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    InputText { text: &'a str },
+    InputImage { image_url: String },
+    OutputText { text: &'a str },
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        Self {
+            kind: "function",
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.input_schema,
+            strict: false,
+        }
+    }
+}
+
+/// The items that a message comes to.
+fn items<'a>(target: &Target, message: &'a Message) -> Vec<Item<'a>> {
+    match message {
+        Message::User(blocks) => {
+            let content: Vec<_> = blocks.iter().filter_map(user).collect();
+            if content.is_empty() { Vec::new() } else { vec![Item::Message { role: "user", content }] }
+        }
+        Message::ToolResults(results) => results
+            .iter()
+            .map(|result| Item::FunctionCallOutput {
+                call_id: fit(result.tool_call_id.as_str(), Rule::Plain),
+                output: &result.text,
+            })
+            .collect(),
+        Message::Assistant(blocks) => {
+            let mut items: Vec<_> = blocks.iter().filter_map(|block| assistant(target, block)).collect();
+            // The vendor refuses reasoning that nothing follows.
+            while matches!(items.last(), Some(Item::Reasoning(_))) {
+                items.pop();
+            }
+            items
+        }
+    }
+}
+
+fn user(block: &UserBlock) -> Option<Part<'_>> {
+    match block {
+        UserBlock::Text(text) => (!text.is_empty()).then_some(Part::InputText { text }),
+        UserBlock::Image { mime_type, data } => {
+            Some(Part::InputImage { image_url: format!("data:{mime_type};base64,{data}") })
+        }
+    }
+}
+
+fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Item<'a>> {
+    match block {
+        AssistantBlock::Text { text } => {
+            (!text.is_empty()).then(|| Item::Message { role: "assistant", content: vec![Part::OutputText { text }] })
+        }
+        AssistantBlock::Thinking { vendor, .. } => {
+            target.own(vendor)?.get("item").and_then(Value::as_object).map(Item::Reasoning)
+        }
+        AssistantBlock::ToolCall { id, name, input } => {
+            Some(Item::FunctionCall { call_id: fit(id.as_str(), Rule::Plain), name, arguments: input.to_string() })
+        }
+    }
+}

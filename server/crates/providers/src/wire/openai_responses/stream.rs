@@ -1,0 +1,317 @@
+//! An answer out of its events.
+
+use std::borrow::Cow;
+
+use agent::model::{ModelEvent, Response, Stop};
+use protocol::content::Usage;
+use protocol::{AssistantBlock, ToolCallId};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::failure::Fault;
+use crate::wire::lenient::{count, or_default, text};
+use crate::wire::{Decode, Pieces, Target, tool_input};
+
+/// Reads a stream of Responses events.
+pub(crate) struct Decoder {
+    target: Target,
+    /// The items so far, with their index on the wire.
+    items: Vec<(usize, Item)>,
+    refused: bool,
+    finished: bool,
+}
+
+/// An item that comes in.
+enum Item {
+    Message(String),
+    Reasoning {
+        text: String,
+        item: Option<Value>,
+    },
+    Call {
+        id: ToolCallId,
+        name: String,
+        json: String,
+    },
+    /// What we did not ask for, such as the calls of the vendor's own tools.
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(default)]
+    output_index: Option<usize>,
+    #[serde(default)]
+    summary_index: Option<usize>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    delta: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    arguments: Option<Cow<'a, str>>,
+    #[serde(default)]
+    item: Option<Value>,
+    #[serde(default)]
+    response: Option<Ending>,
+    #[serde(default)]
+    error: Option<Problem>,
+    // An event `error` says these itself.
+    #[serde(borrow, default, deserialize_with = "text")]
+    code: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    message: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Ending {
+    #[serde(default)]
+    usage: Option<Counts>,
+    #[serde(default)]
+    incomplete_details: Option<Details>,
+    #[serde(default)]
+    error: Option<Problem>,
+    #[serde(default, deserialize_with = "or_default")]
+    output: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default, deserialize_with = "or_default")]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    #[serde(default, deserialize_with = "or_default")]
+    code: Value,
+    #[serde(rename = "type", default, deserialize_with = "or_default")]
+    kind: String,
+    #[serde(default, deserialize_with = "or_default")]
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default, deserialize_with = "count")]
+    input_tokens: u64,
+    #[serde(default, deserialize_with = "count")]
+    output_tokens: u64,
+    #[serde(default, deserialize_with = "or_default")]
+    input_tokens_details: InputDetails,
+}
+
+#[derive(Default, Deserialize)]
+struct InputDetails {
+    #[serde(default, deserialize_with = "count")]
+    cached_tokens: u64,
+    #[serde(default, deserialize_with = "count")]
+    cache_write_tokens: u64,
+}
+
+impl Decoder {
+    pub(crate) fn new(target: &Target) -> Self {
+        Self { target: target.clone(), items: Vec::new(), refused: false, finished: false }
+    }
+
+    /// The item that an event speaks of: that of its index, else the last one.
+    fn item(&mut self, index: Option<usize>) -> Option<&mut Item> {
+        let found = match index {
+            Some(index) => self.items.iter_mut().rev().find(|(at, _)| *at == index),
+            None => self.items.last_mut(),
+        };
+        found.map(|(_, item)| item)
+    }
+
+    /// The same, where a piece of text may come before its item was told of.
+    fn item_or(&mut self, index: Option<usize>, make: impl FnOnce() -> Item) -> Option<&mut Item> {
+        if self.item(index).is_none() {
+            self.items.push((index.unwrap_or(self.items.len()), make()));
+        }
+        self.item(index)
+    }
+
+    fn begin(&mut self, index: Option<usize>, item: &Value, pieces: &mut Pieces) {
+        let begun = match field(item, "type") {
+            "message" => Item::Message(String::new()),
+            "reasoning" => Item::Reasoning { text: String::new(), item: None },
+            "function_call" => {
+                let (id, name) = (ToolCallId::from(field(item, "call_id")), field(item, "name").to_owned());
+                pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
+                Item::Call { id, name, json: String::new() }
+            }
+            _ => Item::Other,
+        };
+        self.items.push((index.unwrap_or(self.items.len()), begun));
+    }
+
+    /// Takes in a whole item: it counts where the pieces said less.
+    fn complete(&mut self, index: Option<usize>, whole: Value, pieces: &mut Pieces) {
+        if index.is_none() || self.item(index).is_none() {
+            self.begin(index, &whole, pieces);
+        }
+        let mut refused = false;
+        match self.item(index) {
+            Some(Item::Message(text)) => {
+                let parts = whole.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+                refused = parts.iter().any(|part| field(part, "type") == "refusal");
+                let said: String =
+                    parts.iter().flat_map(|part| [field(part, "text"), field(part, "refusal")]).collect();
+                add_rest(text, &said, |rest| pieces.text(rest));
+            }
+            Some(Item::Call { id, json, .. }) => {
+                add_rest(json, field(&whole, "arguments"), |rest| pieces.input(id, rest));
+            }
+            Some(Item::Reasoning { item, .. }) => *item = Some(whole),
+            Some(Item::Other) | None => {}
+        }
+        self.refused |= refused;
+    }
+
+    fn finish(&mut self, ending: Option<Ending>, pieces: &mut Pieces) {
+        let (usage, details, output) =
+            ending.map(|ending| (ending.usage, ending.incomplete_details, ending.output)).unwrap_or_default();
+        if self.items.is_empty() {
+            output.into_iter().for_each(|item| self.complete(None, item, pieces));
+        }
+        let mut content = Vec::with_capacity(self.items.len());
+        for (_, item) in std::mem::take(&mut self.items) {
+            content.extend(match item {
+                Item::Message(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
+                Item::Reasoning { text, item } => {
+                    let vendor = item.and_then(sendable).map(|item| self.target.tag(Map::from_iter([item])));
+                    (vendor.is_some() || !text.is_empty()).then_some(AssistantBlock::Thinking { text, vendor })
+                }
+                Item::Call { id, name, json } => Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) }),
+                Item::Other => None,
+            });
+        }
+        let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall { .. }));
+        let stop = match details.as_ref().map(|details| details.reason.as_str()) {
+            Some("content_filter") => Stop::Refusal,
+            Some(_) => Stop::MaxTokens,
+            None if calls => Stop::ToolUse,
+            None if self.refused => Stop::Refusal,
+            None => Stop::EndTurn,
+        };
+        self.finished = true;
+        let usage = usage.map(usage_of).unwrap_or_default();
+        pieces.push(ModelEvent::Finished(Response { content, stop, usage }));
+    }
+}
+
+impl Decode for Decoder {
+    fn event(&mut self, data: &[u8], pieces: &mut Pieces) -> Result<(), Fault> {
+        if data == b"[DONE]" {
+            return Ok(());
+        }
+        let event: Event<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
+        let (index, piece) = (event.output_index, event.delta.as_deref().unwrap_or_default());
+        match event.kind.as_deref() {
+            Some(kind @ ("response.output_text.delta" | "response.refusal.delta")) => {
+                self.refused |= kind == "response.refusal.delta";
+                if let Some(Item::Message(text)) = self.item_or(index, || Item::Message(String::new())) {
+                    text.push_str(piece);
+                    pieces.text(piece);
+                }
+            }
+            Some("response.function_call_arguments.delta") => {
+                if let Some(Item::Call { id, json, .. }) = self.item(index) {
+                    json.push_str(piece);
+                    pieces.input(id, piece);
+                }
+            }
+            Some("response.function_call_arguments.done") => {
+                if let Some(Item::Call { id, json, .. }) = self.item(index) {
+                    add_rest(json, event.arguments.as_deref().unwrap_or_default(), |rest| pieces.input(id, rest));
+                }
+            }
+            Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
+                let make = || Item::Reasoning { text: String::new(), item: None };
+                if let Some(Item::Reasoning { text, .. }) = self.item_or(index, make) {
+                    text.push_str(piece);
+                    pieces.thinking(piece);
+                }
+            }
+            Some("response.reasoning_summary_part.added") => {
+                if let Some(Item::Reasoning { text, .. }) = self.item(index)
+                    && event.summary_index.is_some_and(|index| index > 0)
+                    && !text.is_empty()
+                {
+                    text.push_str("\n\n");
+                    pieces.thinking("\n\n");
+                }
+            }
+            Some("response.output_item.added") => {
+                if let Some(item) = &event.item {
+                    self.begin(index, item, pieces);
+                }
+            }
+            Some("response.output_item.done") => {
+                if let Some(item) = event.item {
+                    self.complete(index, item, pieces);
+                }
+            }
+            Some("response.completed" | "response.incomplete" | "response.done") => self.finish(event.response, pieces),
+            Some("response.failed") => return Err(vendor(event.response.and_then(|response| response.error))),
+            Some("error") if event.error.is_some() => return Err(vendor(event.error)),
+            Some("error") => {
+                let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
+                return Err(Fault::Vendor { code: owned(event.code), message: owned(event.message) });
+            }
+            // Beginnings of parts, events of the vendor's own tools, and what the vendor may add.
+            Some(_) => {}
+            None => return Err(Fault::garbage(data, "an event without a type")),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut Pieces) -> Result<(), Fault> {
+        match self.items.last() {
+            _ if self.finished => Ok(()),
+            Some((_, Item::Call { .. })) => Err(Fault::Incomplete("it ended inside a tool call")),
+            _ => Err(Fault::Incomplete("it ended before it was whole")),
+        }
+    }
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Adds what a whole text has beyond the pieces so far. Where they differ, the pieces count: they were shown.
+fn add_rest(so_far: &mut String, whole: &str, show: impl FnOnce(&str)) {
+    if let Some(rest) = whole.strip_prefix(so_far.as_str())
+        && !rest.is_empty()
+    {
+        show(rest);
+        so_far.push_str(rest);
+    }
+}
+
+/// A reasoning item as it can be sent back. Without its encrypted content it means nothing to a vendor that stored
+/// nothing; and what is null on the way here is not taken on the way back.
+fn sendable(item: Value) -> Option<(String, Value)> {
+    let Value::Object(mut item) = item else { return None };
+    item.get("encrypted_content").and_then(Value::as_str).filter(|content| !content.is_empty())?;
+    item.retain(|name, value| !value.is_null() && name != "status");
+    Some(("item".to_owned(), Value::Object(item)))
+}
+
+fn vendor(problem: Option<Problem>) -> Fault {
+    let Some(Problem { code, kind, message }) = problem else {
+        return Fault::Vendor { code: String::new(), message: "the response failed".to_owned() };
+    };
+    let code = code.as_str().map_or(kind, str::to_owned);
+    Fault::Vendor { code, message }
+}
+
+/// The vendor's input counts what the cache served and stored; ours does not.
+fn usage_of(counts: Counts) -> Usage {
+    let InputDetails { cached_tokens, cache_write_tokens } = counts.input_tokens_details;
+    Usage {
+        input: counts.input_tokens.saturating_sub(cached_tokens).saturating_sub(cache_write_tokens),
+        output: counts.output_tokens,
+        cache_read: cached_tokens,
+        cache_write: cache_write_tokens,
+    }
+}
