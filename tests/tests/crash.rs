@@ -142,7 +142,8 @@ fn one_kill(world: &World, instant: Duration) {
     editor.process.request("azimuth/review/decide", &params);
     let until = Instant::now() + harness::PATIENCE;
     while std::fs::read_to_string(world.project().join("a.txt")).unwrap() != "two\n" {
-        assert!(Instant::now() < until, "killed after {instant:?}: the edit never arrived");
+        let events = &editor.process.events;
+        assert!(Instant::now() < until, "killed after {instant:?}: the edit never arrived\n{kept:#?}\n{events:#?}");
         editor.process.listen(Duration::from_millis(5));
     }
     assert!(world.project().join("ran.txt").exists(), "killed after {instant:?}: the command never ran");

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::model::Model;
-use providers::scripted::{Script, Scripted};
+use providers::scripted::Scripted;
 
 use super::exec::Job;
 use super::questions::Answerer;
@@ -41,8 +41,7 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
     let mut config = setup.config.clone();
     config.rules = agent::permission::Rules::default();
     let parts = setup.parts(config);
-    let script: Script = serde_json::from_str(SCRIPT).map_err(Failure::new)?;
-    let model = Arc::new(Scripted::new(script).map_err(Failure::new)?);
+    let model = Arc::new(Scripted::from_json(SCRIPT).map_err(Failure::new)?);
     let id = model.info().id.clone();
     parts.catalog.add(model);
 

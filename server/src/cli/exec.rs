@@ -106,7 +106,8 @@ impl Job {
         mut shown: mpsc::UnboundedReceiver<Show>,
     ) -> Result<u8, Failure> {
         let (session, mut seq) = self.open(connection).await?;
-        let mut view = View::new(io::stdout(), self.style);
+        let live = !self.json && io::stdout().is_terminal();
+        let mut view = if live { View::live(io::stdout(), self.style) } else { View::new(io::stdout(), self.style) };
         let mut turn = Watch { session, refused: false, seen: Vec::new(), terminal: None, cancelled: false };
         let feed = loop {
             match shown.recv().await {
@@ -128,7 +129,7 @@ impl Job {
                         turn.terminal = Some((spool, offset));
                     }
                 }
-                bytes = turn.output() => self.output(&mut view, &bytes).map_err(Failure::new)?,
+                bytes = turn.output() => view.terminal(&bytes).map_err(Failure::new)?,
                 events = feed.after(seq) => {
                     for event in events.map_err(Failure::new)? {
                         seq = event.seq;
@@ -188,12 +189,12 @@ impl Job {
             if let Event::TerminalEnded { offset, .. } = &event.event
                 && let Some(bytes) = turn.output_until(*offset)
             {
-                self.output(view, &bytes).map_err(Failure::new)?;
+                view.terminal(&bytes).map_err(Failure::new)?;
             }
             view.event(&event.event).map_err(Failure::new)?;
         }
         match &event.event {
-            Event::TerminalStarted { terminal_id, offset, .. } if !self.json => {
+            Event::TerminalStarted { terminal_id, offset, .. } if view.is_live() => {
                 let params = TerminalOpenParams {
                     session_id: turn.session.clone(),
                     terminal_id: Some(terminal_id.clone()),
@@ -295,10 +296,6 @@ impl Job {
     fn accepts(&self, proposal: &Proposal) -> bool {
         let Ok(path) = paths::from_uri(&proposal.uri) else { return false };
         accepting_rule(&self.rules, std::slice::from_ref(&self.folder), &path).is_some()
-    }
-
-    fn output(&self, view: &mut View<io::Stdout>, bytes: &[u8]) -> io::Result<()> {
-        if self.json { Ok(()) } else { view.terminal(bytes) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{HunkState, Proposal};
 use protocol::turn::StopReason;
-use protocol::{Event, MessageId};
+use protocol::{Event, MessageId, ToolCallId};
 use providers::cost::format_cost;
 
 use super::style::Style;
@@ -21,11 +21,26 @@ pub(super) struct View<W> {
     message: Option<MessageId>,
     /// Whether the last thing written ended its line.
     at_line_start: bool,
+    /// Whether commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
+    live: bool,
+    /// The calls that run a command.
+    commands: Vec<ToolCallId>,
 }
 
 impl<W: Write> View<W> {
+    /// A view of what has happened, without live output.
     pub(super) fn new(out: W, style: Style) -> Self {
-        Self { out, style, message: None, at_line_start: true }
+        Self { out, style, message: None, at_line_start: true, live: false, commands: Vec::new() }
+    }
+
+    /// A view of what happens, on a terminal.
+    pub(super) fn live(out: W, style: Style) -> Self {
+        Self { live: true, ..Self::new(out, style) }
+    }
+
+    /// Whether commands' output is shown as it comes.
+    pub(super) fn is_live(&self) -> bool {
+        self.live
     }
 
     /// Writes what an event says to a person.
@@ -43,7 +58,14 @@ impl<W: Write> View<W> {
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
             }
             Event::ToolCallStarted { title, .. } => self.line(&format!("{} {title}", style.cyan("●"))),
+            Event::TerminalStarted { tool_call_id, .. } => {
+                self.commands.push(tool_call_id.clone());
+                Ok(())
+            }
             Event::ToolCallEnded { result, summary, .. } => {
+                if !self.live && self.commands.contains(&result.tool_call_id) {
+                    self.line(result.text.trim_end())?;
+                }
                 let summary = if summary.is_empty() { first_line(&result.text) } else { summary.clone() };
                 if summary.is_empty() {
                     return Ok(());

@@ -12,7 +12,7 @@ use agent::tool::Tool;
 use protocol::content::Range;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
-use protocol::{Event, PromptBlock, SessionId, TurnId};
+use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
@@ -117,6 +117,7 @@ async fn new_turn(
         (None, Some(name)) => resolve_model(shared, name).await,
         (None, None) => default_model(shared).await,
     };
+    let model = model.and_then(usable);
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &prompt).await;
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
@@ -135,6 +136,16 @@ async fn new_turn(
     let offered = agent::dispatch::offered(tools, mode);
     let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
     NewTurn { id: preparation.turn.clone(), prompt, context, title, model, system }
+}
+
+/// The model, if it can be asked now; else what to do about it.
+fn usable(model: Arc<dyn Model>) -> Result<Arc<dyn Model>, Error> {
+    let info = model.info();
+    if info.available {
+        return Ok(model);
+    }
+    let why = info.unavailable_because.as_deref().unwrap_or("it is not available");
+    Err(Error::new(ErrorCode::NotFound, format!("{} cannot be used: {why}", info.name)))
 }
 
 /// What a prompt's mentions come to, as the model reads it. Empty where it mentions nothing.
