@@ -30,8 +30,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
-pub use self::answer::{Answer, Gate, Stop};
-use self::answer::{Step, Writer};
+use self::answer::Writer;
+pub use self::answer::{Answer, Gate, Step, Stop};
 pub use self::asked::{Asked, Said};
 use crate::patiently;
 

@@ -151,9 +151,17 @@ impl Asked {
         Ok(())
     }
 
+    /// What the vendor's cache goes by: the messages, or where they have them, the blocks in them.
     fn messages(&self) -> Vec<String> {
         let name = if self.wire == Wire::Responses { "input" } else { "messages" };
-        list(&self.body[name]).map(|message| without_marks(message).to_string()).collect()
+        let of = |message: &Value| match (self.wire, &message["content"]) {
+            (Wire::Anthropic, Value::Array(blocks)) => {
+                let role = &message["role"];
+                blocks.iter().map(|block| format!("{role} {}", without_marks(block))).collect()
+            }
+            _ => vec![without_marks(message).to_string()],
+        };
+        list(&self.body[name]).flat_map(of).collect()
     }
 }
 
