@@ -38,11 +38,9 @@ async fn turn(wire: Wire, first: Answer, reason: StopReason) -> Vec<Event> {
 }
 
 fn retries(events: &[Event]) -> Vec<&str> {
-    let reason = |event| match event {
-        &Event::Retrying { ref reason, .. } => Some(reason.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(reason).collect()
+    let reasons =
+        events.iter().map(|event| if let Event::Retrying { reason, .. } = event { Some(reason) } else { None });
+    reasons.flatten().map(String::as_str).collect()
 }
 
 #[tokio::test]
