@@ -22,6 +22,9 @@ mod remote;
 mod sse;
 mod wire;
 
+#[cfg(test)]
+mod loopback;
+
 pub use catalog::{Catalog, CatalogError};
 pub use settings::{Provider, Secret, Settings};
 pub use wire::Wire;

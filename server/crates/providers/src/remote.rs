@@ -237,7 +237,11 @@ impl Streaming {
 
     fn end(&mut self) -> Result<(), ModelError> {
         if let Some(data) = self.events.finish() {
-            self.decoder.event(data, &mut self.pieces).map_err(|fault| self.whose.fault(fault))?;
+            match self.decoder.event(data, &mut self.pieces) {
+                // An event that was cut off is no JSON; that the answer is not whole is said below.
+                Ok(()) | Err(Fault::Garbage(_)) => {}
+                Err(fault) => return Err(self.whose.fault(fault)),
+            }
         }
         if self.pieces.is_finished() {
             return Ok(());

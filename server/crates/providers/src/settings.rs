@@ -213,6 +213,11 @@ impl Provider {
         self.base_url = base_url;
     }
 
+    /// Whether nobody spoke of it: a server that may be on this machine, at its usual port.
+    pub(crate) fn is_guess(&self) -> bool {
+        self.is_local && LOCAL.contains(&(self.name.as_str(), self.base_url.as_str()))
+    }
+
     /// Whether it is at its vendor's own address, so that the data file says what models it has.
     pub(crate) fn is_home(&self) -> bool {
         KNOWN.iter().any(|(name, _, home, _)| *name == self.name && host(home) == host(&self.base_url))

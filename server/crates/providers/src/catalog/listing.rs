@@ -11,8 +11,8 @@ use crate::http::Http;
 use crate::remote::{endpoint, read};
 use crate::settings::Provider;
 
-/// How long a server on this machine may take. It is there at once, or not at all.
-const LOCAL_PATIENCE: Duration = Duration::from_millis(300);
+/// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
+const GUESS_PATIENCE: Duration = Duration::from_millis(300);
 /// How long others may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer of a server on this machine counts: it may be started, or given a model, at any time.
@@ -40,12 +40,15 @@ pub(super) struct Listed {
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Held while the provider is asked, so that it is asked once.
-    last: Mutex<Option<(Instant, Result<Vec<Listed>, String>)>>,
+    last: Mutex<Option<(Instant, Answer)>>,
 }
+
+/// The models, or why they are not known.
+type Answer = Result<Vec<Listed>, String>;
 
 impl Listing {
     /// The provider's models, or why they are not known and what to do.
-    pub(super) async fn get(&self, provider: &Provider, http: &Http) -> Result<Vec<Listed>, String> {
+    pub(super) async fn get(&self, provider: &Provider, http: &Http) -> Answer {
         let mut last = self.last.lock().await;
         if let Some((asked, answer)) = &*last {
             let fresh = match answer {
@@ -57,7 +60,7 @@ impl Listing {
                 return answer.clone();
             }
         }
-        let patience = if provider.is_local { LOCAL_PATIENCE } else { PATIENCE };
+        let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
         let answer = match tokio::time::timeout(patience, ask(provider, http)).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("no answer within {} seconds", patience.as_secs_f64())),
@@ -71,7 +74,7 @@ impl Listing {
     }
 }
 
-async fn ask(provider: &Provider, http: &Http) -> Result<Vec<Listed>, String> {
+async fn ask(provider: &Provider, http: &Http) -> Answer {
     let url = endpoint(&provider.base_url, "models")?;
     let mut get = http.client(&url).await.map_err(|error| error.message)?.get(url);
     if let Some(key) = &provider.key {

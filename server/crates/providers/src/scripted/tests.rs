@@ -299,7 +299,7 @@ async fn failures_are_recorded_but_what_went_on_is_played() {
     answer(&*model, &after("good")).await.unwrap();
     // An answer that nobody listened to the end of.
     drop(model.stream(request(after("good").to_vec())).await.unwrap());
-    let recorded = std::fs::read_to_string(&file).unwrap();
+    let recorded = super::recorder::read(&file).unwrap();
     assert!(recorded.contains("\"failed\"") && !recorded.contains("go\""), "{recorded}");
     let played = Scripted::from_json(&recorded).unwrap();
     assert_eq!(answer(&played, &after("anything")).await.unwrap().content, [text("fine")]);
@@ -311,7 +311,7 @@ async fn a_recording_that_was_cut_off_plays_as_far_as_it_goes() {
     let file = folder.path().join("tape.jsonl");
     let model = Recorder::create(&file).unwrap().wrap(Arc::new(tour()));
     answer(&*model, &[says("go")]).await.unwrap();
-    let whole = std::fs::read_to_string(&file).unwrap();
+    let whole = super::recorder::read(&file).unwrap();
     let cut = format!("{whole}{{\"type\":\"requ");
     let played = Scripted::from_json(&cut).unwrap();
     assert!(answer(&played, &[says("go")]).await.is_ok());

@@ -1,0 +1,347 @@
+//! Whole requests over real HTTP on this machine: the catalog's models against servers that speak the vendors' formats,
+//! in pieces of any size, and against servers that fail in every way they can.
+
+mod server;
+mod streams;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::model::{
+    Message, Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, ToolSpec, UserBlock,
+};
+use futures_util::StreamExt;
+use protocol::AssistantBlock;
+use protocol::content::Usage;
+use serde_json::json;
+
+use self::server::{Answer, Server};
+use crate::scripted::{Recorder, Scripted};
+use crate::{Catalog, Settings};
+
+const KEY: &str = "sk-very-secret-key";
+
+/// A vendor's wire, and how a server in its stead is set up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Vendor {
+    Anthropic,
+    Responses,
+    Chat,
+}
+
+const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat];
+
+impl Vendor {
+    fn settings(self, server: &Server) -> Settings {
+        let (name, wire, id) = match self {
+            Self::Anthropic => ("anthropic", "anthropic", "claude-sonnet-4-5"),
+            Self::Responses => ("openai", "openai-responses", "gpt-5.1"),
+            Self::Chat => ("mine", "openai-chat", "qwen3-coder"),
+        };
+        let mut settings = Settings::from_env(|_| None);
+        let address = Some(server.url());
+        settings.set_provider(name, address, Some(KEY.into()), Some(wire), vec![id.into()]).unwrap();
+        settings.default_model = Some(id.into());
+        settings
+    }
+
+    async fn model(self, server: &Server) -> Arc<dyn Model> {
+        Catalog::new(self.settings(server)).default_model().await.unwrap()
+    }
+
+    fn stream(self) -> String {
+        match self {
+            Self::Anthropic => streams::anthropic(),
+            Self::Responses => streams::responses(),
+            Self::Chat => streams::chat(),
+        }
+    }
+
+    /// A piece that stands within the input of the stream's tool call.
+    fn within_call(self) -> &'static str {
+        match self {
+            Self::Anthropic => "a.rs",
+            Self::Responses | Self::Chat => "\\\"a.rs",
+        }
+    }
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Anthropic => "/v1/messages",
+            Self::Responses => "/v1/responses",
+            Self::Chat => "/v1/chat/completions",
+        }
+    }
+}
+
+fn request() -> Request {
+    Request {
+        system: "Be brief.".into(),
+        tools: vec![ToolSpec {
+            name: "read_file".into(),
+            description: "Reads.".into(),
+            input_schema: json!({"type": "object"}),
+        }]
+        .into(),
+        messages: vec![Arc::new(Message::User(vec![UserBlock::Text("look".into())]))],
+        max_output_tokens: 1_000,
+        thinking_tokens: None,
+        cache_key: "abc".into(),
+    }
+}
+
+/// What a request came to: the text that was shown, and the answer or the error.
+async fn ask(model: &dyn Model) -> (String, Result<Response, ModelError>) {
+    let mut text = String::new();
+    let mut stream = match model.stream(request()).await {
+        Ok(stream) => stream,
+        Err(error) => return (text, Err(error)),
+    };
+    loop {
+        match stream.next().await {
+            Some(Ok(ModelEvent::Text(piece))) => text += &piece,
+            Some(Ok(ModelEvent::Finished(response))) => {
+                assert!(stream.next().await.is_none(), "nothing comes after the end");
+                return (text, Ok(response));
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                assert!(stream.next().await.is_none(), "nothing comes after an error");
+                return (text, Err(error));
+            }
+            None => panic!("the stream ended without an end"),
+        }
+    }
+}
+
+async fn failure(vendor: Vendor, answer: Answer) -> (String, ModelError) {
+    let server = Server::start(vec![answer]).await;
+    let (text, outcome) = ask(&*vendor.model(&server).await).await;
+    let error = outcome.expect_err("it must fail");
+    assert!(!error.message.contains(KEY), "{error}");
+    (text, error)
+}
+
+#[tokio::test]
+async fn an_answer_is_read_whatever_pieces_it_comes_in() {
+    for vendor in VENDORS {
+        for seed in 0..8 {
+            let server = Server::start(vec![Answer::stream(&vendor.stream()).in_pieces(seed)]).await;
+            let model = vendor.model(&server).await;
+            let (text, outcome) = ask(&*model).await;
+            let response = outcome.unwrap();
+            assert_eq!(text, "I look, ä 🦀 \"now\".\n", "{vendor:?} {seed}");
+            assert_eq!(response.stop, Stop::ToolUse);
+            assert_eq!(response.usage, Usage { input: 100, output: 20, cache_read: 900, cache_write: 0 });
+            let call = response.content.last().unwrap();
+            assert!(
+                matches!(call, AssistantBlock::ToolCall { id, name, input }
+                    if id.as_str() == "call_1" && name == "read_file" && *input == json!({"path": "a.rs"})),
+                "{call:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_goes_where_it_should_with_its_key_and_is_the_same_each_time() {
+    for vendor in VENDORS {
+        let server = Server::start(vec![Answer::stream(&vendor.stream()), Answer::stream(&vendor.stream())]).await;
+        let model = vendor.model(&server).await;
+        ask(&*model).await.1.unwrap();
+        ask(&*model).await.1.unwrap();
+        let asked = server.asked();
+        assert_eq!(asked.len(), 2);
+        assert_eq!(asked[0].path, vendor.path());
+        assert_eq!(asked[0].body, asked[1].body);
+        let header = |name: &str| asked[0].headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+        match vendor {
+            Vendor::Anthropic => {
+                assert_eq!(header("x-api-key").as_deref(), Some(KEY));
+                assert_eq!(header("anthropic-version").as_deref(), Some("2023-06-01"));
+            }
+            Vendor::Responses | Vendor::Chat => {
+                assert_eq!(header("authorization"), Some(format!("Bearer {KEY}")));
+            }
+        }
+        assert!(!asked[0].body.contains(KEY));
+        assert_eq!(header("accept-encoding"), None, "a stream is not compressed");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_said_with_the_place_to_mend_it() {
+    let body = r#"{"error":{"type":"authentication_error","message":"invalid key sk-very-secret-key"}}"#;
+    for (vendor, source) in [
+        (Vendor::Anthropic, "ANTHROPIC_API_KEY"),
+        (Vendor::Responses, "OPENAI_API_KEY"),
+        (Vendor::Chat, "providers.mine.key_env"),
+    ] {
+        let (_, error) = failure(vendor, Answer::status(401, body)).await;
+        assert_eq!(error.kind, ModelErrorKind::Unauthorized);
+        assert!(error.message.contains(source) && error.message.contains("[key]"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn too_many_requests_say_when_to_come_back() {
+    for vendor in VENDORS {
+        let answer = Answer::status(429, r#"{"error":{"message":"slow down"}}"#).with_header("retry-after", "7");
+        let (_, error) = failure(vendor, answer).await;
+        assert_eq!(error.kind, ModelErrorKind::RateLimited { retry_after: Some(Duration::from_secs(7)) });
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_out_of_order_may_be_asked_again() {
+    for vendor in VENDORS {
+        for (status, body) in
+            [(500, "{}"), (529, r#"{"error":{"type":"overloaded_error"}}"#), (502, "<html>bad</html>")]
+        {
+            let (_, error) = failure(vendor, Answer::status(status, body)).await;
+            assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_inside_a_tool_call_is_incomplete_and_what_came_was_shown() {
+    for vendor in VENDORS {
+        let stream = vendor.stream();
+        let within = stream.find(vendor.within_call()).unwrap();
+        let (text, error) = failure(vendor, Answer::stream(&stream[..within])).await;
+        assert_eq!(error.kind, ModelErrorKind::Incomplete, "{vendor:?}: {error}");
+        assert_eq!(text, "I look, ä 🦀 \"now\".\n", "{vendor:?}");
+        // A connection that is dropped may take with it what was sent last.
+        let (_, error) = failure(vendor, Answer::stream(&stream[..within]).then_dropped()).await;
+        assert_eq!(error.kind, ModelErrorKind::Incomplete, "{vendor:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_within_its_answer_is_given_up() {
+    for vendor in VENDORS {
+        let half = &vendor.stream()[..vendor.stream().find("I look").unwrap() + 3];
+        let server = Server::start(vec![Answer::stream(half).then_silent()]).await;
+        let mut settings = vendor.settings(&server);
+        settings.idle_timeout = Duration::from_millis(50);
+        let model = Catalog::new(settings).default_model().await.unwrap();
+        let error = ask(&*model).await.1.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Incomplete, "{error}");
+        assert!(error.message.contains("0.05 seconds"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_protocol_is_garbage() {
+    for vendor in VENDORS {
+        for answer in [
+            Answer::stream("<html>\n<body>Sign in</body>\n</html>\n"),
+            Answer::stream("data: {\"type\": oops\n\n"),
+            Answer::status(200, "<html>Sign in</html>").with_header("content-type", "text/html"),
+        ] {
+            let (_, error) = failure(vendor, answer).await;
+            assert_eq!(error.kind, ModelErrorKind::Garbage, "{vendor:?}: {error}");
+        }
+        let (_, error) = failure(vendor, Answer::stream("")).await;
+        assert_eq!(error.kind, ModelErrorKind::Incomplete, "an empty answer: {error}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_within_the_stream_comes_after_what_was_said() {
+    for vendor in VENDORS {
+        let stream = vendor.stream();
+        let told = stream.find("now").unwrap();
+        let end = told + stream[told..].find("\n\n").unwrap() + 2;
+        let error = match vendor {
+            Vendor::Anthropic => r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            Vendor::Responses => r#"{"type":"error","code":"server_error","message":"oops"}"#,
+            Vendor::Chat => r#"{"error":{"code":503,"message":"no capacity"}}"#,
+        };
+        let (text, error) = failure(vendor, Answer::stream(&format!("{}data: {error}\n\n", &stream[..end]))).await;
+        assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
+        assert!(text.starts_with("I look"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirection_is_not_followed_since_it_would_take_the_key_along() {
+    for vendor in VENDORS {
+        let elsewhere = Server::start(vec![]).await;
+        let answer = Answer::status(307, "").with_header("location", &elsewhere.url());
+        let (_, error) = failure(vendor, answer).await;
+        assert_eq!(error.kind, ModelErrorKind::Rejected);
+        assert!(error.message.contains("redirection"), "{error}");
+        assert!(elsewhere.asked().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_transient_and_named() {
+    for vendor in VENDORS {
+        let server = Server::start(vec![]).await;
+        let model = vendor.model(&server).await;
+        let host = server.url();
+        server.stop().await;
+        let error = ask(&*model).await.1.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
+        assert!(error.message.contains(host.trim_start_matches("http://")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_at_once_is_taken_from_compatible_servers() {
+    let whole =
+        json!({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hi"}}]});
+    let answer = Answer::status(200, &whole.to_string()).with_header("content-type", "application/json");
+    let server = Server::start(vec![answer]).await;
+    let (text, outcome) = ask(&*Vendor::Chat.model(&server).await).await;
+    assert_eq!((text.as_str(), outcome.unwrap().stop), ("Hi", Stop::EndTurn));
+}
+
+#[tokio::test]
+async fn dropping_the_stream_ends_the_request() {
+    let half = &streams::chat()[..streams::chat().find("finish_reason\":\"tool_calls").unwrap()];
+    let server = Server::start(vec![Answer::stream(half).then_silent()]).await;
+    let model = Vendor::Chat.model(&server).await;
+    let mut stream = model.stream(request()).await.unwrap();
+    assert!(stream.next().await.unwrap().is_ok());
+    drop(stream);
+    tokio::time::timeout(Duration::from_secs(10), server.until_left()).await.expect("the connection is closed");
+}
+
+#[tokio::test]
+async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_key() {
+    let list = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"nomic-embed-text"}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    let server = Server::start(vec![json(list), Answer::stream(&streams::chat())]).await;
+    let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url()));
+    settings.providers.retain(|provider| matches!(provider.name.as_str(), "ollama" | "anthropic"));
+    let catalog = Catalog::new(settings);
+    let models = catalog.list().await;
+    assert_eq!((models[0].id.as_str(), models[0].available), ("ollama/qwen3:8b", true));
+    assert!(models.iter().all(|model| model.provider == "anthropic" || model.id == "ollama/qwen3:8b"));
+    assert_eq!(models[0].price, Some(protocol::model::Price::default()), "it is free");
+    let model = catalog.default_model().await.unwrap();
+    assert_eq!(model.info().id, "ollama/qwen3:8b");
+    assert_eq!(catalog.resolve("qwen3:8b").await.unwrap().info().id, "ollama/qwen3:8b");
+    ask(&*model).await.1.unwrap();
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
+    assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/v1/models", "/v1/chat/completions"));
+}
+
+#[tokio::test]
+async fn what_a_real_model_answered_over_http_can_be_played_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tape.jsonl");
+    let server = Server::start(vec![Answer::stream(&streams::anthropic())]).await;
+    let catalog = Catalog::new(Vendor::Anthropic.settings(&server));
+    catalog.record(Recorder::create(&file).unwrap());
+    let model = catalog.resolve("claude-sonnet-4-5").await.unwrap();
+    let live = ask(&*model).await;
+    server.stop().await;
+    let played = Scripted::load(&file).unwrap().strict(true);
+    assert_eq!(ask(&played).await, live);
+}

@@ -1,0 +1,189 @@
+//! A server that gives prepared answers, one after the other, and keeps what it was asked.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use futures_util::stream::{self, StreamExt};
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    status: u16,
+    headers: HeaderMap,
+    pieces: Vec<Bytes>,
+    end: End,
+}
+
+/// How an answer ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Whole,
+    Dropped,
+    Silent,
+}
+
+impl Answer {
+    /// An event stream.
+    pub(super) fn stream(text: &str) -> Self {
+        Self::status(200, text).with_header("content-type", "text/event-stream; charset=utf-8")
+    }
+
+    /// An answer with a status and a body.
+    pub(super) fn status(status: u16, body: &str) -> Self {
+        let pieces = vec![Bytes::copy_from_slice(body.as_bytes())];
+        Self { status, headers: HeaderMap::new(), pieces, end: End::Whole }
+    }
+
+    pub(super) fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.insert(HeaderName::try_from(name).unwrap(), HeaderValue::try_from(value).unwrap());
+        self
+    }
+
+    /// The same, in pieces of 1 to 40 bytes that follow from a seed.
+    pub(super) fn in_pieces(mut self, seed: u64) -> Self {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut rest = self.pieces.concat();
+        self.pieces.clear();
+        while !rest.is_empty() {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let length = (1 + state as usize % 40).min(rest.len());
+            let after = rest.split_off(length);
+            self.pieces.push(rest.into());
+            rest = after;
+        }
+        self
+    }
+
+    /// The connection is dropped after the body's last piece, without its end.
+    pub(super) fn then_dropped(self) -> Self {
+        Self { end: End::Dropped, ..self }
+    }
+
+    /// Nothing comes after the body's last piece, and the connection stays.
+    pub(super) fn then_silent(self) -> Self {
+        Self { end: End::Silent, ..self }
+    }
+
+    fn body(self) -> BoxBody<Bytes, std::io::Error> {
+        let pieces = self.pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
+        let end = match self.end {
+            End::Whole => stream::empty().boxed(),
+            End::Dropped => stream::once(async { Err(std::io::Error::other("dropped")) }).boxed(),
+            End::Silent => stream::pending().boxed(),
+        };
+        // Between pieces the writer gets its turn, so that each is written by itself.
+        let pieces = stream::iter(pieces).then(async |piece| {
+            tokio::task::yield_now().await;
+            piece
+        });
+        BodyExt::boxed(StreamBody::new(SyncStream(Mutex::new(pieces.chain(end).boxed()))))
+    }
+}
+
+/// Makes a stream shareable between threads, which a boxed body must be.
+struct SyncStream<S>(Mutex<S>);
+
+impl<S: futures_util::Stream + Unpin> futures_util::Stream for SyncStream<S> {
+    type Item = S::Item;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.get_mut().unwrap().poll_next_unpin(context)
+    }
+}
+
+/// What was asked.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) path: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+/// A running server.
+pub(super) struct Server {
+    address: std::net::SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    connections: watch::Receiver<usize>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    pub(super) async fn start(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+        let (count, connections) = watch::channel(0);
+        let keep = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            let mut open = tokio::task::JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (keep, answers, count) = (Arc::clone(&keep), Arc::clone(&answers), count.clone());
+                open.spawn(async move {
+                    count.send_modify(|count| *count += 1);
+                    let service = service_fn(move |request| answer(request, Arc::clone(&keep), Arc::clone(&answers)));
+                    // A connection that the client leaves is no failure of the test.
+                    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                    count.send_modify(|count| *count -= 1);
+                });
+            }
+        });
+        Self { address, asked, connections, task }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// Waits until no client is connected.
+    pub(super) async fn until_left(&self) {
+        self.connections.clone().wait_for(|count| *count == 0).await.unwrap();
+    }
+
+    pub(super) async fn stop(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    answers: Arc<Mutex<VecDeque<Answer>>>,
+) -> Result<Response<BoxBody<Bytes, std::io::Error>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+    asked.lock().unwrap().push(Asked { path: head.uri.path().to_owned(), headers: head.headers, body });
+    let answer = answers.lock().unwrap().pop_front().unwrap_or_else(|| Answer::status(404, "no answer is left"));
+    let mut response = Response::builder().status(answer.status);
+    *response.headers_mut().unwrap() = answer.headers.clone();
+    Ok(response.body(answer.body()).unwrap())
+}

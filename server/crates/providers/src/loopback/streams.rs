@@ -1,0 +1,71 @@
+//! The same answer as each vendor streams it: a text with letters of several bytes, then a tool call.
+
+use serde_json::{Value, json};
+
+/// Its text, in pieces.
+const TEXT: [&str; 3] = ["I look", ", ä 🦀", " \"now\".\n"];
+
+pub(super) fn anthropic() -> String {
+    let delta = |index: usize, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let usage = json!({"input_tokens": 100, "cache_read_input_tokens": 900, "cache_creation_input_tokens": 0, "output_tokens": 1});
+    let call = json!({"type": "tool_use", "id": "call_1", "name": "read_file", "input": {}});
+    let mut events = vec![
+        json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": [], "usage": usage}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "ping"}),
+    ];
+    events.extend(TEXT.map(|text| delta(0, json!({"type": "text_delta", "text": text}))));
+    events.extend([
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": call}),
+        delta(1, json!({"type": "input_json_delta", "partial_json": "{\"path\": \""})),
+        delta(1, json!({"type": "input_json_delta", "partial_json": "a.rs\"}"})),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 20}}),
+        json!({"type": "message_stop"}),
+    ]);
+    events.into_iter().map(named).collect()
+}
+
+pub(super) fn responses() -> String {
+    let call = |arguments: &str| json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read_file", "arguments": arguments});
+    let piece =
+        |delta: &str| json!({"type": "response.function_call_arguments.delta", "output_index": 1, "delta": delta});
+    let usage = json!({"input_tokens": 1000, "output_tokens": 20, "input_tokens_details": {"cached_tokens": 900}});
+    let mut events = vec![
+        json!({"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": []}}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1", "content": []}}),
+    ];
+    events.extend(TEXT.map(|text| json!({"type": "response.output_text.delta", "output_index": 0, "delta": text})));
+    events.extend([
+        json!({"type": "response.output_item.done", "output_index": 0, "item": {"type": "message", "content": [{"type": "output_text", "text": TEXT.concat()}]}}),
+        json!({"type": "response.output_item.added", "output_index": 1, "item": call("")}),
+        piece("{\"path\":"),
+        piece("\"a.rs\"}"),
+        json!({"type": "response.output_item.done", "output_index": 1, "item": call("{\"path\":\"a.rs\"}")}),
+        json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [], "usage": usage}}),
+    ]);
+    events.into_iter().map(named).collect()
+}
+
+pub(super) fn chat() -> String {
+    let chunk = |delta: Value| json!({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+    let piece = |arguments: &str| chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}));
+    let usage =
+        json!({"prompt_tokens": 1000, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 900}});
+    let mut events = vec![chunk(json!({"role": "assistant", "content": ""}))];
+    events.extend(TEXT.map(|text| chunk(json!({ "content": text }))));
+    events.extend([
+        chunk(json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": {"name": "read_file", "arguments": ""}}]})),
+        piece("{\"path\":"),
+        piece("\"a.rs\"}"),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+        json!({"choices": [], "usage": usage}),
+    ]);
+    let lines: String = events.into_iter().map(|event| format!("data: {event}\n\n")).collect();
+    format!(": keep-alive\n\n{lines}data: [DONE]\n\n")
+}
+
+fn named(event: Value) -> String {
+    format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())
+}
