@@ -74,7 +74,7 @@ fn near() -> Result<Client, ModelError> {
 }
 
 fn far(ca_file: Option<&Path>) -> Result<Client, ModelError> {
-    let mut builder = common().http2_keep_alive_interval(KEEP_ALIVE).http2_keep_alive_while_idle(false);
+    let mut builder = common().http2_keep_alive_interval(KEEP_ALIVE);
     if let Some(file) = ca_file {
         let wrong = |problem: String| {
             error(ModelErrorKind::Rejected, format!("the file of `ca_file`, {}, {problem}", file.display()))

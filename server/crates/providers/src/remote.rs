@@ -53,7 +53,7 @@ impl Model for Remote {
             .body(&self.target, &request)
             .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
         let response = self.send(url, body).await?;
-        let mut streaming = Streaming {
+        let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&self.target),
             whose: self.whose.clone(),
             idle_timeout: self.idle_timeout,
@@ -62,7 +62,7 @@ impl Model for Remote {
             pieces: Pieces::default(),
             failure: None,
             last_piece: Instant::now(),
-        };
+        });
         match kind_of(&response) {
             Body::Events => streaming.response = Some(response),
             Body::Whole => streaming.whole(response).await?,

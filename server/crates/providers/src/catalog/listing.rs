@@ -67,7 +67,11 @@ impl Listing {
         };
         let answer = answer.map_err(|problem| {
             let Provider { name, base_url, .. } = provider;
-            format!("{name} at {base_url} does not list its models: {problem}. Name them in providers.{name}.models")
+            let advice = match provider.is_local {
+                true => format!("Is {name} running?"),
+                false => format!("Name them in providers.{name}.models"),
+            };
+            format!("{name} at {base_url} does not list its models: {problem}. {advice}")
         });
         *last = Some((Instant::now(), answer.clone()));
         answer

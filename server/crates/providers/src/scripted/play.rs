@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent::history::INTERRUPTED;
 use agent::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use regex::{Regex, RegexBuilder};
@@ -64,6 +65,7 @@ impl Compiled {
         for (at, message) in messages.iter().enumerate() {
             if let (Message::Assistant(blocks), Some(step)) = (&**message, self.steps.get(played))
                 && step.is_said_by(blocks)
+                && !is_interrupted(messages.get(at + 1))
             {
                 // What is missing is found out where it is used: an old result may have been trimmed since.
                 let _ = step.capture(messages.get(..at).unwrap_or_default(), &mut values);
@@ -83,6 +85,9 @@ impl Compiled {
 
 impl CompiledStep {
     fn new(number: usize, step: Step, pause: Option<u64>) -> Result<Self, String> {
+        if step.calls.is_empty() && step.text.as_ref().is_none_or(|text| text.trim().is_empty()) {
+            return Err("it has neither text nor calls".to_owned());
+        }
         let template = |text: &Option<String>| text.as_deref().map(Template::parse).transpose();
         let captures = step.captures.iter().map(|capture| {
             let pattern = regex(&capture.pattern)?;
@@ -217,6 +222,14 @@ impl CompiledStep {
         let usage = self.step.usage.unwrap_or_default();
         event(ModelEvent::Finished(Response { content, stop, usage }));
         Ok(score)
+    }
+}
+
+/// Whether calls got no results because the server ended: then they are made again, as a model would.
+fn is_interrupted(answer: Option<&Arc<Message>>) -> bool {
+    match answer.map(|message| &**message) {
+        Some(Message::ToolResults(results)) => results.iter().any(|result| result.text == INTERRUPTED),
+        Some(Message::User(_) | Message::Assistant(_)) | None => false,
     }
 }
 

@@ -27,7 +27,7 @@ use serde_json::Value;
 /// *Which step comes next* follows from the conversation alone: the messages of the model are gone through in order,
 /// and each that is what the next step says (the same tools called, or without calls the same text) counts that step as
 /// played. What is not, does not count: the part of an answer that was broken off, the words of another model before
-/// this one was chosen.
+/// this one was chosen. Neither does a step whose calls were interrupted by the server's end: it comes again.
 ///
 /// *Values.* `${name}` in a text or in any string of an input stands for a captured value. A string that is nothing but
 /// `${name:int}` becomes a number; `${name:int+3}` and `${name:int-3}` are 3 more and 3 less. `$${` stands for `${`.

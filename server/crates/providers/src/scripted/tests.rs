@@ -135,6 +135,20 @@ async fn what_a_crash_left_of_an_answer_does_not_count_as_a_step() {
 }
 
 #[tokio::test]
+async fn calls_that_the_servers_end_interrupted_are_made_again() {
+    let interrupted = |results: Vec<ToolResult>| {
+        let made = call("step1-1", "search_text", json!({"query": "add"}));
+        let go_on = says("Go on from where you stopped.");
+        [says("go"), Message::Assistant(vec![made]), Message::ToolResults(results), go_on]
+    };
+    let lost = interrupted(vec![result("step1-1", agent::history::INTERRUPTED)]);
+    let again = answer(&tour(), &lost).await.unwrap();
+    assert_eq!(again.content[1], text("I look for it."));
+    let done = interrupted(vec![result("step1-1", "a.rs:1: x")]);
+    assert_eq!(answer(&tour(), &done).await.unwrap().content[0], text("It is in a.rs, line 1."));
+}
+
+#[tokio::test]
 async fn an_answer_that_was_cut_off_before_it_was_whole_is_given_again() {
     let model = scripted(json!({"name": "t", "steps": [{"text": "One two three."}, {"text": "Four."}]}));
     let cut = [says("go"), Message::Assistant(vec![text("One tw")]), says("on")];
@@ -231,11 +245,13 @@ fn a_script_that_cannot_be_understood_says_where() {
         Err(error) => error.to_string(),
     };
     assert!(error(json!({"name": "t", "steps": [{"txt": "x"}]})).contains("txt"));
-    assert!(error(json!({"name": "t", "steps": [{}, {"text": "${"}]})).contains("step 2"));
+    assert!(error(json!({"name": "t", "steps": [{"text": "a"}, {"text": "${"}]})).contains("step 2"));
     assert!(error(json!({"name": "t", "steps": [{"captures": [{"from": "a", "pattern": "("}]}]})).contains("step 1"));
     assert!(
-        error(json!({"name": "t", "steps": [{"captures": [{"from": "a", "pattern": "x"}]}]})).contains("named group")
+        error(json!({"name": "t", "steps": [{"captures": [{"from": "a", "pattern": "x"}], "text": "a"}]}))
+            .contains("named group")
     );
+    assert!(error(json!({"name": "t", "steps": [{"text": "a"}, {"thinking": "b"}]})).contains("step 2"));
     assert!(Scripted::from_json("{").is_err());
 }
 
