@@ -25,7 +25,7 @@ use self::question::Reply;
 use crate::edit::{EditPlan, Proposed};
 use crate::history::{INTERRUPTED, OpenCall};
 use crate::model::ToolSpec;
-use crate::permission::{self, Action, Case, Verdict};
+use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
 use crate::session::Session;
 use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
 use crate::turn::Limits;
@@ -99,7 +99,13 @@ impl Gate {
         self.session.record(self.started(call, tool, checked.as_ref().ok()));
         let outcome = match (tool, checked) {
             (Some(tool), Ok(description)) => self.attempt(call, tool, description).await,
-            (_, Err(outcome)) => outcome,
+            (_, Err(outcome)) => {
+                // Only the mode refuses this early. It is news as much as a rule that denies.
+                if outcome.refused.is_some() {
+                    self.judged(call, false, ONLY_LOOKS);
+                }
+                outcome
+            }
             (None, Ok(_)) => Outcome::failed("there is no such tool"),
         };
         self.end(call, outcome, began)
@@ -157,9 +163,8 @@ impl Gate {
             return Err(Outcome::failed(text));
         };
         if !offers(self.mode, tool.access()) {
-            let text = "mode `ask` only looks; nothing is changed or run in it. Say what you would do instead; the user \
-                        can change to mode `agent`";
-            return Err(Outcome::refused(&call.name, text.to_owned()));
+            let text = format!("{ONLY_LOOKS}. Say what you would do instead; the user can change to mode `agent`");
+            return Err(Outcome::refused(&call.name, text));
         }
         let bytes = call.input.to_string().len();
         if bytes > self.limits.input_bytes {
@@ -228,6 +233,12 @@ impl Gate {
         }
     }
 
+    /// Says what was allowed or denied without asking.
+    fn judged(&self, call: &OpenCall, allowed: bool, reason: &str) {
+        let (tool_call_id, reason) = (call.id.clone(), reason.to_owned());
+        self.session.record(Event::PermissionJudged { tool_call_id, allowed, reason });
+    }
+
     /// Permission. Whether the call is known to change nothing.
     async fn permit(
         &self,
@@ -239,20 +250,16 @@ impl Gate {
             description.locations.iter().filter_map(|location| path_of(&location.uri)).map(PathBuf::from).collect();
         let action = &description.action;
         let case = Case { tool: &call.name, action, reads: &reads, mode: self.mode, folders: &self.folders };
-        let judged = |allowed, reason: &str| {
-            let (tool_call_id, reason) = (call.id.clone(), reason.to_owned());
-            self.session.record(Event::PermissionJudged { tool_call_id, allowed, reason });
-        };
         match permission::judge(&self.session.rules(), &case) {
             Verdict::Allow { reason, only_reads } => {
                 // That reading and reviewed edits go on is no news.
                 if matches!(action, Action::Execute { .. }) {
-                    judged(true, &reason);
+                    self.judged(call, true, &reason);
                 }
                 Ok(only_reads)
             }
             Verdict::Deny { reason } => {
-                judged(false, &reason);
+                self.judged(call, false, &reason);
                 Err(Outcome::refused(&description.title, format!("denied: {reason}. Do not try it in another way")))
             }
             Verdict::Ask { title, detail, reason, always } => {

@@ -45,6 +45,9 @@ use self::places::Places;
 pub use self::rule::RuleError;
 use self::rule::{Pattern, find};
 
+/// Why mode `ask` refuses what does not only read (001 §8).
+pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
+
 /// What a tool call would do, as far as permission cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -191,9 +194,7 @@ pub enum Verdict {
 ///    where they are known only to read, and asked otherwise.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
-        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => {
-            Verdict::Deny { reason: "mode `ask` only looks; nothing is changed or run in it".to_owned() }
-        }
+        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
         (_, Action::Execute { line, parsed, cwd }) => shell::judge(rules, case, line, parsed, cwd),
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")

@@ -40,8 +40,9 @@ pub trait Session: Send + Sync {
     /// Gives the words of failures.
     async fn save(&self, own: bool) -> Vec<String>;
 
-    /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The turn
-    /// records it, so what is handed over here is the turn's from then on.
+    /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
+    /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
+    /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
 }
 

@@ -106,8 +106,9 @@ pub struct TurnOutcome {
 
 /// Runs a turn to its end, which it always records as [`TurnEnded`](protocol::Event::TurnEnded).
 ///
-/// Everything that happens is recorded through the session's port, words said meanwhile and notes among them
-/// ([`Steered`](protocol::Event::Steered), [`Noted`](protocol::Event::Noted)). The turn does not end of itself while
+/// Everything that happens is recorded through the session's port, but for the words said meanwhile and notes
+/// ([`Steered`](protocol::Event::Steered), [`Noted`](protocol::Event::Noted)), which the session has recorded when it
+/// gives them. The turn does not end of itself while
 /// [`Session::interjections`] still gives something; what is said after its last look is the session's to start
 /// another turn with.
 ///
@@ -260,13 +261,13 @@ impl Turn {
 
     /// Hears what was said to the turn. Whether there was anything.
     async fn hear(&mut self) -> bool {
-        // What the session hands over is ours to record, so a cancel does not tear this off.
+        // What the session hands over it has recorded, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
         let heard = at_any_rate(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
         let any = !heard.is_empty();
         for said in heard {
             let turn_id = self.gate.turn_id.clone();
-            self.record(match said {
+            self.history.apply(&match said {
                 Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
                 Interjection::Note(text) => Event::Noted { turn_id, text },
             });

@@ -265,6 +265,13 @@ impl Session for LoggedSession {
 
     async fn interjections(&self) -> Vec<Interjection> {
         let said = self.interjections.lock().unwrap().pop_front().unwrap_or_default();
+        for interjection in &said {
+            let turn_id = TurnId::from(TURN);
+            self.record(match interjection.clone() {
+                Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
+                Interjection::Note(text) => Event::Noted { turn_id, text },
+            });
+        }
         self.steps.wait().await;
         said
     }

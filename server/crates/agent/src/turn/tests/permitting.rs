@@ -96,6 +96,14 @@ async fn mode_ask_offers_only_what_reads_and_refuses_the_rest() {
     assert_eq!(left.result("z").0, "there is no tool `missing`; there are: look");
     assert!(left.proposed.is_empty());
     assert_eq!(left.outcome.refused.len(), 2);
+    let denied = left.log.iter().filter_map(|event| match event {
+        Event::PermissionJudged { tool_call_id, allowed: false, reason } => {
+            Some((tool_call_id.as_str(), reason.as_str()))
+        }
+        _ => None,
+    });
+    let why = "mode `ask` only looks; nothing is changed or run in it";
+    assert_eq!(denied.collect::<Vec<_>>(), [("w", why), ("x", why)]);
 }
 
 fn pending() -> Unsettled {
