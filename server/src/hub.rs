@@ -15,6 +15,7 @@ mod session;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::store::Store;
 use tokio::sync::mpsc;
@@ -27,6 +28,9 @@ pub use self::error::Error;
 pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
 use crate::config::Config;
+
+/// How long the sessions may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a hub is made of.
 pub struct Parts {
@@ -70,11 +74,14 @@ impl Hub {
         &self.board
     }
 
-    /// Ends all sessions: turns are cancelled, commands killed, and everything is stored. Returns when that is done.
+    /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done, or
+    /// after [`PATIENCE`], as where the disk is full.
     pub async fn shutdown(&self) {
         let (done, wait) = tokio::sync::oneshot::channel();
         let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
-        let _ = wait.await;
+        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
+            tracing::error!("the sessions could not be ended in time");
+        }
     }
 }
 
@@ -158,7 +165,7 @@ pub enum Input {
         /// All folders there are now.
         folders: Vec<PathBuf>,
     },
-    /// The configuration changed. It holds for turns that begin from now on.
+    /// The configuration changed. Its permission rules hold at once.
     ConfigChanged(Arc<Config>),
 }
 

@@ -199,6 +199,7 @@ impl Batch {
         }
         let events = Arc::new(std::mem::take(&mut self.events));
         let durable = events.iter().any(|(_, event)| is_durable(event));
+        let mut alerted = false;
         loop {
             let (store, session, copy) = (Arc::clone(&feed.store), feed.session.clone(), Arc::clone(&events));
             match blocking(move || store.append(&session, copy.to_vec(), durable)).await {
@@ -207,7 +208,9 @@ impl Batch {
                 Err(StoreError::NotFound { .. }) => return,
                 Err(error) => {
                     tracing::error!(session = %feed.session, %error, "events could not be stored; trying again");
-                    alert(&error);
+                    if !std::mem::replace(&mut alerted, true) {
+                        alert(&error);
+                    }
                     tokio::time::sleep(RETRY).await;
                 }
             }

@@ -223,6 +223,10 @@ impl Router {
     fn hand_over(&mut self, id: ClientId, session: SessionId, request: Request) {
         let Some(client) = self.clients.get(&id) else { return };
         let caller = Caller { id, editor: Arc::clone(&client.editor) };
+        // A task that is gone, such as that of a deleted session, is followed by one that says so.
+        if self.sessions.get(&session).is_some_and(|open| open.inbox.is_closed()) {
+            self.sessions.remove(&session);
+        }
         let open = self.sessions.entry(session.clone()).or_insert_with(|| {
             let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session, None);
             Open { inbox, sent: 0 }
@@ -255,7 +259,13 @@ impl Router {
     /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
     fn create(&self, caller: Caller, new: NewSession, reply: Reply<SessionNewResult>) {
         let (store, router) = (Arc::clone(&self.shared.parts.store), self.shared.router.clone());
+        let shared = self.shared.clone();
         tokio::spawn(async move {
+            if let Some(name) = &new.model
+                && let Err(error) = session::resolve_model(&shared, name).await
+            {
+                return drop(reply.send(Err(error)));
+            }
             let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
             let made = blocking(move || {
                 loop {

@@ -1,7 +1,7 @@
 //! A session: one task that owns all of its state. Whatever changes a session is a message to it, handled at once.
 //!
-//! It never waits for the store, the disk, the editor, the model or a human; such work runs in tasks of its own, which
-//! come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
+//! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
+//! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
 //! `reviews` (decisions and their way into the documents), `terminals`, `complete`.
 
@@ -35,7 +35,7 @@ use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SequencedEv
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths::Roots;
 use workspace::reader::Reader;
-use workspace::review::Review;
+use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::shell::Shell;
 
@@ -102,8 +102,10 @@ enum Own {
     Event(Event),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
-    /// A model was chosen.
-    ModelSelected(Arc<dyn Model>, Reply<ModelSelectResult>),
+    /// A model was chosen, or was not there to choose.
+    ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    /// All that was recorded before a client opened the session is stored.
+    Opened(Caller, u64, Reply<SessionOpenResult>),
 }
 
 /// Starts a session's task: a new session's, or that of one in the store.
@@ -174,7 +176,7 @@ struct Session {
     id: SessionId,
     shared: Shared,
     config: Arc<Config>,
-    /// Back to this task; weak, so that the task ends when the router and all its work are gone.
+    /// Back to this task, for the work it begins.
     own: mpsc::UnboundedSender<Own>,
     /// Held for as long as this process is the session's host (design D2).
     _lock: Box<dyn SessionLock>,
@@ -189,6 +191,8 @@ struct Session {
     interjections: Vec<(QueueId, Interjection)>,
     /// Whoever last started something here, for what starts by itself.
     last_caller: Option<Caller>,
+    /// Whether the last turn came to its own end, so that what waits may start by itself.
+    went_well: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
     questions: BTreeMap<PermissionId, Question>,
@@ -199,6 +203,8 @@ struct Session {
     search: Search,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
+    /// Accepted hunks on their way into each file, the first of them being carried out.
+    applying: HashMap<PathBuf, VecDeque<Application>>,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
@@ -207,6 +213,8 @@ struct Session {
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
     terminal: protocol::TerminalId,
+    /// How many requests have begun whose work comes back to this task.
+    begun: usize,
     /// Grows with each id given out.
     next_id: u64,
 }
@@ -248,12 +256,15 @@ impl Session {
     }
 
     fn is_idle(&self) -> bool {
-        let waits = !self.queue.is_empty() && self.last_caller.is_some();
-        self.turn.is_none() && self.followers.is_empty() && !waits && !self.review.is_applying()
+        self.turn.is_none() && self.followers.is_empty() && self.begun == 0 && !self.review.is_applying()
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
     async fn end(mut self, mut own: mpsc::UnboundedReceiver<Own>) {
+        // What the turn has said already counts.
+        while let Ok(message) = own.try_recv() {
+            self.own(message);
+        }
         self.interrupt_turn();
         self.shell.kill().await;
         // Edits on their way are waited for, so that the log says what became of them.
@@ -317,14 +328,25 @@ impl Session {
             Own::Applied(applied) => self.applied(*applied),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
-            Own::BaseRead(path, text) => self.base_changed(&path, text.as_deref()),
-            Own::Event(event) => self.record(event),
+            Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
+            Own::Event(event) => {
+                let is_end = matches!(event, Event::TerminalEnded { .. });
+                self.record(event);
+                if is_end {
+                    self.look_again();
+                }
+            }
             Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
-                let info = model.info().clone();
-                self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
-                let _ = reply.send(Ok(ModelSelectResult { model: info }));
+                self.begun -= 1;
+                let selected = model.map(|model| {
+                    let info = model.info().clone();
+                    self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
+                    ModelSelectResult { model: info }
+                });
+                let _ = reply.send(selected);
             }
+            Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
 
@@ -396,24 +418,31 @@ impl Session {
     /// Gives all events up to now and has the later ones follow as notifications.
     fn open(&mut self, caller: &Caller, since: u64, reply: Reply<SessionOpenResult>) {
         self.followers.insert(caller.id, Arc::clone(&caller.editor));
-        let (log, editor, store) = (self.log.clone(), Arc::clone(&caller.editor), Arc::clone(&self.shared.parts.store));
-        let (id, mut info) = (self.id.clone(), self.info());
-        let running_turn = self.turn.as_ref().map(|turn| turn.id.clone());
-        let queue = self.queue.iter().map(|(id, _)| id.clone()).collect();
+        self.begun += 1;
+        let (log, own, caller) = (self.log.clone(), self.own.clone(), caller.clone());
         tokio::spawn(async move {
             log.flush().await;
-            let events = blocking(move || store.events(&id, since, usize::MAX)).await;
-            let result = events.map_err(Error::from).map(|events: Vec<SequencedEvent>| {
-                let last = events.last().map_or(since, |event| event.seq);
-                info.last_seq = info.last_seq.max(last);
-                (last, SessionOpenResult { session: info, events, running_turn, queue })
-            });
-            match result {
-                Ok((last, result)) => {
-                    let _ = reply.send(Ok(result));
-                    editor.follow(log.feed().clone(), last);
-                }
-                Err(error) => drop(reply.send(Err(error))),
+            let _ = own.send(Own::Opened(caller, since, reply));
+        });
+    }
+
+    fn opened(&mut self, caller: Caller, since: u64, reply: Reply<SessionOpenResult>) {
+        self.begun -= 1;
+        let (feed, store, id) = (self.log.feed().clone(), Arc::clone(&self.shared.parts.store), self.id.clone());
+        let mut session = self.info();
+        let running_turn = self.state.open_turn.as_ref().map(|turn| turn.id.clone());
+        let queue = self.state.queue.iter().map(|(id, _)| id.clone()).collect();
+        let follows = self.followers.contains_key(&caller.id);
+        tokio::spawn(async move {
+            let events = match blocking(move || store.events(&id, since, usize::MAX)).await {
+                Ok(events) => events,
+                Err(error) => return drop(reply.send(Err(error.into()))),
+            };
+            let last = events.last().map_or(since, |event: &SequencedEvent| event.seq);
+            session.last_seq = session.last_seq.max(last);
+            let _ = reply.send(Ok(SessionOpenResult { session, events, running_turn, queue }));
+            if follows {
+                caller.editor.follow(feed, last);
             }
         });
     }
@@ -429,11 +458,10 @@ impl Session {
 
     fn select_model(&mut self, name: String, reply: Reply<ModelSelectResult>) {
         let (shared, own) = (self.shared.clone(), self.own.clone());
+        self.begun += 1;
         tokio::spawn(async move {
-            match resolve_model(&shared, &name).await {
-                Ok(model) => drop(own.send(Own::ModelSelected(model, reply))),
-                Err(error) => drop(reply.send(Err(error))),
-            }
+            let model = resolve_model(&shared, &name).await;
+            let _ = own.send(Own::ModelSelected(model, reply));
         });
     }
 

@@ -3,9 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
 
 use agent::permission::Rule;
-use agent::store::StoreError;
+use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
@@ -23,6 +24,9 @@ use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
 
+/// How long a task of ours may take to leave a session that it held.
+const LEAVING: Duration = Duration::from_secs(5);
+
 /// Opens a session and takes it for this process.
 pub(super) async fn load(
     shared: Shared,
@@ -32,9 +36,9 @@ pub(super) async fn load(
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
     let read = blocking(move || {
-        let lock = store.lock(&session)?;
+        let lock = take(&*store, &session)?;
         let info = store.info(&session)?;
-        let mut state = State { folders: info.folders, created_at: info.created_at, ..State::default() };
+        let mut state = State::new(info.folders, info.created_at);
         let mut last = 0;
         for event in store.events(&session, 0, usize::MAX)? {
             state.apply(&event.event);
@@ -86,6 +90,9 @@ pub(super) async fn load(
             .collect(),
         review: Review::default(),
         settling: Vec::new(),
+        applying: HashMap::new(),
+        begun: 0,
+        went_well: true,
         ours: HashMap::new(),
         rules: Arc::new(RwLock::default()),
         grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
@@ -117,6 +124,21 @@ pub(super) async fn load(
         session.record(Event::Notice { severity: Severity::Warning, text });
     }
     Ok((session, inbox))
+}
+
+/// Takes the session for this process. An earlier task of ours may still be on its way out of it.
+fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, StoreError> {
+    let until = Instant::now() + LEAVING;
+    loop {
+        match store.lock(session) {
+            Err(StoreError::Locked { holder, .. })
+                if holder.contains(&std::process::id().to_string()) && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            result => return result,
+        }
+    }
 }
 
 /// The session's shell. It starts with its first command.
@@ -183,6 +205,9 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.queue = self.state.queue.clone();
+        if let Some(text) = self.state.untold() {
+            self.record(Event::Noted { turn_id: self.state.last_turn(), text });
+        }
         let proposals: Vec<_> = self.state.proposals.values().cloned().collect();
         if proposals.is_empty() {
             return;

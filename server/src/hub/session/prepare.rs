@@ -11,14 +11,16 @@ use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
 use protocol::session::{Mode, SessionInfo};
-use protocol::turn::TurnStartResult;
+use protocol::turn::{TurnQueueParams, TurnStartResult};
+
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
+use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
 use super::{Caller, GivenAnswer, default_model, resolve_model};
-use crate::hub::router::Shared;
-use crate::hub::{Error, Reply};
+use crate::hub::router::{Message, Post, Shared};
+use crate::hub::{Error, Input, Reply, Request};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
 /// (001 §26), since the model can read on by itself.
@@ -46,6 +48,8 @@ pub(super) struct Preparation {
 
 /// A prompt that is ready.
 pub(super) struct Prepared {
+    /// The turn's id.
+    pub(super) id: TurnId,
     /// What its slash commands came to.
     pub(super) events: Vec<Event>,
     /// The session's mode from here on.
@@ -60,7 +64,6 @@ pub(super) struct Prepared {
 
 /// A turn that is ready to begin.
 pub(super) struct NewTurn {
-    pub(super) id: TurnId,
     pub(super) prompt: Vec<PromptBlock>,
     pub(super) context: String,
     /// A title made of the prompt, for a session that has none.
@@ -90,18 +93,33 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
     // Mentions alone are no prompt: with nothing said about them the model would have nothing to do.
     let is_turn = was_empty || prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }));
-    let turn = if is_turn && done.switch_to.is_none() {
-        Some(new_turn(&preparation, prompt, mode, done.model.take()).await)
-    } else {
-        None
+    let turn = match &done.switch_to {
+        None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take()).await),
+        // What stands beside `/new` is meant for the new conversation.
+        Some(session) if is_turn && !was_empty => {
+            hand_over(&preparation, session.clone(), prompt);
+            None
+        }
+        _ => None,
     };
     Prepared {
+        id: preparation.turn.clone(),
         events: done.events,
         mode,
         switch_to: done.switch_to,
         turn,
         given: preparation.given,
         reply: preparation.reply,
+    }
+}
+
+/// Gives a prompt to another session.
+fn hand_over(preparation: &Preparation, session_id: SessionId, prompt: Vec<PromptBlock>) {
+    let (reply, _) = oneshot::channel();
+    let request = Request::TurnQueue(TurnQueueParams::Add { session_id, prompt }, reply);
+    if let Some(router) = preparation.shared.router.upgrade() {
+        let message = Message::Input(Input::Request(request));
+        let _ = router.send(Post { client: Some(preparation.caller.id), message });
     }
 }
 
@@ -135,7 +153,7 @@ async fn new_turn(
     }
     let offered = agent::dispatch::offered(tools, mode);
     let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
-    NewTurn { id: preparation.turn.clone(), prompt, context, title, model, system }
+    NewTurn { prompt, context, title, model, system }
 }
 
 /// The model, if it can be asked now; else what to do about it.

@@ -1,13 +1,16 @@
 //! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
 //! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
 use agent::session::Unsettled;
+use agent::store::Store;
+use futures_util::FutureExt;
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, HunkState, ReviewDecideParams, ReviewResult};
 use protocol::{ErrorCode, Event, ToolCallId};
@@ -66,6 +69,11 @@ impl Session {
         let before = self.review.clone();
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.config.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
+            // What was read may be older than what the editor has said since.
+            let base = match self.shared.buffers.get(&file.path) {
+                Open::Yes(snapshot) => Some(Arc::clone(snapshot.normal())),
+                Open::No | Open::OutOfSync => base,
+            };
             let display = self.roots.display(&file.path);
             let uri = paths::to_uri(&file.path);
             match self.review.propose(&file, base.as_deref(), &display, &uri, call) {
@@ -142,34 +150,27 @@ impl Session {
         }
     }
 
-    /// Puts accepted hunks into their document: through the editor where it has it open, else on disk.
+    /// Puts accepted hunks into their document, after those of the same file that are on their way.
     fn apply(&mut self, application: Application) {
+        let on_their_way = self.applying.entry(application.path.clone()).or_default();
+        on_their_way.push_back(application);
+        if on_their_way.len() == 1 {
+            let path = on_their_way.front().map(|first| first.path.clone());
+            path.into_iter().for_each(|path| self.apply_first(&path));
+        }
+    }
+
+    /// Starts the first application of a file: through the editor where it has the file open, else on disk.
+    fn apply_first(&mut self, path: &Path) {
+        let Some(application) = self.applying.get(path).and_then(VecDeque::front).cloned() else { return };
         let (reader, roots, own) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.own.clone());
-        let store = Arc::clone(&self.shared.parts.store);
-        let editor = self.home_editor();
+        let (store, editor) = (Arc::clone(&self.shared.parts.store), self.home_editor());
         tokio::spawn(async move {
-            let mut before = None;
-            if let Some(text) = application.base_text.clone() {
-                let kept = blocking(move || store.put_blob(text.as_bytes())).await;
-                match kept {
-                    Ok(hash) => before = Some(hash),
-                    Err(error) => {
-                        let reason = format!("the text before could not be kept, so it was not changed: {error}");
-                        let outcome = ApplyOutcome::Failed { reason };
-                        let applied = Applied { application, outcome, before, was_clean: false };
-                        let _ = own.send(Own::Applied(Box::new(applied)));
-                        return;
-                    }
-                }
-            }
-            let (outcome, was_clean) = match reader.buffers().get(&application.path) {
-                Open::Yes(snapshot) => through_editor(&reader, snapshot, editor, &application).await,
-                Open::No => (on_disk(roots, &application).await, false),
-                Open::OutOfSync => {
-                    let reason = "what the editor holds is not known: close the document and open it again".into();
-                    (ApplyOutcome::Failed { reason }, false)
-                }
-            };
+            let carried_out = AssertUnwindSafe(carry_out(&application, store, &reader, roots, editor)).catch_unwind();
+            let (outcome, before, was_clean) = carried_out.await.unwrap_or_else(|_| {
+                let reason = "a fault in Azimuth; its log says more".into();
+                (ApplyOutcome::Failed { reason }, None, false)
+            });
             let _ = own.send(Own::Applied(Box::new(Applied { application, outcome, before, was_clean })));
         });
     }
@@ -183,14 +184,18 @@ impl Session {
             }
         }
         let after = application.target_text.as_deref().map(hash);
-        let ours = self.ours.contains_key(&application.path);
+        // Ours are texts that held nothing unsaved but edits of ours; anything typed since makes them the user's own.
+        let was_ours = self.ours.get(&application.path) == application.base_hash.as_ref();
         match (&outcome, &after) {
-            (ApplyOutcome::Verified, Some(after)) if was_clean || ours => {
+            (ApplyOutcome::Verified, Some(after)) if was_clean || was_ours => {
                 self.ours.insert(application.path.clone(), after.clone());
             }
-            _ => {}
+            _ => drop(self.ours.remove(&application.path)),
         }
         self.review.applied(&application, &outcome);
+        let mut rest = self.applying.remove(&application.path).unwrap_or_default();
+        rest.pop_front();
+        let failed = matches!(outcome, ApplyOutcome::Failed { .. });
         self.record(Event::EditApplied {
             proposal_id: application.proposal_id.clone(),
             hunk_ids: application.hunk_ids.clone(),
@@ -199,8 +204,34 @@ impl Session {
             after: after.map(|hash| hash.0),
             outcome,
         });
+        if failed {
+            // Those after it were made for the text that it would have left, and the review has taken them back.
+            for void in rest {
+                let reason = "an edit before it could not be applied".to_owned();
+                self.record(Event::EditApplied {
+                    proposal_id: void.proposal_id,
+                    hunk_ids: void.hunk_ids,
+                    uri: paths::to_uri(&void.path),
+                    before: None,
+                    after: None,
+                    outcome: ApplyOutcome::Failed { reason },
+                });
+            }
+            // What failed was made for a text that is no longer there: see which one is.
+            self.text_changed(&application.path);
+        } else if !rest.is_empty() {
+            self.applying.insert(application.path.clone(), rest);
+            self.apply_first(&application.path);
+        }
         self.review_changed();
         self.settle();
+    }
+
+    /// Looks at all files with pending hunks again, as after a command, which may have changed any of them.
+    pub(super) fn look_again(&mut self) {
+        let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
+        let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
+        paths.iter().for_each(|path| self.text_changed(path));
     }
 
     /// A file's text changed: what is pending for it is measured against the new one.
@@ -221,7 +252,15 @@ impl Session {
         }
     }
 
-    pub(super) fn base_changed(&mut self, path: &Path, text: Option<&str>) {
+    /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
+    pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
+        match self.shared.buffers.get(path) {
+            Open::No => self.base_changed(path, text),
+            Open::Yes(_) | Open::OutOfSync => self.text_changed(path),
+        }
+    }
+
+    fn base_changed(&mut self, path: &Path, text: Option<&str>) {
         if self.review.base_changed(path, text) {
             self.review_changed();
         }
@@ -234,6 +273,19 @@ impl Session {
         }
         self.shared.board.put(&self.id, self.review.proposals());
         self.overlay.set(self.review.overlay());
+        // A running turn asks for what it should know; without one it goes into the log for the next.
+        if self.turn.is_none() {
+            self.note();
+        }
+    }
+
+    /// Tells the model what became of its edits.
+    pub(super) fn note(&mut self) -> Vec<String> {
+        let notes = self.review.notes();
+        for text in &notes {
+            self.record(Event::Noted { turn_id: self.state.last_turn(), text: text.clone() });
+        }
+        notes
     }
 
     /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
@@ -310,6 +362,42 @@ fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
     ours.get(&buffer.path) == Some(buffer.hash())
 }
 
+/// Carries accepted hunks out. Gives how it went, the hash of the text before, and whether the document is open and held
+/// nothing unsaved before.
+async fn carry_out(
+    application: &Application,
+    store: Arc<dyn Store>,
+    reader: &Arc<Reader>,
+    roots: Arc<Roots>,
+    editor: Option<Arc<dyn Editor>>,
+) -> (ApplyOutcome, Option<String>, bool) {
+    let failed = |reason: String| (ApplyOutcome::Failed { reason }, None, false);
+    let before = match application.base_text.clone() {
+        None => None,
+        Some(text) => match blocking(move || store.put_blob(text.as_bytes())).await {
+            Ok(hash) => Some(hash),
+            Err(error) => return failed(format!("the text before could not be kept, so it was not changed: {error}")),
+        },
+    };
+    let (outcome, was_clean) = match reader.buffers().get(&application.path) {
+        Open::Yes(snapshot) => through_editor(reader, snapshot, editor, application).await,
+        Open::OutOfSync => {
+            return failed("what the editor holds is not known: close the document and open it again".into());
+        }
+        Open::No => {
+            // A document may be open in an editor that has not said so yet (design D4).
+            if let Some(editor) = editor
+                && let Ok(Some(text)) = editor.text(&paths::to_uri(&application.path)).await
+                && Some(hash(&text)) != application.base_hash
+            {
+                return failed("the editor has it open with another text; look at the hunks again".into());
+            }
+            (on_disk(roots, application).await, false)
+        }
+    };
+    (outcome, before, was_clean)
+}
+
 /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
 async fn through_editor(
     reader: &Arc<Reader>,
@@ -318,9 +406,10 @@ async fn through_editor(
     application: &Application,
 ) -> (ApplyOutcome, bool) {
     let failed = |reason: String| (ApplyOutcome::Failed { reason }, false);
-    let (Some(editor), Some(target)) = (editor, &application.target_text) else {
-        return failed("no editor is there to change the open document".into());
+    let Some(target) = &application.target_text else {
+        return failed("it is open in the editor; close it there to have it deleted".into());
     };
+    let Some(editor) = editor else { return failed("no editor is there to change the open document".into()) };
     if Some(snapshot.hash()) != application.base_hash.as_ref() {
         return failed("the document changed meanwhile; look at the hunks again".into());
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use agent::history::History;
 use protocol::content::Usage;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{HunkState, Proposal};
+use protocol::review::{Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
@@ -27,6 +27,12 @@ pub(super) struct State {
     pub(super) updated_at: u64,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
+    /// The last turn that began.
+    last_turn: Option<TurnId>,
+    /// Decisions that the model has not been told of, in words.
+    untold: Vec<String>,
+    /// What the files of proposals are called.
+    paths: BTreeMap<ProposalId, String>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
     /// The questions without an answer.
@@ -58,6 +64,11 @@ impl OpenTurn {
 }
 
 impl State {
+    /// The state before the first event.
+    pub(super) fn new(folders: Vec<String>, created_at: u64) -> Self {
+        Self { folders, created_at, ..Self::default() }
+    }
+
     /// Takes in the next event.
     pub(super) fn apply(&mut self, event: &Event) {
         self.history.apply(event);
@@ -68,6 +79,7 @@ impl State {
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::TurnStarted { turn_id, .. } => {
+                self.last_turn = Some(turn_id.clone());
                 self.open_turn = Some(OpenTurn { id: turn_id.clone(), usage: Usage::default(), cost: Some(0.0) });
             }
             Event::MessageCompleted { usage, cost, .. } => {
@@ -91,7 +103,19 @@ impl State {
                 let (PermissionOutcome::Selected { .. } | PermissionOutcome::Cancelled) = outcome;
                 self.questions.remove(permission_id);
             }
+            Event::Noted { .. } => self.untold.clear(),
+            Event::ReviewDecided { proposal_id, hunk_ids, decision, message } => {
+                let what = match decision {
+                    Decision::Accept => "accepted",
+                    Decision::Reject => "rejected",
+                };
+                let path = self.paths.get(proposal_id).map_or("a file", String::as_str);
+                let why = message.as_ref().map(|message| format!(" (\u{201c}{message}\u{201d})")).unwrap_or_default();
+                let (count, hunks) = (hunk_ids.len(), if hunk_ids.len() == 1 { "hunk" } else { "hunks" });
+                self.untold.push(format!("{what} {count} {hunks} of {path}{why}"));
+            }
             Event::ProposalChanged { proposal } => {
+                self.paths.insert(proposal.proposal_id.clone(), proposal.path.clone());
                 let open = |state| matches!(state, HunkState::Pending | HunkState::Applying | HunkState::Conflicted);
                 if proposal.hunks.iter().any(|hunk| open(hunk.state)) {
                     self.proposals.insert(proposal.proposal_id.clone(), proposal.clone());
@@ -101,6 +125,18 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// The last turn that began; before the first one an id that is none's.
+    pub(super) fn last_turn(&self) -> TurnId {
+        self.last_turn.clone().unwrap_or_else(|| TurnId::from("turn-0"))
+    }
+
+    /// A note of the decisions that an earlier process did not come to tell.
+    pub(super) fn untold(&self) -> Option<String> {
+        let decisions = self.untold.join("; ");
+        (!decisions.is_empty())
+            .then(|| format!("The user decided on your edits: {decisions}. Read the files before you rely on them."))
     }
 
     /// The session for a list.

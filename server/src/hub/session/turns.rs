@@ -8,7 +8,6 @@ use agent::permission::Rule;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
 use futures_util::FutureExt;
-use protocol::content::Usage;
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
 use protocol::turn::{
@@ -31,6 +30,8 @@ pub(super) struct Running {
     /// The client whose unsaved texts it works on.
     pub(super) home: Caller,
     cancel: CancellationToken,
+    /// The waiting prompt that it is made of, until it has begun.
+    queued: Option<(QueueId, Vec<PromptBlock>)>,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
 }
@@ -73,7 +74,7 @@ impl Session {
         self.last_caller = Some(caller.clone());
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
-        self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, task: None });
+        self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None });
         let preparation = Preparation {
             shared: self.shared.clone(),
             roots: Arc::clone(&self.roots),
@@ -87,15 +88,23 @@ impl Session {
             given,
             reply,
         };
-        let own = self.own.clone();
+        let (own, turn) = (self.own.clone(), preparation.turn.clone());
         tokio::spawn(async move {
-            let prepared = prepare::prepare(preparation).await;
-            let _ = own.send(Own::Prepared(Box::new(prepared)));
+            let _ = own.send(match AssertUnwindSafe(prepare::prepare(preparation)).catch_unwind().await {
+                Ok(prepared) => Own::Prepared(Box::new(prepared)),
+                Err(_) => Own::TurnEnded(TurnEnd { turn, outcome: None }),
+            });
         });
     }
 
     /// Takes a prepared prompt: its slash commands took effect, and the rest, if any, becomes a turn.
     pub(super) fn begin_turn(&mut self, prepared: Prepared) {
+        if self.turn.as_ref().is_none_or(|turn| turn.id != prepared.id) {
+            // It was interrupted before it began. A waiting prompt waits again; another is the sender's to repeat.
+            let text = "the turn was interrupted before it began; send the prompt again";
+            let failed = Err(Error::new(ErrorCode::RequestCancelled, text));
+            return prepared.reply.into_iter().for_each(|reply| drop(reply.send(failed.clone())));
+        }
         for event in prepared.events {
             self.record(event);
         }
@@ -103,10 +112,16 @@ impl Session {
             self.record(Event::ModeChanged { mode: prepared.mode });
         }
         let Some(turn) = prepared.turn else {
+            self.dequeue_begun();
             self.turn = None;
-            if let Some(reply) = prepared.reply {
-                let _ = reply.send(Ok(TurnStartResult { turn_id: None, switch_to: prepared.switch_to }));
-            }
+            let log = self.log.clone();
+            tokio::spawn(async move {
+                // With nothing to wait for, what the commands came to should be there when the answer is.
+                log.flush().await;
+                if let Some(reply) = prepared.reply {
+                    let _ = reply.send(Ok(TurnStartResult { turn_id: None, switch_to: prepared.switch_to }));
+                }
+            });
             return self.next_in_queue();
         };
         if prepared.given.is_none() {
@@ -117,7 +132,7 @@ impl Session {
         {
             self.record(Event::TitleChanged { title });
         }
-        let id = turn.id.clone();
+        let id = prepared.id;
         let (model, failure) = match turn.model {
             Ok(model) => (Some(model), None),
             Err(error) => (None, Some(error)),
@@ -135,6 +150,7 @@ impl Session {
             model: model.as_ref().map_or_else(String::new, |model| model.info().id.clone()),
             mode: prepared.mode,
         });
+        self.dequeue_begun();
         self.given = prepared.given;
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
@@ -163,13 +179,10 @@ impl Session {
                 running.task = Some(spawn(context, self.own.clone()));
             }
             _ => {
-                self.record(Event::TurnEnded {
-                    turn_id: id.clone(),
-                    stop_reason: StopReason::Error,
-                    error: failure.map(|error| error.message),
-                    usage: Usage::default(),
-                    cost: None,
-                });
+                let error = failure.map_or_else(|| "it could not begin".into(), |error| error.message);
+                if let Some(turn) = &self.state.open_turn {
+                    self.record(turn.broken_off(StopReason::Error, &error));
+                }
                 self.turn = None;
             }
         }
@@ -222,15 +235,26 @@ impl Session {
         is_option.then_some(given.answer)
     }
 
-    /// What was said to the turn, and then what became of its edits.
+    /// What was said to the turn, and then what became of its edits. Both are in the log before the turn hears them.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let mut heard = Vec::new();
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
+            if let (Interjection::Steer { prompt, context }, Some(turn)) = (&interjection, &self.turn) {
+                let (turn_id, prompt, context) = (turn.id.clone(), prompt.clone(), context.clone());
+                self.record(Event::Steered { turn_id, prompt, context });
+            }
             self.record(Event::PromptDequeued { queue_id });
             heard.push(interjection);
         }
-        heard.extend(self.review.notes().into_iter().map(Interjection::Note));
+        heard.extend(self.note().into_iter().map(Interjection::Note));
         heard
+    }
+
+    /// The waiting prompt that a turn was made of waits no more, now that the turn is in the log.
+    fn dequeue_begun(&mut self) {
+        if let Some((queue_id, _)) = self.turn.as_mut().and_then(|turn| turn.queued.take()) {
+            self.record(Event::PromptDequeued { queue_id });
+        }
     }
 
     /// Keeps a rule for this project, here at once and in the store for later.
@@ -263,7 +287,8 @@ impl Session {
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.new_id("queue"));
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
-        let (own, reader, roots) = (self.own.clone(), self.reader.clone(), Arc::clone(&self.roots));
+        let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
+        self.begun += 1;
         tokio::spawn(async move {
             let context = prepare::expand(&reader, &roots, &params.prompt).await;
             let steer = Interjection::Steer { prompt: params.prompt, context };
@@ -273,11 +298,14 @@ impl Session {
 
     /// A word to the turn is ready. Where the turn ended meanwhile, it waits as a prompt like any other.
     pub(super) fn steered(&mut self, turn: &TurnId, queue_id: QueueId, steer: Interjection, reply: Reply<Done>) {
+        self.begun -= 1;
         if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
             self.interjections.push((queue_id, steer));
         } else if let Interjection::Steer { prompt, .. } = steer {
-            self.queue.push_back((queue_id, prompt));
-            self.next_in_queue();
+            self.queue.push_front((queue_id, prompt));
+            if self.went_well {
+                self.next_in_queue();
+            }
         }
         let _ = reply.send(Ok(Done {}));
     }
@@ -313,8 +341,10 @@ impl Session {
         }
         let Some(caller) = self.last_caller.clone() else { return };
         let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
-        self.record(Event::PromptDequeued { queue_id });
-        self.prepare_turn(caller, prompt, None, None, None);
+        self.prepare_turn(caller, prompt.clone(), None, None, None);
+        if let Some(turn) = &mut self.turn {
+            turn.queued = Some((queue_id, prompt));
+        }
     }
 
     pub(super) fn cancel(&mut self, params: &TurnCancelParams) -> Result<TurnCancelResult, Error> {
@@ -343,14 +373,12 @@ impl Session {
         for question in self.questions.values_mut() {
             question.waiting = None;
         }
+        self.queue.extend(turn.queued);
+        self.went_well = false;
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
-        for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
-            if let Interjection::Steer { prompt, .. } = interjection {
-                self.queue.push_back((queue_id, prompt));
-            }
-        }
+        self.wait_again();
         let shell = Arc::clone(&self.shell);
         tokio::spawn(async move { shell.kill().await });
     }
@@ -359,21 +387,30 @@ impl Session {
         if self.turn.as_ref().is_none_or(|running| running.id != end.turn) {
             return;
         }
-        self.turn = None;
+        let queued = self.turn.take().and_then(|turn| turn.queued);
         self.close_questions();
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {
-            let error = "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
+            let error =
+                "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";
             self.record(turn.broken_off(StopReason::Error, error));
         }
+        self.wait_again();
+        self.note();
+        self.queue.extend(queued);
+        // After a cancel or a failure the user is to decide what happens to what waits.
+        self.went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
+        if self.went_well {
+            self.next_in_queue();
+        }
+    }
+
+    /// What the turn did not come to hear waits as a prompt, before all others.
+    fn wait_again(&mut self) {
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
             if let Interjection::Steer { prompt, .. } = interjection {
                 self.queue.push_front((queue_id, prompt));
             }
-        }
-        // After a cancel or a failure the user is to decide what happens to what waits.
-        if end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn) {
-            self.next_in_queue();
         }
     }
 }

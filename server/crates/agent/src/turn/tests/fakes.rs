@@ -266,7 +266,7 @@ impl Session for LoggedSession {
     async fn interjections(&self) -> Vec<Interjection> {
         let said = self.interjections.lock().unwrap().pop_front().unwrap_or_default();
         for interjection in &said {
-            let turn_id = TurnId::from(TURN);
+            let turn_id = turn_id(&self.log.lock().unwrap());
             self.record(match interjection.clone() {
                 Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
                 Interjection::Note(text) => Event::Noted { turn_id, text },
