@@ -110,7 +110,7 @@ impl Settings {
                 name: name.into(),
                 wire,
                 base_url: base_url.into(),
-                key,
+                key: None,
                 key_source: variable.into(),
                 needs_key: true,
                 models: Vec::new(),
@@ -119,6 +119,8 @@ impl Settings {
             if is_asked_for && let Some(host) = lookup(&format!("{}_BASE_URL", name.to_uppercase())) {
                 provider.move_to(host);
             }
+            // Key and address of one environment belong together.
+            provider.key = key;
             settings.providers.push(provider);
         }
         for &(name, base_url) in LOCAL {
@@ -202,8 +204,11 @@ impl Settings {
 
 impl Provider {
     /// Gives it another address. A server in OpenAI's stead most likely speaks Chat Completions only, and may not want
-    /// a key.
+    /// a key. The key it had was meant for another server, and stays behind where this is one.
     fn move_to(&mut self, base_url: String) {
+        if origin(&self.base_url) != origin(&base_url) {
+            self.key = None;
+        }
         let home = KNOWN.iter().find(|(name, ..)| *name == self.name).map(|(_, _, home, _)| *home);
         let is_home = home.is_some_and(|home| host(home) == host(&base_url));
         if self.name == "openai" {
@@ -222,6 +227,12 @@ impl Provider {
     pub(crate) fn is_home(&self) -> bool {
         KNOWN.iter().any(|(name, _, home, _)| *name == self.name && host(home) == host(&self.base_url))
     }
+}
+
+/// Scheme, host and port: what a key was given for. Over `http` it would be for all to read, so that is another.
+fn origin(url: &str) -> Option<(String, String)> {
+    let scheme = url.split_once("://")?.0;
+    Some((scheme.to_ascii_lowercase(), host(url)?.to_ascii_lowercase()))
 }
 
 fn host(url: &str) -> Option<&str> {
@@ -283,6 +294,32 @@ mod tests {
         let settings = from(&[("OPENAI_BASE_URL", "https://api.openai.com/v1/")]);
         let openai = provider(&settings, "openai");
         assert_eq!((openai.wire, openai.needs_key, openai.is_home()), (Wire::OpenAiResponses, true, true));
+    }
+
+    #[test]
+    fn a_key_does_not_go_along_to_another_server() {
+        let moved = |address: &str, key: Option<&str>| {
+            let mut settings = from(&[("ANTHROPIC_API_KEY", "sk-ant-1")]);
+            settings.set_provider("anthropic", Some(address.into()), key.map(Into::into), None, vec![]).unwrap();
+            provider(&settings, "anthropic").key.as_ref().map(|key| key.expose().to_owned())
+        };
+        for elsewhere in [
+            "https://evil.example",
+            "http://api.anthropic.com",
+            "https://api.anthropic.com@evil.example",
+            "https://api.anthropic.com:444",
+            "api.anthropic.com",
+        ] {
+            assert_eq!(moved(elsewhere, None), None, "{elsewhere}");
+        }
+        assert_eq!(moved("https://gateway.example", Some("k-2")).as_deref(), Some("k-2"));
+        assert_eq!(moved("https://API.anthropic.com/v1", None).as_deref(), Some("sk-ant-1"));
+
+        let pair = [("ANTHROPIC_API_KEY", "sk-ant-1"), ("ANTHROPIC_BASE_URL", "https://gateway.example")];
+        let mut settings = from(&pair);
+        assert!(provider(&settings, "anthropic").key.is_some(), "key and address of one environment belong together");
+        settings.set_provider("anthropic", Some("https://evil.example".into()), None, None, vec![]).unwrap();
+        assert_eq!(provider(&settings, "anthropic").key, None);
     }
 
     #[test]
