@@ -8,14 +8,19 @@ mod exec;
 mod lists;
 mod questions;
 mod setup;
+mod signals;
 mod style;
 mod view;
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use protocol::session::Mode;
+
+/// Exit code where the arguments are not right, as clap has it.
+const USAGE: u8 = 2;
 
 /// A coding agent that is a language server.
 #[derive(Debug, Parser)]
@@ -145,14 +150,14 @@ pub fn main() -> ExitCode {
         }
         Err(error) => Err(Failure::Said(format!("the runtime cannot be started: {error}"))),
     };
-    result.unwrap_or_else(|failure| match failure {
-        Failure::NobodyReads => ExitCode::SUCCESS,
-        Failure::Said(text) => {
-            use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "azimuth: {text}");
-            ExitCode::FAILURE
-        }
-    })
+    let (code, text) = match result {
+        Ok(code) => return code,
+        Err(Failure::NobodyReads) => return ExitCode::SUCCESS,
+        Err(Failure::Said(text)) => (ExitCode::FAILURE, text),
+        Err(Failure::Usage(text)) => (ExitCode::from(USAGE), text),
+    };
+    let _ = writeln!(std::io::stderr(), "azimuth: {text}");
+    code
 }
 
 /// Why a command failed.
@@ -160,6 +165,8 @@ pub fn main() -> ExitCode {
 enum Failure {
     /// In words.
     Said(String),
+    /// The arguments are not right; in words.
+    Usage(String),
     /// Whoever read our output has had enough, as `head` does. Nothing is wrong.
     NobodyReads,
 }
@@ -173,14 +180,22 @@ impl Failure {
             _ => Self::Said(text),
         }
     }
+
+    /// The same for a command that works: it was cut off where nobody reads any more.
+    fn of_work(self) -> Self {
+        match self {
+            Self::NobodyReads => Self::Said("nobody reads the output any more, so the turn was cut off".into()),
+            failure => failure,
+        }
+    }
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let log = cli.log;
     match cli.command {
         Command::Lsp => setup::lsp(log).await,
-        Command::Exec(args) => exec::run(args, log).await,
-        Command::Demo(args) => demo::run(args, log).await,
+        Command::Exec(args) => exec::run(args, log).await.map_err(Failure::of_work),
+        Command::Demo(args) => demo::run(args, log).await.map_err(Failure::of_work),
         Command::Sessions { command } => lists::sessions(command, log),
         Command::Models { json } => lists::models(json, log).await,
         Command::Doctor => doctor::run(log).await,

@@ -2,9 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files and starts the program itself")]
 
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A folder to work in, a data folder of its own, and the program.
@@ -42,16 +44,74 @@ impl World {
 
     /// Runs the program in the project, without a terminal and without any key.
     fn azimuth(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(harness::binary());
-        command.args(arguments).current_dir(self.project()).stdin(Stdio::null());
+        self.command(harness::binary()).args(arguments).output().unwrap()
+    }
+
+    /// Starts the program and leaves it running.
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(harness::binary()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Starts the program in a terminal.
+    fn terminal(&self, arguments: &[&str]) -> Terminal {
+        let program = harness::binary().display().to_string();
+        let words = std::iter::once(program.as_str()).chain(arguments.iter().copied());
+        let line: Vec<_> = words.map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        let mut command = self.command(Path::new("script"));
+        command.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);
+        let mut script = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (script.stdin.take().unwrap(), script.stdout.take().unwrap());
+        Terminal { script, input, output, shown: String::new() }
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).stdin(Stdio::null());
         command.env("AZIMUTH_DATA_DIR", self.folder.path().join("data"));
         command.env("AZIMUTH_CONFIG", self.folder.path().join("config.toml"));
         command.env("CARGO_TARGET_DIR", self.folder.path().join("target"));
         for key in ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"] {
             command.env_remove(key);
         }
-        command.output().unwrap()
+        command
     }
+}
+
+/// The program in a terminal, by `script` of util-linux.
+struct Terminal {
+    script: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+    shown: String,
+}
+
+impl Terminal {
+    /// Reads until this text is shown.
+    fn until(&mut self, text: &str) {
+        let mut piece = [0; 4096];
+        while !self.shown.contains(text) {
+            let count = self.output.read(&mut piece).unwrap();
+            assert!(count > 0, "`{text}` is not in:\n{}", self.shown);
+            self.shown.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.input.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the program's end. Its exit code, and all that was shown.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut rest = Vec::new();
+        self.output.read_to_end(&mut rest).unwrap();
+        self.shown.push_str(&String::from_utf8_lossy(&rest));
+        (self.script.wait().unwrap().code(), self.shown)
+    }
+}
+
+/// Sends a signal, as a key or a supervisor does.
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 fn text(output: &Output) -> String {
@@ -235,6 +295,193 @@ fn wrong_usage_is_exit_code_2() {
     let world = World::new();
     assert_eq!(world.azimuth(&["exec", "--nonsense"]).status.code(), Some(2));
     assert_eq!(world.azimuth(&["nonsense"]).status.code(), Some(2));
+}
+
+#[test]
+fn what_is_no_prompt_and_no_rule_is_wrong_usage() {
+    let world = World::new();
+    for arguments in [&["exec"][..], &["exec", ""], &["exec", " \n"], &["exec", "--allow", "Shell(", "Hello."]] {
+        let output = world.azimuth(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output));
+        assert!(text(&output).starts_with("azimuth: "), "{}", text(&output));
+    }
+}
+
+#[test]
+fn mode_ask_refuses_to_change_or_run_and_says_so() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let edit = json!({ "path": "a.txt", "old_text": "one", "new_text": "two" });
+    for (tool, input) in [("edit_replace_exact", edit), ("shell_run", json!({ "command": "touch made" }))] {
+        let script = world.script(&one_call(tool, &input));
+        let output = world.azimuth(&["exec", "--script", &script, "--mode", "ask", "--yes", "Do it."]);
+        assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+        assert!(text(&output).contains("mode `ask` only looks"), "{}", text(&output));
+    }
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert!(!world.project().join("made").exists());
+}
+
+#[test]
+fn what_nobody_means_is_refused_even_with_yes() {
+    let world = World::new();
+    let script = world.script(&one_call("shell_run", &json!({ "command": "rm -rf /" })));
+    let output = world.azimuth(&["exec", "--script", &script, "--yes", "Make room."]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    assert!(text(&output).contains("not allowed"), "{}", text(&output));
+}
+
+#[test]
+fn slash_commands_alone_are_answered() {
+    let world = World::new();
+    let output = world.azimuth(&["exec", "/help"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("/conversations"), "{}", text(&output));
+    let output = world.azimuth(&["exec", "/model nowhere/nothing"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("nowhere/nothing"), "{}", text(&output));
+}
+
+#[test]
+fn a_session_that_began_elsewhere_works_there_and_says_so() {
+    let world = World::new();
+    world.write("src/a.txt", "one\n");
+    let input = json!({ "path": "src/a.txt", "old_text": "one", "new_text": "two" });
+    let script =
+        world.script(&json!([{ "text": "Hello." }, one_call("edit_replace_exact", &input)[0], { "text": "Done." }]));
+    assert_eq!(world.azimuth(&["exec", "--script", &script, "Hello."]).status.code(), Some(0));
+    let id = text(&world.azimuth(&["sessions", "list"])).split_whitespace().next().unwrap().to_owned();
+
+    let elsewhere = world.folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let mut command = world.command(harness::binary());
+    command.current_dir(elsewhere);
+    command.args(["exec", "--script", &script, "--resume", &id, "--allow", "Edit(src/**)", "Change it."]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(world.read("src/a.txt"), "two\n");
+    let said = format!("works in {}", world.project().canonicalize().unwrap().display());
+    assert!(text(&output).contains(&said), "{}", text(&output));
+}
+
+#[test]
+fn a_signal_while_a_command_runs_cancels_the_turn() {
+    for sent in [Signal::INT, Signal::TERM] {
+        let world = World::new();
+        let script = world.script(&one_call("shell_run", &json!({ "command": "sleep 30" })));
+        let mut child = world.start(&["exec", "--script", &script, "--yes", "--json", "Wait."]);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().find(|line| line.contains("terminalStarted")).unwrap();
+        signal(&child, sent);
+        let last = lines.last().unwrap();
+        assert!(last.contains("turnEnded") && last.contains("cancelled"), "{last}");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+}
+
+#[test]
+fn ctrl_c_at_a_question_cancels_the_turn() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let edit = json!({ "path": "a.txt", "old_text": "one", "new_text": "two" });
+    let cases = [("edit_replace_exact", edit, "accept (y)"), ("shell_run", json!({ "command": "touch made" }), "1-3>")];
+    for (tool, input, question) in cases {
+        let script = world.script(&one_call(tool, &input));
+        let mut terminal = world.terminal(&["exec", "--script", &script, "Do it."]);
+        terminal.until(question);
+        terminal.keys("\x03");
+        let (code, shown) = terminal.end();
+        assert_eq!(code, Some(130), "{shown}");
+    }
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert!(!world.project().join("made").exists());
+}
+
+#[test]
+fn questions_are_answered_at_the_terminal() {
+    let world = World::new();
+    world.write("a.txt", "one\n2\n3\n4\n5\n6\n7\n8\nnine\n");
+    let steps = json!([
+        { "calls": [{ "tool": "edit_replace_exact", "input": { "path": "a.txt", "old_text": "one", "new_text": "1" } }] },
+        { "calls": [{ "tool": "shell_run", "input": { "command": "touch made" } }] },
+        { "text": "Done." }
+    ]);
+    let script = world.script(&steps);
+    let mut terminal = world.terminal(&["exec", "--script", &script, "Do it."]);
+    terminal.until("accept (y) or reject (n)");
+    terminal.keys("what\n");
+    terminal.keys("y\n");
+    terminal.until("touch made");
+    terminal.until("Reject");
+    terminal.keys("1\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(world.read("a.txt").starts_with("1\n2\n"), "{shown}");
+    assert!(world.project().join("made").exists(), "{shown}");
+}
+
+#[test]
+fn an_accepted_edit_that_cannot_be_applied_is_a_failure() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let input = json!({ "path": "a.txt", "old_text": "one", "new_text": "two" });
+    let script = world.script(&one_call("edit_replace_exact", &input));
+    let mut terminal = world.terminal(&["exec", "--script", &script, "Change it."]);
+    terminal.until("accept (y)");
+    world.write("a.txt", "changed by somebody else\n");
+    terminal.keys("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("a.txt was not changed"), "{shown}");
+    assert_eq!(world.read("a.txt"), "changed by somebody else\n");
+}
+
+#[test]
+fn a_reader_that_has_had_enough_cuts_a_turn_off_but_not_a_list() {
+    let world = World::new();
+    let script = world.script(&json!([{ "text": "Hello." }]));
+    let mut child = world.start(&["exec", "--script", &script, "Hello."]);
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let mut child = world.start(&["models"]);
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn doctor_says_what_is_there_and_what_to_do() {
+    let world = World::new();
+    let output = world.azimuth(&["doctor"]);
+    for expected in ["configuration: ", "shell: ", "sessions: ", "log: ", "ANTHROPIC_API_KEY"] {
+        assert!(text(&output).contains(expected), "`{expected}` is not in:\n{}", text(&output));
+    }
+    world.write("../config.toml", "nonsense = \n");
+    let output = world.azimuth(&["doctor"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("bad  configuration"), "{}", text(&output));
+}
+
+#[test]
+fn doctor_finds_a_key_and_a_model_to_use() {
+    let world = World::new();
+    let mut command = world.command(harness::binary());
+    let output = command.env("ANTHROPIC_API_KEY", "sk-ant-secret").arg("doctor").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(text(&output).contains("default model: anthropic/"), "{}", text(&output));
+    assert!(!text(&output).contains("secret"), "{}", text(&output));
+}
+
+#[test]
+fn models_says_what_each_one_lacks() {
+    let world = World::new();
+    let output = world.azimuth(&["models"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let line = text(&output).lines().find(|line| line.starts_with("anthropic/")).unwrap().to_owned();
+    assert!(line.contains("ANTHROPIC_API_KEY"), "{line}");
+    let output = world.azimuth(&["models", "--json"]);
+    let models: Vec<Value> = text(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let anthropic = models.iter().find(|model| model["provider"] == "anthropic").unwrap();
+    assert_eq!(anthropic["available"], false);
 }
 
 #[test]

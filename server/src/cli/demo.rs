@@ -12,6 +12,7 @@ use providers::scripted::Scripted;
 use super::exec::Job;
 use super::questions::Answerer;
 use super::setup::Setup;
+use super::signals::Signals;
 use super::style::Style;
 use super::{Demo, Failure};
 use crate::hub::Hub;
@@ -55,6 +56,7 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
     say("")?;
     say(&style.bold(format!("> {PROMPT}")))?;
 
+    let signals = Signals::listen().map_err(Failure::new)?;
     let job = Job {
         prompt: PROMPT.into(),
         folder: project,
@@ -63,8 +65,9 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
         resume: None,
         rules: agent::permission::Rules::default(),
         json: false,
-        answerer: Answerer::new(args.yes),
+        answerer: Answerer::new(args.yes, &signals),
         style,
+        signals,
     };
     let code = job.run(Hub::start(parts)).await?;
     if args.keep {

@@ -1,5 +1,7 @@
 //! `azimuth exec`: one prompt, from beginning to end, without an editor. It is a client of the hub like any other.
 
+mod watch;
+
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,27 +14,25 @@ use protocol::permission::PermissionAnswerParams;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
 use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
 use protocol::terminal::TerminalOpenParams;
-use protocol::turn::{StopReason, TurnCancelParams, TurnStartParams};
-use protocol::{ErrorCode, Event, PromptBlock, ProposalId, SequencedEvent, SessionId, TerminalId};
+use protocol::turn::{TurnCancelParams, TurnStartParams};
+use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TerminalId};
 use providers::scripted::{Recorder, Scripted};
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths;
 use workspace::shell::Spool;
 use workspace::text::PositionEncoding;
 
+use self::watch::{CANCELLED, Watch};
 use super::questions::Answerer;
 use super::setup::Setup;
+use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
 use super::{Exec, Failure};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Error, Feed, Hub, Input, Reply, Request};
 
-/// Exit code where something was refused.
-const REFUSED: u8 = 3;
-/// At most so many bytes of a terminal are written at once.
-const PIECE: usize = 64 * 1024;
-/// Exit code where the user cancelled.
-const CANCELLED: u8 = 130;
+/// What is said where what was accepted, or came of a slash command, is not there in time.
+const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
 
 /// Runs the command.
 pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Failure> {
@@ -41,7 +41,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     let setup = Setup::new(std::slice::from_ref(&folder), log)?;
     let mut config = setup.config.clone();
     for text in &args.allow {
-        let rule = text.parse::<Rule>().map_err(|error| Failure::Said(format!("--allow {text}: {error}")))?;
+        let rule = text.parse::<Rule>().map_err(|error| Failure::Usage(format!("--allow {text}: {error}")))?;
         config.rules.allow.push(SourcedRule { rule, source: "--allow".into() });
     }
     let rules = config.rules.clone();
@@ -58,6 +58,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     if let Some(file) = args.record {
         parts.catalog.record(Recorder::create(&file).map_err(Failure::new)?);
     }
+    let signals = Signals::listen().map_err(Failure::new)?;
     let job = Job {
         prompt,
         folder,
@@ -66,8 +67,9 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         resume: args.resume.map(SessionId::new),
         rules,
         json: args.json,
-        answerer: Answerer::new(args.yes),
+        answerer: Answerer::new(args.yes, &signals),
         style: if args.json { Style::PLAIN } else { Style::for_stdout() },
+        signals,
     };
     Ok(ExitCode::from(job.run(Hub::start(parts)).await?))
 }
@@ -84,6 +86,7 @@ pub(super) struct Job {
     pub(super) json: bool,
     pub(super) answerer: Answerer,
     pub(super) style: Style,
+    pub(super) signals: Signals,
 }
 
 impl Job {
@@ -95,9 +98,17 @@ impl Job {
             encoding: PositionEncoding::Utf8,
             editor: Arc::new(Terminal { shows }),
         });
-        let code = self.follow(&connection, shown).await;
-        hub.shutdown().await;
-        code
+        let signals = self.signals.clone();
+        let all = async {
+            let code = self.follow(&connection, shown).await;
+            hub.shutdown().await;
+            code
+        };
+        tokio::select! {
+            code = all => code,
+            // Whoever asks twice does not want to wait for an orderly end.
+            () = signals.received(2) => Ok(CANCELLED),
+        }
     }
 
     async fn follow(
@@ -105,10 +116,10 @@ impl Job {
         connection: &Connection,
         mut shown: mpsc::UnboundedReceiver<Show>,
     ) -> Result<u8, Failure> {
-        let (session, mut seq) = self.open(connection).await?;
+        let signals = self.signals.clone();
+        let mut turn = self.open(connection).await?;
         let live = !self.json && io::stdout().is_terminal();
         let mut view = if live { View::live(io::stdout(), self.style) } else { View::new(io::stdout(), self.style) };
-        let mut turn = Watch { session, refused: false, seen: Vec::new(), terminal: None, cancelled: false };
         let feed = loop {
             match shown.recv().await {
                 Some(Show::Feed(feed)) => break feed,
@@ -121,8 +132,11 @@ impl Job {
             prompt: vec![PromptBlock::Text { text: self.prompt.clone() }],
             mode: self.mode,
         };
-        let started = ask(connection, |reply| Request::TurnStart(params, reply)).await?;
+        if ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id.is_none() {
+            turn.only_commands();
+        }
         loop {
+            let (late, seq) = (turn.late(), turn.seq);
             tokio::select! {
                 Some(show) = shown.recv() => {
                     if let Show::Terminal(spool, offset) = show {
@@ -132,35 +146,25 @@ impl Job {
                 bytes = turn.output() => view.terminal(&bytes).map_err(Failure::new)?,
                 events = feed.after(seq) => {
                     for event in events.map_err(Failure::new)? {
-                        seq = event.seq;
-                        if let Some(code) = self.event(connection, &mut view, &mut turn, &event).await? {
-                            return Ok(code);
-                        }
+                        turn.seq = event.seq;
+                        self.event(connection, &mut view, &mut turn, &event).await?;
                     }
                 }
-                _ = tokio::signal::ctrl_c() => {
-                    if turn.cancelled {
-                        return Ok(CANCELLED);
-                    }
-                    turn.cancelled = true;
-                    let params = TurnCancelParams { session_id: turn.session.clone(), turn_id: None };
-                    ask(connection, |reply| Request::TurnCancel(params, reply)).await?;
-                }
+                () = signals.received(1), if !turn.cancelled => cancel(connection, &mut turn).await?,
+                () = late => return Err(Failure::Said(LATE.into())),
             }
-            // A prompt of nothing but slash commands has no turn that could end.
-            if started.turn_id.is_none() && feed.last() == seq {
-                return Ok(0);
+            if let Some(code) = turn.code(feed.last()) {
+                return Ok(code);
             }
         }
     }
 
-    /// Makes the session, or opens the one to go on with. Gives the number of the last event that is old.
-    async fn open(&self, connection: &Connection) -> Result<(SessionId, u64), Failure> {
-        match &self.resume {
+    /// Makes the session, or opens the one to go on with.
+    async fn open(&self, connection: &Connection) -> Result<Watch, Failure> {
+        let (info, seq) = match &self.resume {
             None => {
                 let params = SessionNewParams { folders: None, model: self.model.clone(), mode: self.mode };
-                let new = ask(connection, |reply| Request::SessionNew(params, reply)).await?;
-                Ok((new.session.session_id, 0))
+                (ask(connection, |reply| Request::SessionNew(params, reply)).await?.session, 0)
             }
             Some(session) => {
                 let params = SessionOpenParams { session_id: session.clone(), since: 0 };
@@ -169,19 +173,28 @@ impl Job {
                     let params = ModelSelectParams { session_id: Some(session.clone()), model: model.clone() };
                     ask(connection, |reply| Request::ModelSelect(params, reply)).await?;
                 }
-                Ok((session.clone(), opened.events.last().map_or(0, |event| event.seq)))
+                (opened.session, opened.events.last().map_or(0, |event| event.seq))
             }
+        };
+        let folders: Vec<_> = info.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
+        if let Some(first) = folders.first()
+            && !folders.contains(&self.folder)
+        {
+            let said = format!("this session works in {}, where it began, not in the current folder", first.display());
+            let _ = writeln!(io::stderr(), "azimuth: {said}");
         }
+        Ok(Watch::new(info.session_id, folders, seq))
     }
 
-    /// Shows an event and does what it asks for. Gives the exit code once the turn has ended.
+    /// Shows an event and does what it asks for.
     async fn event(
         &mut self,
         connection: &Connection,
         view: &mut View<io::Stdout>,
         turn: &mut Watch,
         event: &SequencedEvent,
-    ) -> Result<Option<u8>, Failure> {
+    ) -> Result<(), Failure> {
+        turn.note(&event.event);
         if self.json {
             let line = serde_json::to_string(event).map_err(Failure::new)?;
             view.line(&line).map_err(Failure::new)?;
@@ -203,7 +216,6 @@ impl Job {
                 };
                 ask(connection, |reply| Request::TerminalOpen(params, reply)).await?;
             }
-            Event::PermissionJudged { allowed: false, .. } => turn.refused = true,
             Event::PermissionAsked { request, .. } => {
                 let answered = if self.json {
                     let mut quiet = View::new(io::stderr(), Style::PLAIN);
@@ -211,7 +223,7 @@ impl Job {
                 } else {
                     self.answerer.permission(view, self.style, request).await
                 };
-                let Some(chosen) = answered.map_err(Failure::new)? else { return Ok(Some(CANCELLED)) };
+                let Some(chosen) = answered.map_err(Failure::new)? else { return cancel(connection, turn).await };
                 turn.refused |= chosen.refused;
                 let params = PermissionAnswerParams {
                     session_id: turn.session.clone(),
@@ -221,44 +233,28 @@ impl Job {
                 };
                 ask(connection, |reply| Request::PermissionAnswer(params, reply)).await?;
             }
-            Event::ProposalChanged { proposal } => {
-                let answered = self.review(connection, view, turn, proposal).await?;
-                return Ok((!answered).then_some(CANCELLED));
-            }
-            Event::TurnEnded { stop_reason, .. } => {
-                return Ok(Some(match stop_reason {
-                    StopReason::Cancelled => CANCELLED,
-                    StopReason::EndTurn if turn.refused => REFUSED,
-                    StopReason::EndTurn => 0,
-                    StopReason::MaxTokens
-                    | StopReason::MaxTurnRequests
-                    | StopReason::Refusal
-                    | StopReason::Error
-                    | StopReason::Interrupted => 1,
-                }));
-            }
+            Event::ProposalChanged { proposal } => self.review(connection, view, turn, proposal).await?,
             _ => {}
         }
-        Ok(None)
+        Ok(())
     }
 }
 
 impl Job {
-    /// Shows a proposal's pending hunks and decides them. False where nobody answers any more.
+    /// Shows a proposal's pending hunks and decides them.
     async fn review(
         &mut self,
         connection: &Connection,
         view: &mut View<io::Stdout>,
         turn: &mut Watch,
         proposal: &Proposal,
-    ) -> Result<bool, Failure> {
+    ) -> Result<(), Failure> {
         let pending = proposal.hunks.iter().any(|hunk| hunk.state == HunkState::Pending);
         let version = (proposal.proposal_id.clone(), proposal.revision);
-        if !pending || turn.seen.contains(&version) {
-            return Ok(true);
+        if !pending || !turn.seen.insert(version) {
+            return Ok(());
         }
-        turn.seen.push(version);
-        let allowed = self.accepts(proposal);
+        let allowed = self.accepts(turn, proposal);
         let decided = if self.json {
             let mut quiet = View::new(io::stderr(), Style::PLAIN);
             self.answerer.review(&mut quiet, Style::PLAIN, proposal, allowed).await
@@ -266,7 +262,7 @@ impl Job {
             view.diff(proposal).map_err(Failure::new)?;
             self.answerer.review(view, self.style, proposal, allowed).await
         };
-        let Some(decided) = decided.map_err(Failure::new)? else { return Ok(false) };
+        let Some(decided) = decided.map_err(Failure::new)? else { return cancel(connection, turn).await };
         turn.refused |= !decided.rejected.is_empty();
         for (decision, hunks) in [(Decision::Accept, decided.accepted), (Decision::Reject, decided.rejected)] {
             if hunks.is_empty() {
@@ -278,61 +274,29 @@ impl Job {
                 targets: vec![DecisionTarget {
                     proposal_id: proposal.proposal_id.clone(),
                     revision: proposal.revision,
-                    hunk_ids: Some(hunks),
+                    hunk_ids: Some(hunks.clone()),
                 }],
                 message: decided.message.clone().filter(|_| decision == Decision::Reject),
             };
             match request(connection, |reply| Request::ReviewDecide(params, reply)).await? {
-                Ok(_) => {}
+                Ok(result) => turn.accepted(&hunks, &result.proposals),
                 // The agent edited on meanwhile: the proposal as it is now comes as the next event.
                 Err(error) if error.code == ErrorCode::StaleReview => {}
+                // The file changed meanwhile. The turn goes on, and its model hears of it.
+                Err(error) if error.code == ErrorCode::OperationFailed => {
+                    turn.not_accepted(&proposal.proposal_id, hunks);
+                    let _ = writeln!(io::stderr(), "azimuth: {error}");
+                }
                 Err(error) => return Err(Failure::new(error)),
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Whether a rule the user gave accepts the edits of this file.
-    fn accepts(&self, proposal: &Proposal) -> bool {
+    fn accepts(&self, turn: &Watch, proposal: &Proposal) -> bool {
         let Ok(path) = paths::from_uri(&proposal.uri) else { return false };
-        accepting_rule(&self.rules, std::slice::from_ref(&self.folder), &path).is_some()
-    }
-}
-
-/// What is known of the turn while it is followed.
-struct Watch {
-    session: SessionId,
-    /// Whether something was denied or rejected.
-    refused: bool,
-    /// The proposals that were put to the user, by revision.
-    seen: Vec<(ProposalId, u64)>,
-    /// The terminal whose output is shown, and the offset up to which it was.
-    terminal: Option<(Arc<Spool>, u64)>,
-    /// Whether the user asked to cancel.
-    cancelled: bool,
-}
-
-impl Watch {
-    /// The next bytes of the terminal, once there are any.
-    async fn output(&mut self) -> Vec<u8> {
-        match &mut self.terminal {
-            None => std::future::pending().await,
-            Some((spool, shown)) => {
-                let shown_before = *shown;
-                // The spool lives as long as this handle to it.
-                let _ = spool.watch().wait_for(|end| *end > shown_before).await;
-                let (offset, bytes) = spool.read_from(*shown, PIECE);
-                *shown = offset + bytes.len() as u64;
-                bytes
-            }
-        }
-    }
-
-    /// What is left of a command's output when it has ended.
-    fn output_until(&mut self, end: u64) -> Option<Vec<u8>> {
-        let (spool, shown) = self.terminal.take()?;
-        let wanted = usize::try_from(end.saturating_sub(shown)).unwrap_or(usize::MAX);
-        Some(spool.read_from(shown, wanted).1)
+        accepting_rule(&self.rules, &turn.folders, &path).is_some()
     }
 }
 
@@ -390,12 +354,19 @@ async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request)
     request(connection, make).await?.map_err(Failure::new)
 }
 
+/// Cancels the turn. Its end comes as an event.
+async fn cancel(connection: &Connection, turn: &mut Watch) -> Result<(), Failure> {
+    turn.cancelled = true;
+    let params = TurnCancelParams { session_id: turn.session.clone(), turn_id: None };
+    ask(connection, |reply| Request::TurnCancel(params, reply)).await.map(drop)
+}
+
 /// The prompt: the argument, or standard input where that is asked for or nothing else is there.
 fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     let text = match argument {
         Some("-") => None,
         None if !io::stdin().is_terminal() => None,
-        None => return Err(Failure::Said("there is no prompt: azimuth exec \"what to do\"".into())),
+        None => return Err(Failure::Usage("there is no prompt: azimuth exec \"what to do\"".into())),
         Some(text) => Some(text.to_owned()),
     };
     let text = match text {
@@ -407,7 +378,7 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
         }
     };
     if text.trim().is_empty() {
-        return Err(Failure::Said("the prompt is empty: azimuth exec \"what to do\"".into()));
+        return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
     Ok(text)
 }

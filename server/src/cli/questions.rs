@@ -7,6 +7,7 @@ use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};
 use tokio::sync::mpsc;
 
+use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
 
@@ -15,9 +16,25 @@ pub(super) enum Answerer {
     /// `--yes`.
     Yes,
     /// The user, line by line.
-    User(mpsc::UnboundedReceiver<String>),
+    User(User),
     /// Nobody: standard input is no terminal.
     Nobody,
+}
+
+/// Who sits at the terminal.
+pub(super) struct User {
+    lines: mpsc::UnboundedReceiver<String>,
+    signals: Signals,
+}
+
+impl User {
+    /// The next line. None where the input ended, or the user wants to stop.
+    async fn line(&mut self) -> Option<String> {
+        tokio::select! {
+            line = self.lines.recv() => line,
+            () = self.signals.received(1) => None,
+        }
+    }
 }
 
 /// An answer to a question for permission.
@@ -43,17 +60,17 @@ const NOBODY: &str =
 
 impl Answerer {
     /// Whoever can answer in this process.
-    pub(super) fn new(yes: bool) -> Self {
+    pub(super) fn new(yes: bool, signals: &Signals) -> Self {
         if yes {
             Self::Yes
         } else if io::stdin().is_terminal() && io::stdout().is_terminal() {
-            Self::User(lines())
+            Self::User(User { lines: lines(), signals: signals.clone() })
         } else {
             Self::Nobody
         }
     }
 
-    /// Answers a question for permission. None where the input ended.
+    /// Answers a question for permission. None where the input ended, or the user wants to stop.
     pub(super) async fn permission<W: io::Write>(
         &mut self,
         view: &mut View<W>,
@@ -79,7 +96,7 @@ impl Answerer {
                 view.line(&style.yellow(format!("  {}: rejected, {NOBODY}", request.title)))?;
                 Ok(reject.map(|option| chosen(option, Some(NOBODY.into()))))
             }
-            Self::User(lines) => {
+            Self::User(user) => {
                 view.line(&style.bold(&request.title))?;
                 for line in request.detail.lines() {
                     view.line(&format!("  {line}"))?;
@@ -90,7 +107,7 @@ impl Answerer {
                 }
                 loop {
                     view.prompt(&format!("  1-{}> ", request.options.len()))?;
-                    let Some(line) = lines.recv().await else { return Ok(None) };
+                    let Some(line) = user.line().await else { return Ok(None) };
                     view.answered();
                     let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     if let Some(option) = number.and_then(|number| request.options.get(number)) {
@@ -101,7 +118,7 @@ impl Answerer {
         }
     }
 
-    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended.
+    /// Decides on a proposal's pending hunks. `allowed`: a rule accepts edits. None where the input ended, or the user wants to stop.
     pub(super) async fn review<W: io::Write>(
         &mut self,
         view: &mut View<W>,
@@ -118,7 +135,7 @@ impl Answerer {
                 view.line(&style.yellow(format!("  the change of {} is rejected: {NOBODY}", proposal.path)))?;
                 Ok(Some(Decided { rejected: all, message: Some(NOBODY.into()), ..Decided::default() }))
             }
-            Self::User(lines) => {
+            Self::User(user) => {
                 let mut decided = Decided::default();
                 let mut rest = pending.into_iter().enumerate();
                 while let Some((number, hunk)) = rest.next() {
@@ -128,7 +145,7 @@ impl Answerer {
                     };
                     loop {
                         view.prompt(&format!("  {question}> "))?;
-                        let Some(line) = lines.recv().await else { return Ok(None) };
+                        let Some(line) = user.line().await else { return Ok(None) };
                         view.answered();
                         match line.trim() {
                             "y" => decided.accepted.push(hunk.hunk_id.clone()),
