@@ -136,7 +136,7 @@ async fn a_document_with_its_own_line_ends_and_without_a_last_one_keeps_them() {
     let proposal = listed(&client, &session).await;
     decide(&client, &session, &proposal, "accept", &Value::Null).await;
     client.until(&session, "the edit", |event| matches!(event, Event::EditApplied { .. })).await;
-    client.until(&session, "its state", |event| matches!(event, Event::ProposalChanged { .. })).await;
+    client.until(&session, "the note of it", |event| matches!(event, Event::Noted { .. })).await;
     assert_eq!(client.text(&uri), "one\r\ntwo\r\n3\r\nfour");
     assert_eq!(client.finish().await, 0);
 }

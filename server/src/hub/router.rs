@@ -197,10 +197,11 @@ impl Router {
             Request::SessionNew(params, reply) => self.session_new(id, params, reply),
             Request::SessionList(params, reply) => self.session_list(id, params, reply),
             Request::ModelList(_, reply) => {
-                let shared = self.shared.clone();
+                let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
                 tokio::spawn(async move {
                     let models = shared.parts.catalog.list().await;
-                    let default = session::default_model(&shared).await.ok().map(|model| model.info().id.clone());
+                    let default =
+                        session::default_model(&shared, &config).await.ok().map(|model| model.info().id.clone());
                     let _ = reply.send(Ok(ModelListResult { models, default }));
                 });
             }

@@ -132,8 +132,8 @@ pub(super) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
 }
 
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
-pub(super) async fn default_model(shared: &Shared) -> Result<Arc<dyn Model>, Error> {
-    if let Some(name) = &shared.parts.config.model {
+pub(super) async fn default_model(shared: &Shared, config: &Config) -> Result<Arc<dyn Model>, Error> {
+    if let Some(name) = &config.model {
         return resolve_model(shared, name).await;
     }
     let store = Arc::clone(&shared.parts.store);

@@ -19,6 +19,7 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
 use super::{Caller, GivenAnswer, default_model, resolve_model};
+use crate::config::Config;
 use crate::hub::router::{Message, Post, Shared};
 use crate::hub::{Error, Input, Reply, Request};
 
@@ -34,6 +35,7 @@ const RANGE_BYTES: usize = 32 * 1024;
 /// A prompt on its way to a turn.
 pub(super) struct Preparation {
     pub(super) shared: Shared,
+    pub(super) config: Arc<Config>,
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
@@ -133,7 +135,7 @@ async fn new_turn(
     let model = match (chosen, &info.model) {
         (Some(model), _) => Ok(model),
         (None, Some(name)) => resolve_model(shared, name).await,
-        (None, None) => default_model(shared).await,
+        (None, None) => default_model(shared, &preparation.config).await,
     };
     let model = model.and_then(usable);
     let title = agent::title::from_prompt(&prompt);

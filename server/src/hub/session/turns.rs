@@ -77,6 +77,7 @@ impl Session {
         self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None });
         let preparation = Preparation {
             shared: self.shared.clone(),
+            config: Arc::clone(&self.config),
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
             info: self.info(),
