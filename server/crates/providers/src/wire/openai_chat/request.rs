@@ -17,7 +17,7 @@ use crate::wire::tool_ids::fit;
 /// What the user's side says in a row is one message, since the templates of many local models want roles to
 /// alternate.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let dialect = dialect::of(&target.provider);
+    let dialect = dialect::of(target);
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(Entry::System(&request.system));
@@ -79,7 +79,7 @@ enum Entry<'a> {
     System(&'a str),
     User(Content<'a>),
     Assistant { text: Option<Cow<'a, str>>, thinking: Option<(&'static str, Cow<'a, str>)>, calls: Vec<Call<'a>> },
-    Tool { id: Cow<'a, str>, text: &'a str },
+    Tool { id: Cow<'a, str>, text: Cow<'a, str> },
 }
 
 /// Text alone is a string, which every server takes.
@@ -164,13 +164,16 @@ fn add<'a>(entries: &mut Vec<Entry<'a>>, target: &Target, dialect: Dialect, mess
                 before.to_mut().push_str("\n\n");
                 before.to_mut().push_str(&text);
             }
+            (Some(Entry::Tool { text: result, .. }), Some(Content::Text(text))) if !dialect.takes_user_after_tool => {
+                result.to_mut().push_str("\n\n");
+                result.to_mut().push_str(&text);
+            }
             (_, Some(content)) => entries.push(Entry::User(content)),
         },
-        Message::ToolResults(results) => entries.extend(
-            results
-                .iter()
-                .map(|result| Entry::Tool { id: fit(result.tool_call_id.as_str(), dialect.ids), text: &result.text }),
-        ),
+        Message::ToolResults(results) => entries.extend(results.iter().map(|result| Entry::Tool {
+            id: fit(result.tool_call_id.as_str(), dialect.ids),
+            text: Cow::Borrowed(&result.text),
+        })),
         Message::Assistant(blocks) => entries.extend(assistant(target, dialect, blocks)),
     }
 }

@@ -85,6 +85,11 @@ fn each_server_gets_its_dialect() {
     assert_eq!(mistral.get("stream_options"), None);
     let id = mistral["messages"][2]["tool_calls"][0]["id"].as_str().unwrap();
     assert_eq!((id.len(), &mistral["messages"][3]["tool_call_id"]), (9, &json!(id)));
+    let devstral = target("ollama", "devstral:24b", Thinking::None);
+    for sent in [&mistral, &body(WIRE, &devstral, &request(conversation(&Value::Null)))] {
+        assert_eq!(sent["messages"][4]["content"], json!("\n\n<note>\nhurry\n</note>"), "the user after a tool");
+        assert_eq!(sent["messages"][5]["role"], json!("assistant"));
+    }
     assert_eq!(sent("deepseek")["messages"][2]["reasoning_content"], json!("where?"));
     let foreign = body(WIRE, &server("deepseek"), &request(conversation(&own("ollama"))));
     assert!(!foreign.to_string().contains("where?"), "thinking of another");
