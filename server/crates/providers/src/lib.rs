@@ -6,7 +6,7 @@
 //! bytes), `sse` (the framing they share), `http` (the one client), `failure` (what went wrong, in words), and
 //! [`scripted`] (the model that plays a script or a recording, and the recorder).
 //!
-//! Nothing here starts before it is needed: a [`Catalog`](catalog::Catalog) costs no network, no TLS and no thread
+//! Nothing here starts before it is needed: a [`Catalog`] costs no network, no TLS and no thread
 //! until the first request.
 
 pub mod catalog;
