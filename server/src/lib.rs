@@ -1,10 +1,12 @@
 //! Azimuth: a coding agent that is a language server. This crate is the composition root: it joins the layers below
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
-//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`].
+//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`],
+//! [`log`].
 
 pub mod cli;
 pub mod config;
 pub mod hub;
+pub mod log;
 pub mod lsp;
 pub mod serve;
