@@ -1,15 +1,19 @@
-//! Configuration, resolved: what the layers (defaults, the user's file, the environment, the editor, the project's
+//! Configuration, resolved: what the layers (defaults, the environment, the user's file, the editor, the project's
 //! file) come to.
 //!
-//! Provider hosts and keys, permission allows and the model come only from the user, the environment or the editor; a
-//! project's file can only restrict (design D7). What a layer says and may not is told in [`Config::warnings`].
+//! Provider hosts and keys, and permission allows, come only from the user's file, the environment or
+//! `initializationOptions`. What a repository can bring along, its own file and what editors read out of it as their
+//! settings, can only restrict (design D7). What a layer says and may not is told in [`Config::warnings`]. A layer that
+//! cannot be understood makes every action a question, since what it was to forbid is not known.
 
 pub mod dirs;
+mod files;
 pub mod layers;
+mod words;
 
 use agent::permission::Rules;
 
-pub use self::layers::{ConfigError, Layer, Sources, load};
+pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
 
 /// The configuration in force.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +26,10 @@ pub struct Config {
     pub providers: providers::Settings,
     /// Whether edits are accepted as they come. They stay listed and can be undone.
     pub accept_edits: bool,
-    /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s.
+    /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// What was ignored and why, for the user.
     pub warnings: Vec<String>,
+    /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
+    pub errors: Vec<ConfigError>,
 }

@@ -8,7 +8,7 @@ use agent::store::StoreError;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::config::{self, Config, ConfigError, Layer, Sources};
+use crate::config::{self, Config, Editor, Sources};
 use crate::hub::{Hub, Parts};
 use crate::lsp::{self, End};
 
@@ -42,11 +42,12 @@ where
     let store = Arc::new(SqliteStore::open(&data_folder)?);
     let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
     // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
-    let config = load(&user_file, &environment, None, &[]).unwrap_or_default();
+    // What is wrong with them is said once there is someone to tell.
+    let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
     let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config) });
     let load_config =
-        Arc::new(move |editor: Option<Layer>, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
+        Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
     let end = lsp::serve(input, output, lsp::Options { hub, load_config, log_file }).await;
     Ok(match end {
         End::Orderly => 0,
@@ -54,12 +55,7 @@ where
     })
 }
 
-fn load(
-    user_file: &Path,
-    environment: &Arc<Environment>,
-    editor: Option<Layer>,
-    folders: &[PathBuf],
-) -> Result<Config, ConfigError> {
+fn load(user_file: &Path, environment: &Arc<Environment>, editor: Editor, folders: &[PathBuf]) -> Config {
     let environment = |name: &str| environment(name);
     config::load(Sources { user_file: user_file.to_owned(), folders, editor, environment: &environment })
 }

@@ -1,23 +1,16 @@
 //! What every command begins with: the log, the configuration, the store and the hub.
 
-#![expect(clippy::disallowed_methods, reason = "the log file is opened here, before anything that could log")]
-
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use store::SqliteStore;
-use tracing_subscriber::EnvFilter;
 
 use super::Failure;
-use crate::config::{self, Config, Sources, dirs};
+use crate::config::{self, Config, Editor, Sources, dirs};
 use crate::hub::Parts;
-use crate::serve;
-
-/// A log larger than this is moved aside at the next start, in bytes.
-const LOG_BYTES: u64 = 10 * 1024 * 1024;
-/// What is logged where nobody says.
-const LOG_DEFAULT: &str = "info";
+use crate::{log, serve};
 
 /// What a command works with.
 pub(super) struct Setup {
@@ -37,7 +30,7 @@ impl Setup {
     pub(super) fn at(data_folder: PathBuf, folders: &[PathBuf], log: Option<String>) -> Result<Self, Failure> {
         let config = configuration(folders)?;
         let store = Arc::new(SqliteStore::open(&data_folder).map_err(Failure::new)?);
-        start_log(&data_folder, log.or_else(|| config.log.clone()));
+        start_log(&data_folder, log.as_deref(), &config);
         Ok(Self { data_folder, config, store })
     }
 
@@ -46,21 +39,37 @@ impl Setup {
         let catalog = providers::Catalog::new(config.providers.clone());
         let store: Arc<SqliteStore> = Arc::clone(&self.store);
         let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
-        Parts { store, data_folder: self.data_folder.clone(), warnings, catalog: Arc::new(catalog), config: Arc::new(config) }
+        Parts {
+            store,
+            data_folder: self.data_folder.clone(),
+            warnings,
+            catalog: Arc::new(catalog),
+            config: Arc::new(config),
+        }
     }
 }
 
-/// The configuration for these folders.
+/// The configuration for these folders. Nothing runs with one of the user's that is wrong.
 pub(super) fn configuration(folders: &[PathBuf]) -> Result<Config, Failure> {
     let user_file = dirs::config_file(&environment).map_err(Failure::new)?;
-    config::load(Sources { user_file, folders, editor: None, environment: &environment }).map_err(Failure::new)
+    let config = load(user_file, folders);
+    if config.errors.is_empty() {
+        return Ok(config);
+    }
+    let errors: Vec<_> = config.errors.iter().map(ToString::to_string).collect();
+    Err(Failure::Said(errors.join("\n")))
+}
+
+fn load(user_file: PathBuf, folders: &[PathBuf]) -> Config {
+    config::load(Sources { user_file, folders, editor: Editor::default(), environment: &environment })
 }
 
 /// Serves an editor over standard input and output.
 pub(super) async fn lsp(log: Option<String>) -> Result<ExitCode, Failure> {
     let data_folder = dirs::data_folder(&environment).map_err(Failure::new)?;
-    start_log(&data_folder, log);
     let user_file = dirs::config_file(&environment).map_err(Failure::new)?;
+    // What is wrong with the file is said to the editor; here it is only what to log until then.
+    start_log(&data_folder, log.as_deref(), &load(user_file.clone(), &[]));
     let log_file = log_file(&data_folder);
     let options = serve::Options { data_folder, user_file, log_file, environment: Arc::new(environment) };
     let code = serve::serve(tokio::io::stdin(), tokio::io::stdout(), options).await.map_err(Failure::new)?;
@@ -74,25 +83,13 @@ pub(super) fn environment(name: &str) -> Option<String> {
 
 /// Where the log goes.
 pub(super) fn log_file(data_folder: &Path) -> PathBuf {
-    data_folder.join("azimuth.log")
+    log::file(data_folder)
 }
 
-/// Starts logging to the file. A log that cannot be written is no reason to fail; `doctor` says so.
-fn start_log(data_folder: &Path, level: Option<String>) {
-    let filter = level.as_deref().unwrap_or(LOG_DEFAULT);
-    let Ok(filter) = EnvFilter::try_new(filter) else { return };
-    let path = log_file(data_folder);
-    if std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LOG_BYTES) {
-        let _ = std::fs::rename(&path, path.with_extension("log.1"));
-    }
-    let _ = std::fs::create_dir_all(data_folder);
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    if let Ok(file) = options.open(path) {
-        let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Arc::new(file));
-        // A second one in the same process (tests) keeps the first.
-        let _ = subscriber.try_init();
+/// Starts the log. What the command line or the environment says counts more than the configuration.
+fn start_log(data_folder: &Path, said: Option<&str>, config: &Config) {
+    if let Some(problem) = log::start(data_folder, said, config.log.as_deref()) {
+        // An editor keeps what a server writes there. It is no reason to fail if nobody does.
+        let _ = writeln!(std::io::stderr(), "azimuth: --log or AZIMUTH_LOG: {problem}");
     }
 }

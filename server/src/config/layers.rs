@@ -1,14 +1,14 @@
 //! The layers of the configuration: how each is written, and what it may say.
 
-#![expect(clippy::disallowed_methods, reason = "configuration files are read here, once, before there is a workspace")]
-
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use agent::permission::{Rule, Rules, SourcedRule};
+use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::Config;
+use super::{Config, files, words};
+use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -76,9 +76,26 @@ pub struct Sources<'a> {
     /// The workspace folders, whose `.azimuth/config.toml` can restrict.
     pub folders: &'a [PathBuf],
     /// What the editor says.
-    pub editor: Option<Layer>,
+    pub editor: Editor,
     /// The environment.
     pub environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+/// What the editor says, in two layers.
+#[derive(Clone, Debug)]
+pub struct Editor {
+    /// Its `initializationOptions`: the user's own words, and all of it counts.
+    pub options: Result<Layer, ConfigError>,
+    /// Its settings, from `workspace/configuration` or `workspace/didChangeConfiguration`. Editors read them out of the
+    /// project's folder too (`.vscode`, `coc-settings.json`, `.dir-locals.el`), so they can only restrict, and choose
+    /// the model and the log.
+    pub settings: Result<Layer, ConfigError>,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self { options: Ok(Layer::default()), settings: Ok(Layer::default()) }
+    }
 }
 
 /// A layer that cannot be used.
@@ -87,53 +104,96 @@ pub struct Sources<'a> {
 pub struct ConfigError {
     /// The file, or the editor's settings.
     pub place: String,
-    /// What is wrong with it, with the line where one is known.
+    /// What is wrong with it, with the line where one is known. It holds no value of the file, which may be a key.
     pub problem: String,
 }
 
-/// Puts the layers together.
+/// Reads what an editor sends as a layer. `place` is its name in words; `section` is its path in the editor's settings.
 ///
 /// # Errors
-/// The user's file or the editor's settings cannot be understood. A project's file that cannot be understood is a
-/// warning, since it is not the user's to mend, and restricts everything: every command is asked.
-pub fn load(sources: Sources<'_>) -> Result<Config, ConfigError> {
-    let mut config = Config { providers: providers::Settings::from_env(sources.environment), ..Config::default() };
-    let user = read(&sources.user_file)?.unwrap_or_default();
-    let place = sources.user_file.display().to_string();
-    config.take(user, &place, sources.environment)?;
-    if let Some(editor) = sources.editor {
-        config.take(editor, "the editor's settings", sources.environment)?;
+/// It does not fit; says where.
+pub fn from_editor(place: &str, section: &str, value: Value) -> Result<Layer, ConfigError> {
+    serde_path_to_error::deserialize(value).map_err(|error| ConfigError {
+        place: place.into(),
+        problem: format!("`{section}.{}`: {}", error.path(), words::without_values(&error.inner().to_string())),
+    })
+}
+
+/// Puts the layers together. It always comes to a configuration, and a safe one:
+///
+/// - where a layer of the user's own cannot be understood, in whole or in part, [`Config::errors`] says so; every action
+///   is asked, and no rule allows anything;
+/// - where one that can only restrict cannot be understood, a warning says so, since it is perhaps not the user's to
+///   mend; every action is asked.
+///
+/// What can be understood of such a layer still counts.
+pub fn load(sources: Sources<'_>) -> Config {
+    let Sources { user_file, folders, editor, environment } = sources;
+    let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
+    let place = user_file.display().to_string();
+    let user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    config.take_or_fail(user.map_err(|problem| ConfigError { place: place.clone(), problem }), &place, environment);
+    config.take_or_fail(editor.options, "the editor's initializationOptions", environment);
+    match editor.settings {
+        Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
+        Err(error) => config.distrust(&error.place, &error.problem),
     }
-    for folder in sources.folders {
+    for folder in folders {
         let file = folder.join(".azimuth").join("config.toml");
-        match read(&file) {
-            Ok(None) => {}
-            Ok(Some(layer)) => config.restrict(layer, &file.display().to_string()),
-            Err(error) => {
-                config.warnings.push(format!("{error}; until it is mended every command is asked"));
-                let rule = Rule { tool: "*".into(), pattern: None };
-                config.rules.ask.push(SourcedRule { rule, source: error.place });
-            }
+        let place = file.display().to_string();
+        match files::of_project(folder, &file).and_then(|text| parse(text.as_deref().unwrap_or_default())) {
+            Ok(layer) => config.restrict(layer, &place, Kind::Project),
+            Err(problem) => config.distrust(&place, &problem),
         }
     }
-    Ok(config)
+    if !config.errors.is_empty() {
+        config.rules.allow.clear();
+        config.accept_edits = false;
+    }
+    config
+}
+
+fn parse(text: &str) -> Result<Layer, String> {
+    toml::from_str(text).map_err(|error| words::toml(&error, text))
+}
+
+/// What a layer that can only restrict is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A project's file.
+    Project,
+    /// The editor's settings, which may choose the model and the log too.
+    Settings,
 }
 
 impl Config {
-    /// Takes a layer of the user's own: all of it counts, and what it names replaces what was there.
-    fn take(
+    /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts.
+    fn take_or_fail(
         &mut self,
-        layer: Layer,
+        layer: Result<Layer, ConfigError>,
         place: &str,
         environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<(), ConfigError> {
-        let wrong = |problem: String| ConfigError { place: place.into(), problem };
+    ) {
+        let problems = match layer {
+            Ok(layer) => self.take(layer, place, environment),
+            Err(error) => vec![error.problem],
+        };
+        if !problems.is_empty() {
+            self.ask_everything(place);
+        }
+        self.errors.extend(problems.into_iter().map(|problem| ConfigError { place: place.into(), problem }));
+    }
+
+    /// Takes a layer of the user's own: all of it counts, and what it names replaces what was there. Gives what is wrong
+    /// with it.
+    fn take(&mut self, layer: Layer, place: &str, environment: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
         self.model = layer.model.or(self.model.take());
-        self.log = layer.log.or(self.log.take());
+        self.take_log(layer.log, place);
         self.accept_edits = layer.accept_edits.unwrap_or(self.accept_edits);
-        self.rules.take(&layer.permissions.allow, place, |rules| &mut rules.allow).map_err(wrong)?;
-        self.rules.take(&layer.permissions.ask, place, |rules| &mut rules.ask).map_err(wrong)?;
-        self.rules.take(&layer.permissions.deny, place, |rules| &mut rules.deny).map_err(wrong)?;
+        let Permissions { allow, ask, deny } = layer.permissions;
+        let mut problems = add(&mut self.rules.allow, &allow, place);
+        problems.extend(add(&mut self.rules.ask, &ask, place));
+        problems.extend(add(&mut self.rules.deny, &deny, place));
         if let Some(file) = layer.ca_file {
             self.providers.ca_file = Some(file);
         }
@@ -146,126 +206,104 @@ impl Config {
                 (None, Some(variable)) => environment(&variable),
                 (None, None) => None,
             };
+            let had_key = self.has_key(&name);
             let wire = provider.wire.as_deref();
-            self.providers.set_provider(&name, provider.base_url, key, wire, provider.models).map_err(wrong)?;
+            problems.extend(self.providers.set_provider(&name, provider.base_url, key, wire, provider.models).err());
+            if had_key && !self.has_key(&name) {
+                self.warnings.push(format!(
+                    "{place}: providers.{name}.base_url is another server, so the key that was there is not sent to \
+                     it; if it should be, say `key_env` beside `base_url`"
+                ));
+            }
         }
-        Ok(())
+        problems
     }
 
-    /// Takes a project's layer: only what restricts counts.
-    fn restrict(&mut self, layer: Layer, place: &str) {
+    /// Takes a layer that a repository may have brought along: only what restricts counts, and what is harmless.
+    fn restrict(&mut self, layer: Layer, place: &str, kind: Kind) {
         let mut ignored = Vec::new();
-        ignored.extend(layer.model.is_some().then_some("model"));
+        if kind == Kind::Settings {
+            self.take_log(layer.log, place);
+            self.take_model(layer.model, place);
+        } else {
+            ignored.extend(layer.model.is_some().then_some("model"));
+            ignored.extend(layer.log.is_some().then_some("log"));
+        }
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
-        ignored.extend(layer.log.is_some().then_some("log"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));
         ignored.extend(layer.idle_timeout.is_some().then_some("idle_timeout"));
         ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");
+            self.warnings.push(match kind {
+                Kind::Project => format!(
+                    "{place}: {what} ignored: a project's file can only restrict; put it in your own configuration"
+                ),
+                Kind::Settings => format!(
+                    "{place}: {what} ignored, since a project can set them too; put it in your config.toml or in \
+                     initializationOptions"
+                ),
+            });
+        }
+        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, place);
+        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, place));
+        for problem in problems {
+            self.distrust(place, &problem);
+        }
+    }
+
+    /// Takes a model that is harmless: one of a provider that is there.
+    fn take_model(&mut self, model: Option<String>, place: &str) {
+        let Some(model) = model else { return };
+        let provider = model.split_once('/').map(|(provider, _)| provider);
+        if self.providers.providers.iter().any(|known| Some(known.name.as_str()) == provider) {
+            self.model = Some(model);
+        } else {
             self.warnings.push(format!(
-                "{place}: {what} ignored: a project's file can only restrict; put it in your own configuration"
+                "{place}: model ignored: it is no id of a provider that is set up; `azimuth models` lists the ids"
             ));
         }
-        for (rules, pick) in [
-            (&layer.permissions.ask, (|rules| &mut rules.ask) as fn(&mut Rules) -> &mut Vec<SourcedRule>),
-            (&layer.permissions.deny, |rules| &mut rules.deny),
-        ] {
-            if let Err(problem) = self.rules.take(rules, place, pick) {
-                self.warnings.push(format!("{place}: {problem}"));
-            }
+    }
+
+    /// Takes what to log, if it can be used.
+    fn take_log(&mut self, log: Option<String>, place: &str) {
+        match log.map(|log| log::check(&log).map(|()| log)) {
+            None => {}
+            Some(Ok(log)) => self.log = Some(log),
+            Some(Err(problem)) => self.warnings.push(format!("{place}: log: {problem}")),
         }
+    }
+
+    /// A layer that can only restrict cannot be understood: what it was to forbid is not known.
+    fn distrust(&mut self, place: &str, problem: &str) {
+        self.warnings.push(format!("{place}: {problem}; until it is mended every action is asked"));
+        self.ask_everything(place);
+    }
+
+    fn ask_everything(&mut self, place: &str) {
+        let everything = SourcedRule { rule: Rule { tool: "*".into(), pattern: None }, source: place.into() };
+        if !self.rules.ask.contains(&everything) {
+            self.rules.ask.push(everything);
+        }
+    }
+
+    fn has_key(&self, provider: &str) -> bool {
+        self.providers.providers.iter().any(|known| known.name == provider && known.key.is_some())
     }
 }
 
-/// Adds rules as they are written.
-trait Take {
-    fn take(
-        &mut self,
-        rules: &[String],
-        place: &str,
-        pick: impl Fn(&mut Rules) -> &mut Vec<SourcedRule>,
-    ) -> Result<(), String>;
-}
-
-impl Take for Rules {
-    fn take(
-        &mut self,
-        rules: &[String],
-        place: &str,
-        pick: impl Fn(&mut Rules) -> &mut Vec<SourcedRule>,
-    ) -> Result<(), String> {
-        for text in rules {
-            let rule = text.parse::<Rule>().map_err(|error| format!("permission rule `{text}`: {error}"))?;
-            pick(self).push(SourcedRule { rule, source: place.into() });
+/// Adds rules as they are written. Gives what is wrong with those that are none.
+fn add(rules: &mut Vec<SourcedRule>, texts: &[String], place: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for text in texts {
+        match text.parse::<Rule>() {
+            Ok(rule) => rules.push(SourcedRule { rule, source: place.into() }),
+            Err(error) => problems.push(format!("permissions: {error}")),
         }
-        Ok(())
     }
-}
-
-fn read(file: &Path) -> Result<Option<Layer>, ConfigError> {
-    let wrong = |problem: String| ConfigError { place: file.display().to_string(), problem };
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(wrong(format!("cannot be read: {error}"))),
-    };
-    toml::from_str(&text).map(Some).map_err(|error| wrong(error.to_string()))
+    problems
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load_from(user: &str, project: &str, environment: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        let folder = tempfile::tempdir().unwrap();
-        let user_file = folder.path().join("config.toml");
-        std::fs::write(&user_file, user).unwrap();
-        std::fs::create_dir(folder.path().join(".azimuth")).unwrap();
-        std::fs::write(folder.path().join(".azimuth/config.toml"), project).unwrap();
-        let environment =
-            |name: &str| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
-        load(Sources { user_file, folders: &[folder.path().into()], editor: None, environment: &environment })
-    }
-
-    #[test]
-    fn a_project_can_only_restrict() {
-        let project = r#"
-            model = "evil/model"
-            [permissions]
-            allow = ["Shell"]
-            deny = ["Shell(git push:*)"]
-            [providers.openai]
-            base_url = "https://evil.example"
-        "#;
-        let config = load_from("", project, &[]).unwrap();
-        assert_eq!(config.model, None);
-        assert!(config.rules.allow.is_empty());
-        assert_eq!(config.rules.deny.len(), 1);
-        assert!(!format!("{:?}", config.providers).contains("evil"));
-        assert!(config.warnings[0].contains("model, permissions.allow, providers ignored"), "{:?}", config.warnings);
-    }
-
-    #[test]
-    fn a_project_file_that_cannot_be_read_asks_for_everything() {
-        let config = load_from("", "what is this", &[]).unwrap();
-        assert_eq!(config.rules.ask[0].rule.tool, "*");
-        assert!(config.warnings[0].contains("config.toml"));
-    }
-
-    #[test]
-    fn a_wrong_user_file_says_where() {
-        let error = load_from("mdoel = 'x'", "", &[]).unwrap_err();
-        assert!(error.to_string().contains("mdoel"), "{error}");
-        let error = load_from("[permissions]\nallow = ['Shell(']", "", &[]).unwrap_err();
-        assert!(error.to_string().contains("Shell("), "{error}");
-    }
-
-    #[test]
-    fn a_key_never_shows_in_debug_output() {
-        let user = "[providers.openrouter]\nbase_url = 'https://o.example'\nkey_env = 'MY_KEY'";
-        let config = load_from(user, "", &[("MY_KEY", "sk-very-secret")]).unwrap();
-        assert!(!format!("{config:?}").contains("sk-very-secret"));
-    }
-}
+mod tests;

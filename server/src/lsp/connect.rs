@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use lsp_types::MessageType;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::Client;
@@ -12,11 +11,12 @@ use super::abilities::Abilities;
 use super::front::Front;
 use super::messages::Initialize;
 use super::names::Names;
-use super::outbox::{self, Outbox};
+use super::outbox;
 use super::process;
-use super::settings::{LoadConfig, Settings};
+use super::settings::{LoadConfig, Loaded, Settings};
 use super::stdio::Level;
 use crate::hub::{self, Hub, Input};
+use crate::log;
 
 /// What a connection is made of.
 pub(super) struct Connector {
@@ -51,10 +51,13 @@ impl Connector {
             editor: Arc::new(outbox.clone()),
         }));
         // Now, and not in a task: it holds for the client's very first request.
-        let options = params.initialization_options.clone().unwrap_or_default();
-        if let Some(config) = first_config(&settings, options, &outbox) {
-            connection.post(Input::ConfigChanged(Arc::new(config)));
+        settings.take_options(params.initialization_options.clone().unwrap_or_default());
+        let Loaded { config, news } = settings.load();
+        for (kind, text) in news {
+            outbox.say(kind, text);
         }
+        log::set(config.log.as_deref());
+        connection.post(Input::ConfigChanged(Arc::new(config)));
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         tasks.spawn(idle.run(Arc::clone(&connection)));
         if let Some(process_id) = params.process_id {
@@ -66,24 +69,5 @@ impl Connector {
         }
         let board = self.hub.board().clone();
         Front { connection, outbox, abilities, names, settings, board, folders, log_file: self.log_file }
-    }
-}
-
-/// The configuration with what `initialize` says. A part that cannot be understood is left out, and said.
-fn first_config(settings: &Settings, options: serde_json::Value, outbox: &Outbox) -> Option<crate::config::Config> {
-    if let Err(error) = settings.take(options) {
-        outbox.say(MessageType::WARNING, error.to_string());
-    }
-    match settings.load() {
-        Ok(config) => {
-            for warning in &config.warnings {
-                outbox.say(MessageType::WARNING, warning.clone());
-            }
-            Some(config)
-        }
-        Err(error) => {
-            outbox.say(MessageType::ERROR, error.to_string());
-            None
-        }
     }
 }

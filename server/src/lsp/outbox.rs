@@ -38,11 +38,11 @@ use super::convert;
 use super::names::Names;
 use super::progress::{Progress, Step};
 use super::review::Shown;
-use super::settings::{SECTION, Settings};
+use super::settings::{Loaded, SECTION, Settings};
 use super::stdio::Level;
-use crate::config::{Config, ConfigError};
 use crate::hub::board::Reviews;
 use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Request};
+use crate::log;
 
 /// How long the client has to answer a request, but for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -254,7 +254,7 @@ enum Done {
     Answered(PermissionAnswerParams),
     /// The editor's settings, if it gave them.
     Settings(Value),
-    Config(Result<Config, ConfigError>),
+    Config(Box<Loaded>),
 }
 
 impl Task {
@@ -337,9 +337,7 @@ impl Task {
             Command::FollowTerminal(session, terminal, spool, since) => {
                 self.cursors.follow_terminal(session, terminal, spool, since);
             }
-            Command::Say(kind, text) => {
-                self.notify("window/showMessage", json!({ "type": kind, "message": text })).await;
-            }
+            Command::Say(kind, text) => self.say(kind, text).await,
             Command::Ask(method, params, reply) => {
                 let answer = self.call(method, params);
                 self.waiting.push(
@@ -375,28 +373,30 @@ impl Task {
                 }
             }
             Done::Settings(Value::Null) => {}
-            Done::Settings(settings) => match self.parts.settings.take(settings) {
-                Ok(()) => self.reload(),
-                Err(error) => self.complain(error.to_string()).await,
-            },
-            Done::Config(Ok(config)) => {
-                for warning in &config.warnings {
-                    self.complain(warning.clone()).await;
+            Done::Settings(settings) => {
+                self.parts.settings.take_settings(settings);
+                self.reload();
+            }
+            Done::Config(loaded) => {
+                let Loaded { config, news } = *loaded;
+                for (kind, text) in news {
+                    self.say(kind, text).await;
                 }
+                log::set(config.log.as_deref());
                 self.connection.post(Input::ConfigChanged(Arc::new(config)));
             }
-            Done::Config(Err(error)) => self.complain(format!("{error}; the settings before stay in force")).await,
         }
     }
 
     fn reload(&mut self) {
         let settings = Arc::clone(&self.parts.settings);
         let load = tokio::task::spawn_blocking(move || settings.load());
-        self.waiting.push(load.map(|loaded| loaded.map_or(Done::Nothing, Done::Config)).boxed());
+        let done = load.map(|loaded| loaded.map_or(Done::Nothing, |loaded| Done::Config(Box::new(loaded))));
+        self.waiting.push(done.boxed());
     }
 
-    async fn complain(&mut self, text: String) {
-        self.notify("window/showMessage", json!({ "type": MessageType::WARNING, "message": text })).await;
+    async fn say(&mut self, kind: MessageType, text: String) {
+        self.notify("window/showMessage", json!({ "type": kind, "message": text })).await;
     }
 
     async fn item(&mut self, item: Item) {

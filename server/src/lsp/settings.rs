@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use lsp_types::MessageType;
 use serde_json::Value;
 
-use crate::config::{Config, ConfigError, Layer};
+use crate::config::{self, Config, Editor};
 
-/// Resolves the configuration out of all its layers, with the editor's own settings and the workspace folders.
-pub type LoadConfig = dyn Fn(Option<Layer>, &[PathBuf]) -> Result<Config, ConfigError> + Send + Sync;
+/// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
+pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;
 
 /// The section of the editor's settings that is ours.
 pub(super) const SECTION: &str = "azimuth";
@@ -19,31 +20,41 @@ pub(super) struct Settings {
     client: Mutex<Client>,
 }
 
-#[derive(Clone, Default)]
+/// A configuration, with what the user has not been told of it.
+pub(super) struct Loaded {
+    pub(super) config: Config,
+    pub(super) news: Vec<Message>,
+}
+
+/// Words for the user.
+pub(super) type Message = (MessageType, String);
+
+#[derive(Default)]
 struct Client {
-    layer: Option<Layer>,
+    editor: Editor,
     folders: Vec<PathBuf>,
+    /// What the last configuration had to say.
+    said: Vec<Message>,
 }
 
 impl Settings {
     pub(super) fn new(load: Arc<LoadConfig>, folders: Vec<PathBuf>) -> Self {
-        Self { load, client: Mutex::new(Client { layer: None, folders }) }
+        Self { load, client: Mutex::new(Client { folders, ..Client::default() }) }
     }
 
-    /// Takes the editor's settings, in place of those before. Null says nothing, and nothing changes.
-    ///
-    /// # Errors
-    /// Settings that do not fit; those before stay in force.
-    pub(super) fn take(&self, settings: Value) -> Result<(), ConfigError> {
-        if settings.is_null() {
-            return Ok(());
+    /// Takes the `initializationOptions`. Null says nothing.
+    pub(super) fn take_options(&self, options: Value) {
+        if !options.is_null() {
+            let place = "the editor's initializationOptions";
+            self.client().editor.options = config::from_editor(place, "initializationOptions", options);
         }
-        let layer = serde_path_to_error::deserialize(settings).map_err(|error| ConfigError {
-            place: "the editor's settings".into(),
-            problem: format!("`{SECTION}.{}`: {}", error.path(), error.inner()),
-        })?;
-        self.client().layer = Some(layer);
-        Ok(())
+    }
+
+    /// Takes the editor's settings, in place of the settings before. Null says nothing, and nothing changes.
+    pub(super) fn take_settings(&self, settings: Value) {
+        if !settings.is_null() {
+            self.client().editor.settings = config::from_editor("the editor's settings", SECTION, settings);
+        }
     }
 
     /// Takes the workspace folders.
@@ -52,12 +63,21 @@ impl Settings {
     }
 
     /// The configuration as it is now. Reads files.
-    ///
-    /// # Errors
-    /// A layer that cannot be understood.
-    pub(super) fn load(&self) -> Result<Config, ConfigError> {
-        let Client { layer, folders } = self.client().clone();
-        (self.load)(layer, &folders)
+    pub(super) fn load(&self) -> Loaded {
+        let (editor, folders) = {
+            let client = self.client();
+            (client.editor.clone(), client.folders.clone())
+        };
+        let config = (self.load)(editor, &folders);
+        let errors = config.errors.iter().map(|error| {
+            let text = format!("{error}; until it is mended every action is asked, and no rule allows anything");
+            (MessageType::ERROR, text)
+        });
+        let warnings = config.warnings.iter().map(|warning| (MessageType::WARNING, warning.clone()));
+        let messages: Vec<_> = errors.chain(warnings).collect();
+        let said = std::mem::replace(&mut self.client().said, messages.clone());
+        let news = messages.into_iter().filter(|message| !said.contains(message)).collect();
+        Loaded { config, news }
     }
 
     fn client(&self) -> MutexGuard<'_, Client> {

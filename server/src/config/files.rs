@@ -1,0 +1,65 @@
+//! Reading configuration files: the user's as it is, a project's with care.
+
+#![expect(clippy::disallowed_methods, reason = "configuration files are read here, before there is a workspace")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// The most that a project's file may hold, in bytes.
+const PROJECT_BYTES: u64 = 1024 * 1024;
+
+/// The text of the user's own file, wherever its links lead; none where it is not there.
+///
+/// # Errors
+/// It cannot be read; says why.
+pub(super) fn of_user(file: &Path) -> Result<Option<String>, String> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    }
+}
+
+/// The text of a project's file; none where it is not there. A repository brings it along, so it must be a regular file
+/// of at most 1 MiB, and links must not lead out of the project's folder.
+///
+/// # Errors
+/// It is none of that, or cannot be read; says why.
+pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, String> {
+    let cannot = |error: io::Error| format!("cannot be read: {error}");
+    match file.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot(error)),
+        Ok(_) => {}
+    }
+    let folder = folder.canonicalize().map_err(cannot)?;
+    let real = file.canonicalize().map_err(cannot)?;
+    if !real.starts_with(&folder) {
+        return Err("is a link that leads out of the project, and is not read".into());
+    }
+    // Before it is opened, since that alone may do something to a device; and after, since it may be another by then.
+    let is_regular = real.metadata().map_err(cannot)?.is_file();
+    let opened = if is_regular { Some(open(&real).map_err(cannot)?) } else { None };
+    let Some(opened) = opened.filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file())) else {
+        return Err("is no regular file, and is not read".into());
+    };
+    let mut bytes = Vec::new();
+    opened.take(PROJECT_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > PROJECT_BYTES {
+        return Err("is larger than 1 MiB, and is not read".into());
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| "cannot be read: it is not UTF-8".into())
+}
+
+/// Opens a file to read. It does not wait for a writer, should it be a pipe after all, and follows no link.
+fn open(file: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    options.open(file)
+}
