@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::signals::Signals;
 use super::style::Style;
-use super::view::View;
+use super::view::{View, visible};
 
 /// Who answers.
 pub(super) enum Answerer {
@@ -97,13 +97,13 @@ impl Answerer {
                 Ok(reject.map(|option| chosen(option, Some(NOBODY.into()))))
             }
             Self::User(user) => {
-                view.line(&style.bold(&request.title))?;
+                view.line(&style.bold(visible(&request.title)))?;
                 for line in request.detail.lines() {
-                    view.line(&format!("  {line}"))?;
+                    view.line(&format!("  {}", visible(line)))?;
                 }
-                view.line(&style.dim(format!("  {}", request.reason)))?;
+                view.line(&style.dim(format!("  {}", visible(&request.reason))))?;
                 for (number, option) in request.options.iter().enumerate() {
-                    view.line(&format!("  {} {}", style.cyan(number + 1), option.name))?;
+                    view.line(&format!("  {} {}", style.cyan(number + 1), visible(&option.name)))?;
                 }
                 loop {
                     view.prompt(&format!("  1-{}> ", request.options.len()))?;

@@ -1,12 +1,14 @@
 //! A session's events on a terminal, or piped: what a person reads of a headless turn.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use protocol::event::{ApplyOutcome, Severity};
-use protocol::review::{HunkState, Proposal};
+use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, MessageId, ToolCallId};
 use providers::cost::format_cost;
+use workspace::paths;
 
 use super::style::Style;
 
@@ -57,17 +59,20 @@ impl<W: Write> View<W> {
                 let seconds = (delay_ms + 500) / 1000;
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
             }
-            Event::ToolCallStarted { title, .. } => self.line(&format!("{} {title}", style.cyan("●"))),
+            Event::ToolCallStarted { title, .. } => self.line(&format!("{} {}", style.cyan("●"), visible(title))),
             Event::TerminalStarted { tool_call_id, .. } => {
                 self.commands.push(tool_call_id.clone());
                 Ok(())
             }
             Event::ToolCallEnded { result, summary, .. } => {
-                if !self.live && self.commands.contains(&result.tool_call_id) {
-                    self.line(result.text.trim_end())?;
-                }
                 let summary = if summary.is_empty() { first_line(&result.text) } else { summary.clone() };
-                if summary.is_empty() {
+                let mut said = summary.is_empty();
+                if !self.live && self.commands.contains(&result.tool_call_id) {
+                    let text = result.text.trim_end();
+                    self.line(text)?;
+                    said |= text.lines().last().is_some_and(|last| last.contains(&summary));
+                }
+                if said {
                     return Ok(());
                 }
                 let mark = if result.is_error { style.red("  ✗") } else { style.dim("  └") };
@@ -77,7 +82,8 @@ impl<W: Write> View<W> {
                 self.line(&style.red(format!("  not allowed: {reason}")))
             }
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
-                self.line(&style.red(format!("  {uri} was not changed: {reason}")))
+                let path = paths::from_uri(uri).map_or_else(|_| uri.clone(), |path| path.display().to_string());
+                self.line(&style.red(format!("  {path} was not changed: {reason}")))
             }
             Event::Notice { severity, text } => self.line(&match severity {
                 Severity::Info => style.dim(text),
@@ -106,24 +112,41 @@ impl<W: Write> View<W> {
         }
     }
 
-    /// Writes a proposal's pending hunks as a coloured diff.
+    /// Writes a proposal's pending hunks as a coloured diff. Where there are several, each has its number.
     pub(super) fn diff(&mut self, proposal: &Proposal) -> io::Result<()> {
         let style = self.style;
-        self.line(&style.bold(format!("  {}", proposal.path)))?;
-        let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending);
-        let mut shift = 0;
-        for hunk in pending {
-            let (old, new) = (hunk.old_text.lines().count(), hunk.new_text.lines().count());
-            let start = i64::from(hunk.start_line) + 1;
-            let head = format!("  @@ -{start},{old} +{},{new} @@", start + shift);
-            self.line(&style.cyan(head))?;
-            for line in hunk.old_text.lines() {
-                self.line(&style.red(format!("  -{line}")))?;
+        let change = match proposal.change {
+            FileChange::Create => " (new file)",
+            FileChange::Modify => "",
+            FileChange::Delete => " (deleted)",
+        };
+        self.line(&format!("  {}{change}", style.bold(visible(&proposal.path))))?;
+        let count = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
+        let (mut number, mut shift) = (0, 0);
+        // A hunk on its way moves those below it as much as one that waits.
+        let open = |state| matches!(state, HunkState::Pending | HunkState::Applying);
+        for hunk in proposal.hunks.iter().filter(|hunk| open(hunk.state)) {
+            if hunk.state == HunkState::Pending {
+                number += 1;
+                let of = if count > 1 { format!(" {number} of {count}") } else { String::new() };
+                self.line(&style.cyan(format!("  {}{of}", head(hunk, shift))))?;
+                self.side(' ', hunk.line_before.as_deref().unwrap_or_default(), |_, line| line)?;
+                self.side('-', &hunk.old_text, Style::red)?;
+                self.side('+', &hunk.new_text, Style::green)?;
+                self.side(' ', hunk.line_after.as_deref().unwrap_or_default(), |_, line| line)?;
             }
-            for line in hunk.new_text.lines() {
-                self.line(&style.green(format!("  +{line}")))?;
-            }
-            shift += i64::try_from(new).unwrap_or(0) - i64::try_from(old).unwrap_or(0);
+            shift += lines(&hunk.new_text) - lines(&hunk.old_text);
+        }
+        Ok(())
+    }
+
+    /// Writes lines of one side of a diff.
+    fn side(&mut self, mark: char, text: &str, paint: fn(Style, String) -> String) -> io::Result<()> {
+        for line in text.lines() {
+            self.line(&paint(self.style, format!("  {mark}{}", visible(line))))?;
+        }
+        if mark != ' ' && !text.is_empty() && !text.ends_with('\n') {
+            self.line(&self.style.dim("  \\ No newline at end of file"))?;
         }
         Ok(())
     }
@@ -179,6 +202,32 @@ impl<W: Write> View<W> {
     }
 }
 
+/// The head of a hunk with its lines of context, as `diff -u` counts. `shift`: the lines that the hunks above add.
+fn head(hunk: &Hunk, shift: i64) -> String {
+    let before = i64::from(hunk.line_before.is_some());
+    let context = before + i64::from(hunk.line_after.is_some());
+    let (old, new) = (lines(&hunk.old_text) + context, lines(&hunk.new_text) + context);
+    let above = i64::from(hunk.start_line) - before;
+    // A side without lines is named by the line above it.
+    let first = |above: i64, count: i64| above + i64::from(count > 0);
+    format!("@@ -{},{old} +{},{new} @@", first(above, old), first(above + shift, new))
+}
+
+fn lines(text: &str) -> i64 {
+    i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
+}
+
+/// Text that comes from a model or a file, with its control characters made visible: in a question, they could show
+/// something else than what would be done.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    let hides = |char: char| char.is_control() && char != '\t';
+    if !text.contains(hides) {
+        return text.into();
+    }
+    let shown = |char: char| if hides(char) { char.escape_default().to_string() } else { char.to_string() };
+    text.chars().map(shown).collect::<String>().into()
+}
+
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().into()
 }
@@ -187,5 +236,73 @@ fn clip(text: &str) -> String {
     match text.char_indices().nth(SUMMARY) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
         None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hunk(start_line: u32, old_text: &str, new_text: &str, around: [Option<&str>; 2]) -> Hunk {
+        let [line_before, line_after] = around.map(|line| line.map(str::to_owned));
+        Hunk {
+            hunk_id: protocol::HunkId::new(format!("h{start_line}")),
+            tool_call_ids: Vec::new(),
+            start_line,
+            old_text: old_text.into(),
+            new_text: new_text.into(),
+            line_before,
+            line_after,
+            state: HunkState::Pending,
+        }
+    }
+
+    fn shown(change: FileChange, hunks: Vec<Hunk>) -> String {
+        let proposal = Proposal {
+            proposal_id: "p".into(),
+            revision: 1,
+            uri: "file:///w/a.txt".into(),
+            path: "a.txt".into(),
+            change,
+            hunks,
+        };
+        let mut out = Vec::new();
+        View::new(&mut out, Style::PLAIN).diff(&proposal).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_diff_counts_lines_as_diff_does() {
+        let hunks = vec![
+            hunk(0, "", "new\n", [None, Some("one\n")]),
+            hunk(2, "three\n", "3\n3a\n", [Some("two\n"), Some("four\n")]),
+            hunk(9, "ten\n", "ten", [Some("nine\n"), None]),
+        ];
+        let expected = "  a.txt\n\
+                        \x20 @@ -1,1 +1,2 @@ 1 of 3\n  +new\n   one\n\
+                        \x20 @@ -2,3 +3,4 @@ 2 of 3\n   two\n  -three\n  +3\n  +3a\n   four\n\
+                        \x20 @@ -9,2 +11,2 @@ 3 of 3\n   nine\n  -ten\n  +ten\n  \\ No newline at end of file\n";
+        assert_eq!(shown(FileChange::Modify, hunks), expected);
+    }
+
+    #[test]
+    fn a_new_file_begins_at_line_one_and_a_deleted_one_leaves_none() {
+        let made = shown(FileChange::Create, vec![hunk(0, "", "one\n", [None, None])]);
+        assert_eq!(made, "  a.txt (new file)\n  @@ -0,0 +1,1 @@\n  +one\n");
+        let gone = shown(FileChange::Delete, vec![hunk(0, "one\n", "", [None, None])]);
+        assert_eq!(gone, "  a.txt (deleted)\n  @@ -1,1 +0,0 @@\n  -one\n");
+    }
+
+    #[test]
+    fn a_hunk_on_its_way_moves_those_below_it() {
+        let applying = Hunk { state: HunkState::Applying, ..hunk(0, "", "a\nb\n", [None, None]) };
+        let text = shown(FileChange::Modify, vec![applying, hunk(4, "five\n", "5\n", [None, None])]);
+        assert_eq!(text, "  a.txt\n  @@ -5,1 +7,1 @@\n  -five\n  +5\n");
+    }
+
+    #[test]
+    fn control_characters_cannot_hide_what_is_proposed() {
+        let text = shown(FileChange::Modify, vec![hunk(0, "a\n", "\tevil\x1b[2K\rgood\n", [None, None])]);
+        assert!(text.ends_with("  +\tevil\\u{1b}[2K\\rgood\n"), "{text}");
     }
 }
