@@ -58,7 +58,11 @@ requests! {
     ModelList, ModelSelect, PromptComplete,
 }
 
-fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+/// Reads a message's parameters.
+///
+/// # Errors
+/// Parameters that do not fit; the message names the field.
+pub(crate) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     // A method without required parameters may be called without any.
     let params = if params.is_null() { Value::Object(serde_json::Map::new()) } else { params };
     serde_path_to_error::deserialize(params).map_err(|error| {

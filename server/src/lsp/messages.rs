@@ -5,27 +5,13 @@
 
 use std::path::PathBuf;
 
-use protocol::{ErrorCode, Range};
+use protocol::Range;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use workspace::buffers::Change;
 use workspace::paths;
 
-use crate::hub::Error;
-
-/// Reads a message's parameters.
-///
-/// # Errors
-/// Parameters that do not fit; the message names the field.
-pub(super) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
-    serde_path_to_error::deserialize(params).map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.into_inner();
-        let place = if path == "." { String::new() } else { format!("`{path}`: ") };
-        Error::new(ErrorCode::InvalidParams, format!("invalid params: {place}{inner}"))
-    })
-}
+pub(super) use crate::hub::request::typed;
 
 /// `initialize`.
 #[derive(Deserialize)]

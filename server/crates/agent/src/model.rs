@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use protocol::content::Usage;
-use protocol::model::ModelInfo;
+use protocol::model::{ModelInfo, Price};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::Value;
 
@@ -118,6 +118,15 @@ pub struct Response {
     pub stop: Stop,
     /// What it used.
     pub usage: Usage,
+}
+
+/// What a request costs in US dollars. Every token counts once, since [`Usage`] keeps the kinds apart for all vendors.
+pub fn cost(price: &Price, usage: &Usage) -> f64 {
+    let millions = |tokens: u64| tokens as f64 / 1e6;
+    millions(usage.input) * price.input
+        + millions(usage.output) * price.output
+        + millions(usage.cache_read) * price.cache_read
+        + millions(usage.cache_write) * price.cache_write
 }
 
 /// Why an answer ended.

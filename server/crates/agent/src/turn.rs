@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use protocol::content::Usage;
-use protocol::model::Price;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, TurnId};
@@ -26,7 +25,7 @@ use self::budget::Budget;
 use self::circles::Circles;
 use crate::dispatch::{self, Ended, Gate};
 use crate::history::{History, INTERRUPTED, OpenCall};
-use crate::model::{Model, Response, Stop, ToolSpec};
+use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, Session};
 use crate::tool::Tool;
 use crate::wait::at_any_rate;
@@ -402,13 +401,4 @@ fn add(sum: &mut Usage, usage: &Usage) {
     sum.output += usage.output;
     sum.cache_read += usage.cache_read;
     sum.cache_write += usage.cache_write;
-}
-
-/// In US dollars.
-fn cost(price: &Price, usage: &Usage) -> f64 {
-    let millions = |tokens: u64| tokens as f64 / 1e6;
-    millions(usage.input) * price.input
-        + millions(usage.output) * price.output
-        + millions(usage.cache_read) * price.cache_read
-        + millions(usage.cache_write) * price.cache_write
 }

@@ -1,16 +1,6 @@
 //! What a request costs, and how an amount is written (001 §4).
 
-use protocol::content::Usage;
-use protocol::model::Price;
-
-/// The cost in US dollars. Every token counts once, since [`Usage`] keeps the kinds apart for all vendors.
-pub fn cost(price: &Price, usage: &Usage) -> f64 {
-    let millions = |tokens: u64| tokens as f64 / 1e6;
-    millions(usage.input) * price.input
-        + millions(usage.output) * price.output
-        + millions(usage.cache_read) * price.cache_read
-        + millions(usage.cache_write) * price.cache_write
-}
+pub use agent::model::cost;
 
 /// An amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there on.
 /// What would round to nothing is `<$0.001`.
@@ -28,6 +18,9 @@ pub fn format_cost(dollars: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protocol::content::Usage;
+    use protocol::model::Price;
+
     use super::*;
 
     #[test]
