@@ -379,11 +379,11 @@ impl Task {
             }
             Done::Config(loaded) => {
                 let Loaded { config, news } = *loaded;
+                log::set(config.log.as_deref());
+                self.connection.post(Input::ConfigChanged(Arc::new(config)));
                 for (kind, text) in news {
                     self.say(kind, text).await;
                 }
-                log::set(config.log.as_deref());
-                self.connection.post(Input::ConfigChanged(Arc::new(config)));
             }
         }
     }
