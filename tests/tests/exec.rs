@@ -421,6 +421,24 @@ fn questions_are_answered_at_the_terminal() {
 }
 
 #[test]
+fn each_hunk_is_asked_once_though_the_agent_edits_on_meanwhile() {
+    let world = World::new();
+    world.write("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    let edit = |old: &str, new: &str| json!({ "tool": "edit_replace_exact", "input": { "path": "a.txt", "old_text": old, "new_text": new } });
+    let calls = json!([edit("1\n", "one\n"), edit("5\n", "five\n"), edit("9\n", "")]);
+    let script = world.script(&json!([{ "calls": calls }, { "text": "Done." }]));
+    let mut terminal = world.terminal(&["exec", "--script", &script, "Do it."]);
+    for (change, answer) in [("+one", "y\n"), ("+five", "n\n"), ("-9", "y\n")] {
+        terminal.until(change);
+        terminal.keys(answer);
+    }
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(3), "{shown}");
+    assert_eq!(world.read("a.txt"), "one\n2\n3\n4\n5\n6\n7\n8\n", "{shown}");
+    assert_eq!(shown.matches("+one").count(), 1, "{shown}");
+}
+
+#[test]
 fn an_accepted_edit_that_cannot_be_applied_is_a_failure() {
     let world = World::new();
     world.write("a.txt", "one\n");

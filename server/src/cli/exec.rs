@@ -254,15 +254,23 @@ impl Job {
         if !pending || !turn.seen.insert(version) {
             return Ok(());
         }
-        let allowed = self.accepts(turn, proposal);
-        let decided = if self.json {
-            let mut quiet = View::new(io::stderr(), Style::PLAIN);
-            self.answerer.review(&mut quiet, Style::PLAIN, proposal, allowed).await
-        } else {
-            view.diff(proposal).map_err(Failure::new)?;
-            self.answerer.review(view, self.style, proposal, allowed).await
-        };
-        let Some(decided) = decided.map_err(Failure::new)? else { return cancel(connection, turn).await };
+        // While the user looked at it, the agent may have edited on: only what is new is asked.
+        let (asked, mut decided) = turn.remembered(proposal);
+        if asked.hunks.iter().any(|hunk| hunk.state == HunkState::Pending) {
+            let allowed = self.accepts(turn, proposal);
+            let answered = if self.json {
+                let mut quiet = View::new(io::stderr(), Style::PLAIN);
+                self.answerer.review(&mut quiet, Style::PLAIN, &asked, allowed).await
+            } else {
+                view.diff(&asked).map_err(Failure::new)?;
+                self.answerer.review(view, self.style, &asked, allowed).await
+            };
+            let Some(answered) = answered.map_err(Failure::new)? else { return cancel(connection, turn).await };
+            turn.remember(proposal, &answered);
+            decided.accepted.extend(answered.accepted);
+            decided.rejected.extend(answered.rejected);
+            decided.message = answered.message;
+        }
         turn.refused |= !decided.rejected.is_empty();
         for (decision, hunks) in [(Decision::Accept, decided.accepted), (Decision::Reject, decided.rejected)] {
             if hunks.is_empty() {

@@ -1,6 +1,6 @@
 //! What is known of a turn while it is followed, and what exit code it comes to.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,8 @@ use protocol::turn::StopReason;
 use protocol::{Event, HunkId, ProposalId, SessionId};
 use tokio::time::Instant;
 use workspace::shell::Spool;
+
+use crate::cli::questions::Decided;
 
 /// Exit code where all was done.
 const DONE: u8 = 0;
@@ -34,6 +36,8 @@ pub(super) struct Watch {
     pub(super) seq: u64,
     /// The proposals that were put to the user, by revision.
     pub(super) seen: HashSet<(ProposalId, u64)>,
+    /// What was answered on hunks, with the text they had then.
+    answers: HashMap<HunkId, Answer>,
     /// The terminal whose output is shown, and the offset up to which it was.
     pub(super) terminal: Option<(Arc<Spool>, u64)>,
     /// Whether something was denied or rejected.
@@ -47,6 +51,13 @@ pub(super) struct Watch {
     arriving: HashSet<HunkId>,
     /// Accepted hunks that could not be put there, and were not later.
     failed: HashSet<(ProposalId, HunkId)>,
+}
+
+/// An answer on a hunk that replaces this text by that.
+struct Answer {
+    old_text: String,
+    new_text: String,
+    accepted: bool,
 }
 
 /// What ends the run.
@@ -72,6 +83,7 @@ impl Watch {
             folders,
             seq,
             seen: HashSet::new(),
+            answers: HashMap::new(),
             terminal: None,
             refused: false,
             cancelled: false,
@@ -118,6 +130,36 @@ impl Watch {
                 self.leave = Some(Instant::now() + LATE);
             }
             _ => {}
+        }
+    }
+
+    /// The proposal without the hunks that were answered before and have not changed since, and those answers.
+    pub(super) fn remembered(&self, proposal: &Proposal) -> (Proposal, Decided) {
+        let (mut asked, mut decided) = (proposal.clone(), Decided::default());
+        for hunk in asked.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Pending) {
+            let answer = self.answers.get(&hunk.hunk_id);
+            match answer.filter(|answer| answer.old_text == hunk.old_text && answer.new_text == hunk.new_text) {
+                Some(Answer { accepted: true, .. }) => {
+                    hunk.state = HunkState::Applying;
+                    decided.accepted.push(hunk.hunk_id.clone());
+                }
+                Some(Answer { accepted: false, .. }) => {
+                    hunk.state = HunkState::Rejected;
+                    decided.rejected.push(hunk.hunk_id.clone());
+                }
+                None => {}
+            }
+        }
+        (asked, decided)
+    }
+
+    /// Keeps what was answered on a proposal's hunks.
+    pub(super) fn remember(&mut self, proposal: &Proposal, decided: &Decided) {
+        for (hunks, accepted) in [(&decided.accepted, true), (&decided.rejected, false)] {
+            for hunk in proposal.hunks.iter().filter(|hunk| hunks.contains(&hunk.hunk_id)) {
+                let (old_text, new_text) = (hunk.old_text.clone(), hunk.new_text.clone());
+                self.answers.insert(hunk.hunk_id.clone(), Answer { old_text, new_text, accepted });
+            }
         }
     }
 
