@@ -11,6 +11,8 @@ mod files;
 pub mod layers;
 mod words;
 
+use std::path::PathBuf;
+
 use agent::permission::Rules;
 
 pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
@@ -24,10 +26,12 @@ pub struct Config {
     pub rules: Rules,
     /// Models, their hosts and keys.
     pub providers: providers::Settings,
-    /// Whether edits are accepted as they come. They stay listed and can be undone.
+    /// Whether edits are accepted as they come. They stay listed.
     pub accept_edits: bool,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
+    /// The folders whose own files have been read, and restrict.
+    pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
     pub warnings: Vec<String>,
     /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.

@@ -1,7 +1,7 @@
 //! The layers of the configuration: how each is written, and what it may say.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
@@ -138,14 +138,7 @@ pub fn load(sources: Sources<'_>) -> Config {
         Ok(layer) => config.restrict(layer, "the editor's settings", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
     }
-    for folder in folders {
-        let file = folder.join(".azimuth").join("config.toml");
-        let place = file.display().to_string();
-        match files::of_project(folder, &file).and_then(|text| parse(text.as_deref().unwrap_or_default())) {
-            Ok(layer) => config.restrict(layer, &place, Kind::Project),
-            Err(problem) => config.distrust(&place, &problem),
-        }
-    }
+    let mut config = config.with_projects(folders);
     if !config.errors.is_empty() {
         config.rules.allow.clear();
         config.accept_edits = false;
@@ -167,6 +160,29 @@ enum Kind {
 }
 
 impl Config {
+    /// This configuration, restricted by the files of these folders too: those of a session that works elsewhere than
+    /// its client. Blocks.
+    #[must_use]
+    pub fn with_projects(&self, folders: &[PathBuf]) -> Self {
+        let mut config = self.clone();
+        for folder in folders {
+            if !config.projects.contains(folder) {
+                config.projects.push(folder.clone());
+                config.restrict_by(folder);
+            }
+        }
+        config
+    }
+
+    fn restrict_by(&mut self, folder: &Path) {
+        let file = folder.join(".azimuth").join("config.toml");
+        let place = file.display().to_string();
+        match files::of_project(folder, &file).and_then(|text| parse(text.as_deref().unwrap_or_default())) {
+            Ok(layer) => self.restrict(layer, &place, Kind::Project),
+            Err(problem) => self.distrust(&place, &problem),
+        }
+    }
+
     /// Takes a layer of the user's own. What is wrong in it is an error, and what is right counts.
     fn take_or_fail(
         &mut self,

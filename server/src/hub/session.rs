@@ -100,6 +100,8 @@ enum Own {
     BaseRead(PathBuf, Option<Arc<str>>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// The configuration changed; it is restricted by the files of the session's own folders.
+    Config(Arc<Config>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
@@ -312,8 +314,9 @@ impl Session {
                 paths.iter().for_each(|path| self.text_changed(path));
             }
             Message::Config(config) => {
-                self.config = config;
-                self.set_rules();
+                let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
+                let own = self.own.clone();
+                tokio::task::spawn_blocking(move || own.send(Own::Config(Arc::new(config.with_projects(&folders)))));
             }
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
@@ -335,6 +338,10 @@ impl Session {
                 if is_end {
                     self.look_again();
                 }
+            }
+            Own::Config(config) => {
+                self.config = config;
+                self.set_rules();
             }
             Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
             Own::ModelSelected(model, reply) => {

@@ -55,6 +55,9 @@ pub(super) async fn load(
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
     };
+    let (user, of_session) = (Arc::clone(&config), folders.clone());
+    let restricted = tokio::task::spawn_blocking(move || user.with_projects(&of_session)).await;
+    let config = Arc::new(restricted.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?);
     let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
