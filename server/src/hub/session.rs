@@ -316,7 +316,9 @@ impl Session {
             Message::Config(config) => {
                 let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
                 let own = self.own.clone();
-                tokio::task::spawn_blocking(move || own.send(Own::Config(Arc::new(config.with_projects(&folders)))));
+                tokio::task::spawn_blocking(move || {
+                    let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));
+                });
             }
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
@@ -351,7 +353,7 @@ impl Session {
                     self.record(Event::ModelChanged { model: info.id.clone(), scripted: info.scripted });
                     ModelSelectResult { model: info }
                 });
-                let _ = reply.send(selected);
+                self.answer_when_stored(reply, selected);
             }
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
@@ -367,7 +369,8 @@ impl Session {
                 let _ = reply.send(Ok(Done {}));
             }
             Request::SessionRename(params, reply) => {
-                let _ = reply.send(self.rename(&params.title));
+                let renamed = self.rename(&params.title);
+                self.answer_when_stored(reply, renamed);
             }
             Request::TurnSteer(params, reply) => self.steer(params, reply),
             Request::TurnQueue(params, reply) => {
@@ -408,6 +411,15 @@ impl Session {
         self.log.record(event);
     }
 
+    /// Answers once what was recorded so far is stored, so that whoever lists the sessions next sees it.
+    fn answer_when_stored<T: Send + 'static>(&self, reply: Reply<T>, answer: Result<T, Error>) {
+        let log = self.log.clone();
+        tokio::spawn(async move {
+            log.flush().await;
+            let _ = reply.send(answer);
+        });
+    }
+
     fn follow(&mut self, caller: &Caller, since: u64) {
         self.followers.insert(caller.id, Arc::clone(&caller.editor));
         caller.editor.follow(self.log.feed().clone(), since);
@@ -445,7 +457,8 @@ impl Session {
                 Ok(events) => events,
                 Err(error) => return drop(reply.send(Err(error.into()))),
             };
-            let last = events.last().map_or(since, |event: &SequencedEvent| event.seq);
+            // A client may count more events than there are, as after a database that was damaged and recovered.
+            let last = events.last().map_or(since.min(session.last_seq), |event: &SequencedEvent| event.seq);
             session.last_seq = session.last_seq.max(last);
             let _ = reply.send(Ok(SessionOpenResult { session, events, running_turn, queue }));
             if follows {

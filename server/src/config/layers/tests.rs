@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "a test makes the files that are read here")]
+
 use std::path::Path;
 
 use providers::Settings;
