@@ -1,0 +1,423 @@
+//! Sessions as a user handles them: named, found, closed, opened again, deleted; their models; what is completed in a
+//! prompt, and the slash commands in it.
+
+use harness::model::Said;
+use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire, project};
+use protocol::event::Severity;
+use protocol::session::{CompletionKind, Mode, PromptCompleteResult, SessionInfo};
+use protocol::turn::{StopReason, TurnStartResult};
+use protocol::{Event, SessionId, methods};
+use serde_json::{Value, json};
+
+const NOT_FOUND: i64 = -32010;
+
+/// A user with two models and no word about which to use.
+fn two_models(model: &ModelServer) -> Setup {
+    let setup = Setup::empty();
+    let configured = Setup::configuration(model, Wire::Chat);
+    let unchosen = configured.split_once('\n').unwrap().1;
+    setup.configure(&unchosen.replace("[\"model-1\"]", "[\"model-1\", \"model-2\"]"));
+    setup
+}
+
+async fn say(client: &Client, session: &SessionId, text: &str) -> TurnStartResult {
+    let prompt = json!([{ "type": "text", "text": text }]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await
+}
+
+async fn list(client: &Client, params: Value) -> Vec<SessionInfo> {
+    client.call::<methods::SessionList>(params).await.sessions
+}
+
+fn ids(sessions: &[SessionInfo]) -> Vec<&SessionId> {
+    sessions.iter().map(|session| &session.session_id).collect()
+}
+
+#[tokio::test]
+async fn a_name_that_the_user_gives_stays_through_prompts_and_restarts() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let rename = |title: &str| json!({ "sessionId": session, "title": title });
+    client.call::<methods::SessionRename>(rename("  My\n own   name ")).await;
+    client.until(&session, "the name", |event| *event == Event::TitleChanged { title: "My own name".into() }).await;
+    let error = client.request("azimuth/session/rename", rename(" \n ")).await.unwrap_err();
+    assert!(error.code == -32602 && error.message.contains("`title`"), "{error:?}");
+    client.prompt(&session, "Some other words.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert!(!events.iter().any(|event| matches!(event, Event::TitleChanged { .. })), "{events:?}");
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    // Nobody has it open.
+    client.call::<methods::SessionRename>(rename("Another")).await;
+    assert_eq!(list(&client, json!({})).await[0].title, "Another");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_not_found_by_any_request() {
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.event(&session, "its beginning").await;
+    client.call::<methods::SessionDelete>(json!({ "sessionId": session })).await;
+    is_gone(&client, &session).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_session_is_deleted_while_its_turn_runs_and_another_goes_on() {
+    let gate = Gate::default();
+    let thinking = Answer::nothing().text("one moment").wait(&gate);
+    let model = ModelServer::start([thinking, Answer::says("Here.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Responses), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let (session, other) = (client.new_session().await, client.new_session().await);
+    client.prompt(&session, "Think.").await;
+    client.until(&session, "a word", |event| matches!(event, Event::MessageDelta { .. })).await;
+    // All of these are there before the first is answered.
+    let deleted = client.request("azimuth/session/delete", json!({ "sessionId": session }));
+    let late = client.request("azimuth/review/list", json!({ "sessionId": session }));
+    deleted.await.unwrap();
+    assert_eq!(late.await.unwrap_err().code, NOT_FOUND);
+    is_gone(&client, &session).await;
+    client.prompt(&other, "Are you there?").await;
+    client.until_end(&other, StopReason::EndTurn).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+async fn is_gone(client: &Client, session: &SessionId) {
+    let text = json!([{ "type": "text", "text": "hello" }]);
+    let requests = [
+        ("azimuth/session/open", json!({})),
+        ("azimuth/session/close", json!({})),
+        ("azimuth/session/rename", json!({ "title": "a" })),
+        ("azimuth/session/delete", json!({})),
+        ("azimuth/turn/start", json!({ "prompt": text })),
+        ("azimuth/turn/steer", json!({ "expectedTurnId": "t", "prompt": text })),
+        ("azimuth/turn/queue", json!({ "type": "add", "prompt": text })),
+        ("azimuth/turn/queue", json!({ "type": "remove", "queueId": "q" })),
+        ("azimuth/turn/cancel", json!({})),
+        ("azimuth/permission/answer", json!({ "permissionId": "p", "optionId": "o" })),
+        ("azimuth/review/list", json!({})),
+        ("azimuth/review/decide", json!({ "decision": "accept", "targets": [] })),
+        ("azimuth/terminal/open", json!({})),
+        ("azimuth/terminal/write", json!({ "terminalId": "t", "data": "" })),
+        ("azimuth/terminal/resize", json!({ "terminalId": "t", "size": { "columns": 80, "rows": 24 } })),
+        ("azimuth/terminal/kill", json!({ "terminalId": "t" })),
+        ("azimuth/model/select", json!({ "model": harness::server::MODEL })),
+        ("azimuth/prompt/complete", json!({ "text": "/", "cursor": 1 })),
+    ];
+    for (method, mut params) in requests {
+        params["sessionId"] = json!(session);
+        let error = client.request(method, params).await.expect_err(method);
+        assert!(error.code == NOT_FOUND && error.message.contains(session.as_str()), "{method}: {error:?}");
+    }
+    assert!(!ids(&list(client, json!({ "everywhere": true })).await).contains(&session));
+}
+
+#[tokio::test]
+async fn a_session_closed_and_opened_again_gives_exactly_the_rest_and_goes_on() {
+    let gate = Gate::default();
+    let model = ModelServer::start([Answer::nothing().text("First ").wait(&gate).text("and last.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Chat), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let turn = client.prompt(&session, "Speak.").await;
+    let mut seen = Vec::new();
+    while !seen.last().is_some_and(|last: &protocol::SequencedEvent| matches!(last.event, Event::MessageDelta { .. })) {
+        seen.push(client.event(&session, "the first word").await);
+    }
+    let open = |since: u64| client.request("azimuth/session/open", json!({ "sessionId": session, "since": since }));
+    let read = |opened: Value| serde_json::from_value::<protocol::session::SessionOpenResult>(opened).unwrap();
+
+    // In one breath: nothing waits for the other's answer.
+    let closed = client.request("azimuth/session/close", json!({ "sessionId": session }));
+    let opened = [open(0), open(2), open(seen.len() as u64), open(9999)];
+    closed.await.unwrap();
+    let mut results = Vec::new();
+    for answer in opened {
+        results.push(read(answer.await.unwrap()));
+    }
+    assert_eq!(results[0].events, seen);
+    assert_eq!(results[1].events, seen[2..]);
+    assert!(results[2].events.is_empty() && results[3].events.is_empty());
+    for result in &results {
+        assert_eq!((result.running_turn.as_ref(), result.session.last_seq), (Some(&turn), seen.len() as u64));
+    }
+
+    // What follows comes once, though it was opened four times.
+    gate.open();
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let said = |event: &&Event| matches!(event, Event::MessageDelta { .. });
+    assert_eq!(events.iter().filter(said).count(), 1);
+
+    // With nothing running a session that is closed leaves the memory, and comes back as it was.
+    client.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    let all = read(open(0).await.unwrap());
+    assert_eq!(all.events.len(), seen.len() + events.len());
+    assert!(all.running_turn.is_none());
+    client.call::<methods::SessionRename>(json!({ "sessionId": session, "title": "It goes on" })).await;
+    client.until(&session, "the title", |event| matches!(event, Event::TitleChanged { .. })).await;
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn sessions_are_found_by_their_title_and_their_folder() {
+    let (setup, here, there) = (Setup::empty(), Project::new([]), Project::new([]));
+    let client = Client::start(&setup, &here, Profile::panel()).await;
+    let away = json!({ "folders": [project::uri(there.folder())] });
+    let away = client.call::<methods::SessionNew>(away).await.session;
+    assert_eq!(away.folders, [project::uri(there.folder())]);
+    let (old, new) = (client.new_session().await, client.new_session().await);
+    for (session, title) in [(&away.session_id, "Écume far away"), (&old, "Mend the PARSER"), (&new, "A 100% new one")]
+    {
+        client.call::<methods::SessionRename>(json!({ "sessionId": session, "title": title })).await;
+        client.until(session, "the title", |event| matches!(event, Event::TitleChanged { .. })).await;
+    }
+    assert_eq!(ids(&list(&client, json!({})).await), [&new, &old], "of this folder, the last used first");
+    assert_eq!(ids(&list(&client, json!({ "limit": 1 })).await), [&new]);
+    assert_eq!(list(&client, json!({ "everywhere": true })).await.len(), 3);
+    let there = json!({ "folder": project::uri(there.folder()) });
+    assert_eq!(ids(&list(&client, there).await), [&away.session_id]);
+    assert_eq!(ids(&list(&client, json!({ "query": "parser" })).await), [&old], "whatever the case");
+    assert_eq!(ids(&list(&client, json!({ "query": "0%" })).await), [&new], "a percent sign is no pattern");
+    assert!(list(&client, json!({ "query": "away" })).await.is_empty(), "it is of another folder");
+    let everywhere = json!({ "query": "FAR", "everywhere": true });
+    assert_eq!(ids(&list(&client, everywhere).await), [&away.session_id]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_chosen_for_a_session_that_nobody_follows_holds() {
+    let model = ModelServer::start([Answer::says("Yes?")]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.event(&session, "its beginning").await;
+    let listed = client.call::<methods::ModelList>(json!({})).await;
+    let names: Vec<_> = listed.models.iter().filter(|model| model.available).map(|model| model.id.as_str()).collect();
+    assert!(names.contains(&"test/model-1") && names.contains(&"test/model-2"), "{names:?}");
+    assert_eq!(listed.default.as_deref(), Some("test/model-1"));
+
+    let closed = client.request("azimuth/session/close", json!({ "sessionId": session }));
+    let params = json!({ "sessionId": session, "model": "test/model-2" });
+    let selected = client.request("azimuth/model/select", params);
+    closed.await.unwrap();
+    assert_eq!(selected.await.unwrap()["model"]["id"], "test/model-2");
+    let unknown = json!({ "sessionId": session, "model": "test/none" });
+    assert_eq!(client.request("azimuth/model/select", unknown).await.unwrap_err().code, NOT_FOUND);
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    assert_eq!(opened.session.model.as_deref(), Some("test/model-2"));
+    client.prompt(&session, "Which one are you?").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(model.asked()[0].body()["model"], "model-2");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_chosen_for_no_session_is_that_of_the_next_new_ones() {
+    let model = ModelServer::start([Answer::says("One."), Answer::says("Two.")]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let before = client.new_session().await;
+    client.prompt(&before, "Hello.").await;
+    client.until_end(&before, StopReason::EndTurn).await;
+    client.call::<methods::ModelSelect>(json!({ "model": "test/model-2" })).await;
+    let error = client.request("azimuth/model/select", json!({ "model": "no/such" })).await.unwrap_err();
+    assert!(error.code == NOT_FOUND && error.message.contains("no/such"), "{error:?}");
+    assert_eq!(client.finish().await, 0);
+
+    // It is remembered.
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    assert_eq!(client.call::<methods::ModelList>(json!({})).await.default.as_deref(), Some("test/model-2"));
+    let after = client.new_session().await;
+    client.prompt(&after, "Hello again.").await;
+    client.until_end(&after, StopReason::EndTurn).await;
+    let asked: Vec<_> = model.asked().iter().map(|asked| asked.body()["model"].clone()).collect();
+    assert_eq!(asked, ["model-1", "model-2"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_model_of_the_editors_settings_is_that_of_new_sessions_also_when_it_changes() {
+    let model = ModelServer::start([Answer::says("Two."), Answer::says("One.")]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let profile = Profile { options: json!({ "model": "test/model-2" }), ..Profile::panel() };
+    let client = Client::start(&setup, &project, profile).await;
+    assert_eq!(client.call::<methods::ModelList>(json!({})).await.default.as_deref(), Some("test/model-2"));
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+
+    client
+        .notify("workspace/didChangeConfiguration", json!({ "settings": { "azimuth": { "model": "test/model-1" } } }));
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello again.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked: Vec<_> = model.asked().iter().map(|asked| asked.body()["model"].clone()).collect();
+    assert_eq!(asked, ["model-2", "model-1"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn commands_arguments_and_files_are_completed_where_the_cursor_is() {
+    let model = ModelServer::start([]).await;
+    let files = [("src/first.rs", ""), ("src/second.rs", ""), ("target/first.o", ""), (".gitignore", "target\n")];
+    let (setup, project) = (two_models(&model), Project::new(files));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.event(&session, "its beginning").await;
+    let complete = async |text: &str, cursor: usize| -> PromptCompleteResult {
+        let params = json!({ "sessionId": session, "text": text, "cursor": cursor });
+        client.call::<methods::PromptComplete>(params).await
+    };
+    let labels =
+        |result: &PromptCompleteResult| -> Vec<String> { result.items.iter().map(|item| item.label.clone()).collect() };
+
+    let result = complete("/mo", 3).await;
+    assert_eq!(labels(&result), ["/model", "/mode"]);
+    assert_eq!((result.start, result.end, result.items[0].kind), (0, 3, CompletionKind::Command));
+
+    // A crab is two units of UTF-16, and four bytes.
+    let result = complete("\u{1F980}\u{e9} /mode a and more", 11).await;
+    assert_eq!(labels(&result), ["ask", "agent"]);
+    assert_eq!((result.start, result.end, result.items[0].kind), (10, 11, CompletionKind::Argument));
+
+    let result = complete("/model 2", 8).await;
+    assert_eq!(labels(&result), ["test/model-2"]);
+
+    let result = complete("\u{1F980} look at @firs please", 16).await;
+    let [file] = result.items.as_slice() else { panic!("not one file: {result:?}") };
+    assert_eq!((result.start, result.end, file.kind), (11, 16, CompletionKind::File));
+    assert_eq!((file.label.as_str(), file.insert.as_str()), ("first.rs", "@src/first.rs "));
+    assert_eq!(file.uri, Some(project.uri("src/first.rs")));
+
+    // A file that came since, once the editor has told of it.
+    project.write("src/firstborn.rs", "");
+    let changes = json!({ "changes": [{ "uri": project.uri("src/firstborn.rs"), "type": 1 }] });
+    client.notify("workspace/didChangeWatchedFiles", changes);
+    assert_eq!(complete("@firs", 5).await.items.len(), 2);
+
+    let result = complete("just words", 4).await;
+    assert!(result.items.is_empty(), "{result:?}");
+    assert_eq!(complete("/", 9999).await.items.len(), agent::commands::COMMANDS.len());
+    assert_eq!(client.finish().await, 0);
+}
+
+/// What a command said, if it did not fail.
+fn said(events: &[Event]) -> &str {
+    match events.last() {
+        Some(Event::CommandExecuted { message, is_error: false, .. }) => message,
+        other => panic!("no command: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn commands_are_executed_and_the_model_never_hears_of_them() {
+    let model = ModelServer::start([Answer::says("Hello.")]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello /model test/model-2 you").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let changed = |event: &Event| matches!(event, Event::ModelChanged { model, .. } if model == "test/model-2");
+    assert!(events.iter().any(changed), "{events:?}");
+    let asked = model.asked();
+    assert_eq!(asked[0].body()["model"], "model-2");
+    assert!(!asked[0].user_text().contains("/model"), "{}", asked[0].user_text());
+
+    let command = async |text: &str| {
+        let result = say(&client, &session, text).await;
+        assert!(result.turn_id.is_none(), "{text} makes no turn");
+        let executed = |event: &Event| matches!(event, Event::CommandExecuted { .. });
+        said(&client.until(&session, text, executed).await).to_owned()
+    };
+    let help = command("/help").await;
+    for name in agent::commands::COMMANDS {
+        assert!(help.contains(name.usage), "{help}");
+    }
+    let costs = command("/costs").await;
+    assert!(
+        costs.contains("80 tokens in") && costs.contains("20 from the cache") && costs.contains("10 out"),
+        "{costs}"
+    );
+    let conversations = command("/conversations").await;
+    assert!(conversations.contains(session.as_str()) && conversations.contains("Hello"), "{conversations}");
+    assert!(command("/model").await.contains("`test/model-2`: model-2 (in use)"));
+
+    // What cannot be done is said, and makes no turn either.
+    for text in ["/mode dance", "/resume", "/resume nobody", "/model none"] {
+        assert!(say(&client, &session, text).await.turn_id.is_none());
+        let failed = |event: &Event| matches!(event, Event::CommandExecuted { is_error: true, .. });
+        client.until(&session, text, failed).await;
+    }
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn in_mode_ask_an_edit_is_refused_until_the_mode_is_another() {
+    let edit = json!({ "path": "a.txt", "old_text": "one", "new_text": "1" });
+    let model = ModelServer::start([
+        Answer::calls("edit_replace_exact", edit.clone()),
+        Answer::says("I may not."),
+        Answer::calls("edit_replace_exact", edit),
+        Answer::says("Done."),
+    ])
+    .await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([("a.txt", "one\n")]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    assert!(say(&client, &session, "/mode ask").await.turn_id.is_none());
+    client.prompt(&session, "Write a number.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert!(events.contains(&Event::ModeChanged { mode: Mode::Ask }), "{events:?}");
+    let refused = |event: &Event| matches!(event, Event::ToolCallEnded { result, .. } if result.is_error);
+    assert!(events.iter().any(refused), "{events:?}");
+    let asked = model.asked();
+    assert!(!asked[0].tools().contains(&"edit_replace_exact".to_owned()), "{:?}", asked[0].tools());
+    assert!(asked[0].tools().contains(&"read_file".to_owned()));
+    let opened = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await;
+    assert!(opened.proposals.is_empty());
+
+    client.prompt(&session, "/mode agent Now you may.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await;
+    assert_eq!(listed.proposals.len(), 1);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_words_beside_new_go_to_the_new_conversation_and_resume_leads_back() {
+    let model = ModelServer::start([Answer::says("Hello."), Answer::says("I do.")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Responses), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let old = client.new_session().await;
+    client.prompt(&old, "Hello.").await;
+    client.until_end(&old, StopReason::EndTurn).await;
+
+    let result = say(&client, &old, "/new do this").await;
+    let new = result.switch_to.expect("another session");
+    assert!(result.turn_id.is_none() && new != old);
+    let words =
+        said(&client.until(&old, "/new", |event| matches!(event, Event::CommandExecuted { .. })).await).to_owned();
+    assert!(words.contains(new.as_str()), "{words}");
+    let events = client.until_end(&new, StopReason::EndTurn).await;
+    assert!(events.iter().any(|event| *event == Event::TitleChanged { title: "do this".into() }), "{events:?}");
+    let asked = model.asked();
+    let heard: Vec<_> = asked[1].said().iter().filter(|said| matches!(said, Said::User(_))).collect();
+    assert!(matches!(heard.as_slice(), [Said::User(text)] if text.contains("do this")), "{heard:?}");
+
+    let result = say(&client, &new, &format!("/resume {old}")).await;
+    assert_eq!(result.switch_to, Some(old.clone()));
+    client.until(&new, "/resume", |event| matches!(event, Event::CommandExecuted { .. })).await;
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": old })).await;
+    let warned = |event: &Event| matches!(event, Event::Notice { severity: Severity::Error, .. });
+    assert!(!opened.events.iter().any(|event| warned(&event.event)), "{opened:?}");
+    assert_eq!(client.finish().await, 0);
+}
