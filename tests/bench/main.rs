@@ -61,7 +61,7 @@ fn build() -> PathBuf {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let lines = String::from_utf8(built.stdout).expect("text");
     let messages = lines.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let binary = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last();
+    let binary = messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     binary.expect("cargo names the binary")
 }
 

@@ -108,7 +108,7 @@ pub struct TurnOutcome {
 /// Everything that happens is recorded through the session's port, but for the words said meanwhile and notes
 /// ([`Steered`](protocol::Event::Steered), [`Noted`](protocol::Event::Noted)), which the session has recorded when it
 /// gives them. The turn does not end of itself while
-/// [`Session::interjections`] still gives something; what is said after its last look is the session's to start
+/// [`Session::interjections`] still gives words of the user; what is said after its last look is the session's to start
 /// another turn with.
 ///
 /// A tool that panics is a failed tool. A panic of anything else is the caller's to catch.
@@ -258,12 +258,13 @@ impl Turn {
         self.make(&made).await;
     }
 
-    /// Hears what was said to the turn. Whether there was anything.
+    /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note alone, such
+    /// as that an edit was accepted, can wait for the next prompt.
     async fn hear(&mut self) -> bool {
         // What the session hands over it has recorded, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
         let heard = at_any_rate(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
-        let any = !heard.is_empty();
+        let is_spoken_to = heard.iter().any(|said| matches!(said, Interjection::Steer { .. }));
         for said in heard {
             let turn_id = self.gate.turn_id.clone();
             self.history.apply(&match said {
@@ -271,7 +272,7 @@ impl Turn {
                 Interjection::Note(text) => Event::Noted { turn_id, text },
             });
         }
-        any
+        is_spoken_to
     }
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.

@@ -23,6 +23,7 @@ use workspace::reader::{ReadError, Reader};
 use workspace::review::{Application, DecideError};
 use workspace::text::hash;
 
+use super::port::TurnMessage;
 use super::{Own, Session};
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error};
@@ -289,7 +290,18 @@ impl Session {
     }
 
     /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
-    pub(super) fn unsettled(&self, reply: oneshot::Sender<Unsettled>) {
+    pub(super) fn unsettled(&mut self, reply: oneshot::Sender<Unsettled>) {
+        if self.review.is_applying() {
+            // Accepted hunks are on their way: the command waits until the disk has them.
+            let (done, settled) = oneshot::channel();
+            self.settling.push((done, Vec::new()));
+            let own = self.own.clone();
+            tokio::spawn(async move {
+                let _ = settled.await;
+                let _ = own.send(Own::Turn(TurnMessage::Unsettled(reply)));
+            });
+            return;
+        }
         let mut unsettled = Unsettled::default();
         for proposal in self.review.proposals() {
             let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
