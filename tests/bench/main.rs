@@ -18,8 +18,8 @@ use serde_json::json;
 
 /// How often a start is measured.
 const STARTS: usize = 40;
-/// How many rounds of a tool call.
-const ROUNDS: usize = 100;
+/// How many rounds of a tool call; at 100 a turn stops and asks.
+const ROUNDS: usize = 90;
 /// How many pieces an answer streams.
 const TOKENS: usize = 50_000;
 /// How many events the long session has.
@@ -99,12 +99,12 @@ fn start(binary: &Path) {
 
 /// Rounds of one tool call each: the request, the answer, the call, its result, all stored and shown.
 fn rounds(binary: &Path) {
-    let call = |n: usize| Answer::Call { tool: "read_file", input: json!({ "path": format!("file-{}.txt", n % 7) }) };
+    let call = |n: usize| Answer::Call { tool: "read_file", input: json!({ "path": format!("file-{n}.txt") }) };
     let mut answers: Vec<_> = (0..ROUNDS).map(call).collect();
     answers.insert(0, Answer::Text { pieces: 1 });
     answers.push(Answer::Text { pieces: 1 });
     let world = World::new(answers);
-    for n in 0..7 {
+    for n in 0..ROUNDS {
         std::fs::write(world.project().join(format!("file-{n}.txt")), format!("text {n}\n").repeat(40))
             .expect("a file");
     }

@@ -140,18 +140,29 @@ fn one_kill(world: &World, instant: Duration) {
     let params =
         json!({ "sessionId": session, "decision": "accept", "targets": targets(&mut editor.process, &session) });
     editor.process.request("azimuth/review/decide", &params);
+    let all: Vec<Value> = kept.iter().chain(&editor.process.events).cloned().collect();
+    let interrupted = |tool: &str| {
+        let calls: Vec<_> = of_type(&all, "toolCallStarted").filter(|call| call["name"] == tool).collect();
+        of_type(&all, "toolCallEnded").any(|ended| {
+            let result = &ended["result"];
+            calls.iter().any(|call| call["toolCallId"] == result["toolCallId"])
+                && result["text"].as_str().unwrap().contains("interrupted")
+        })
+    };
+    // A call that was begun when the kill came is not begun again by itself: it may have had effects. The model is told,
+    // and this one, which follows a list, does not try again.
+    if of_type(&all, "proposalChanged").next().is_none() {
+        assert!(interrupted("edit_replace_exact"), "killed after {instant:?}: the edit was forgotten");
+        return;
+    }
     let until = Instant::now() + harness::PATIENCE;
     while std::fs::read_to_string(world.project().join("a.txt")).unwrap() != "two\n" {
         let events = &editor.process.events;
         assert!(Instant::now() < until, "killed after {instant:?}: the edit never arrived\n{kept:#?}\n{events:#?}");
         editor.process.listen(Duration::from_millis(5));
     }
-    // A command that was begun when the kill came is not begun again by itself: it may have had effects. It is said.
-    let results = kept.iter().chain(&editor.process.events).filter(|event| event["event"]["type"] == "toolCallEnded");
-    let interrupted =
-        results.filter(|event| event["event"]["result"]["text"].as_str().unwrap().contains("interrupted"));
     let ran = world.project().join("ran.txt").exists();
-    assert!(ran || interrupted.count() > 0, "killed after {instant:?}: the command was forgotten");
+    assert!(ran || interrupted("shell_run"), "killed after {instant:?}: the command was forgotten");
 }
 
 /// Brings the turn to its end: by an answer to the question that stands, else by an empty prompt.

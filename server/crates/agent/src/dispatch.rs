@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
-use crate::edit::{EditPlan, Proposed};
+use crate::edit::{EditRefused, Proposed};
 use crate::history::{INTERRUPTED, OpenCall};
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
@@ -191,46 +191,47 @@ impl Gate {
         {
             return outcome;
         }
-        let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
-        let mut outcome = match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
-            None | Some(Ok(Err(ToolError::Cancelled))) => self.cancelled(),
-            Some(Err(panic)) => panicked(&call.name, &*panic),
-            Some(Ok(Err(error))) => Outcome::failed(error.to_string()),
-            Some(Ok(Ok(output))) => self.take(call, output).await,
-        };
+        // A plan whose text changed between the tool's look at it and the session's, as by a decision of the user's, is
+        // made anew, once: planning has no effects.
+        let mut outcome = match self.run(call, tool).await {
+            Err(EditRefused::Stale { .. }) => self.run(call, tool).await,
+            first => first,
+        }
+        .unwrap_or_else(|refused| Outcome::failed(refused.to_string()));
         for remark in remarks {
             outcome.text.push_str(&format!("\n\n[{remark}]"));
         }
         outcome
     }
 
-    /// What a tool gave, and what became of the edits it plans.
-    async fn take(&self, call: &OpenCall, output: Output) -> Outcome {
-        let Output { text, summary, locations, plan, is_error } = output;
-        let mut outcome = Outcome { text, is_error, summary, locations, refused: None };
-        let Some(plan) = plan else { return outcome };
-        match self.propose(call, plan).await {
-            Ok(proposed) => {
-                append(&mut outcome.text, &in_words(&proposed));
-                if outcome.summary.is_empty() {
-                    outcome.summary = format!("+{} -{}", proposed.added, proposed.removed);
-                }
-            }
-            Err(failed) => {
-                let Outcome { text, is_error, summary, .. } = failed;
-                // What the tool said of an edit that is not to be would mislead.
-                outcome = Outcome { text, is_error, summary, locations: outcome.locations, refused: None };
-            }
+    /// Runs a tool, and proposes the edits it plans.
+    async fn run(&self, call: &OpenCall, tool: &Arc<dyn Tool>) -> Result<Outcome, EditRefused> {
+        let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
+        match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
+            None | Some(Ok(Err(ToolError::Cancelled))) => Ok(self.cancelled()),
+            Some(Err(panic)) => Ok(panicked(&call.name, &*panic)),
+            Some(Ok(Err(error))) => Ok(Outcome::failed(error.to_string())),
+            Some(Ok(Ok(output))) => self.take(call, output).await,
         }
-        outcome
     }
 
-    async fn propose(&self, call: &OpenCall, plan: EditPlan) -> Result<Proposed, Outcome> {
-        match with_grace(&self.cancel, self.session.propose(&call.id, plan)).await {
-            None => Err(self.cancelled()),
-            Some(Err(refused)) => Err(Outcome::failed(refused.to_string())),
-            Some(Ok(proposed)) => Ok(proposed),
+    /// What a tool gave, and what became of the edits it plans.
+    async fn take(&self, call: &OpenCall, output: Output) -> Result<Outcome, EditRefused> {
+        let Output { text, summary, locations, plan, is_error } = output;
+        let mut outcome = Outcome { text, is_error, summary, locations, refused: None };
+        let Some(plan) = plan else { return Ok(outcome) };
+        if self.cancel.is_cancelled() {
+            return Ok(self.cancelled());
         }
+        let Some(proposed) = with_grace(&self.cancel, self.session.propose(&call.id, plan)).await else {
+            return Ok(self.cancelled());
+        };
+        let proposed = proposed?;
+        append(&mut outcome.text, &in_words(&proposed));
+        if outcome.summary.is_empty() {
+            outcome.summary = format!("+{} -{}", proposed.added, proposed.removed);
+        }
+        Ok(outcome)
     }
 
     /// Says what was allowed or denied without asking.
