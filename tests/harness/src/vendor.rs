@@ -125,8 +125,9 @@ fn serve(stream: TcpStream, answer: &dyn Fn(&[u8]) -> Option<String>) {
             Some(body) => ("200 OK", "text/event-stream", body),
             None => ("404 Not Found", "application/json", "{}".to_owned()),
         };
+        // In one piece: head and body apart would wait for each other's acknowledgement.
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
-        if writer.write_all(head.as_bytes()).and_then(|()| writer.write_all(body.as_bytes())).is_err() {
+        if writer.write_all((head + &body).as_bytes()).is_err() {
             return;
         }
     }
