@@ -1,13 +1,12 @@
 //! Reviews as a user does them: decisions that cross with news, typing among pending hunks, taking back, and what a
 //! command sees of it all.
 
-use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 
 use harness::client::Timing;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::event::ApplyOutcome;
-use protocol::permission::PermissionRequest;
+use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{HunkState, Proposal, ReviewResult};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
@@ -379,6 +378,25 @@ async fn a_command_may_be_rejected_for_the_pending_edits() {
 }
 
 #[tokio::test]
+async fn a_command_goes_on_by_itself_once_the_hunks_it_asks_about_are_decided_one_by_one() {
+    let world = World::new(Profile::panel(), true, &[("one", "1"), ("three", "3")]).await;
+    command(&world, SEE).await;
+    let question = asked(&world, "Accept the pending edits").await;
+    for (hunk, decision) in [(0, "accept"), (1, "reject")] {
+        let proposal = world.proposal().await;
+        world.decide(&proposal, decision, &[hunk]).await;
+    }
+    let falls_away = |event: &Event| {
+        let Event::PermissionAnswered { permission_id, outcome } = event else { return false };
+        *permission_id == question.permission_id && *outcome == PermissionOutcome::Moot
+    };
+    world.client.until(&world.session, "the question to fall away", falls_away).await;
+    let result = result(&world).await;
+    assert!(result.contains("1\n") && !result.contains("without your pending edits"), "{result}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_command_that_only_reads_runs_without_a_question() {
     let world = World::new(Profile::panel(), true, &[("one", "1")]).await;
     command(&world, "head -n 1 a.txt").await;
@@ -485,14 +503,10 @@ async fn a_command_that_changes_a_file_with_pending_hunks_moves_them() {
     command(&world, "sed -i '1i zero' a.txt").await;
     let question = asked(&world, "Accept the pending edits").await;
     world.client.choose(&world.session, &question, "run_without").await;
-    // The hunk moves as soon as the file is read again, before the turn's end or after it.
-    let missing = Cell::new(2);
-    let fits = |event: &Event| {
-        let is_one = matches!(event, Event::ProposalChanged { .. } | Event::TurnEnded { .. });
-        missing.set(missing.get() - u8::from(is_one));
-        missing.get() == 0
-    };
-    world.client.until(&world.session, "the move and the turn's end", fits).await;
+    // The model is not told of the command's result before the hunk is where it belongs now.
+    world.client.until(&world.session, "the move", |event| matches!(event, Event::ProposalChanged { .. })).await;
+    let result = result(&world).await;
+    assert!(result.contains("[changed since you last saw them, by this command or the user: a.txt"), "{result}");
     let moved = world.proposal().await;
     assert_eq!((moved.hunks[0].start_line, moved.hunks[0].state), (4, HunkState::Pending));
     world.decide(&moved, "accept", &[]).await;

@@ -37,6 +37,7 @@ use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
+use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 use self::overlay::Overlay;
@@ -98,6 +99,8 @@ enum Own {
     Steered(TurnId, QueueId, Interjection, Reply<Done>),
     /// A file that has pending hunks was read anew: its text, none where it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
+    /// The files that have pending hunks were read after a command.
+    ReadAfterCommand(Vec<(PathBuf, Option<Arc<str>>)>, oneshot::Sender<Vec<String>>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
@@ -203,6 +206,7 @@ struct Session {
     overlay: Overlay,
     reader: Arc<Reader>,
     search: Search,
+    seen: Seen,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// Accepted hunks on their way into each file, the first of them being carried out.
@@ -334,13 +338,8 @@ impl Session {
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
-            Own::Event(event) => {
-                let is_end = matches!(event, Event::TerminalEnded { .. });
-                self.record(event);
-                if is_end {
-                    self.look_again();
-                }
-            }
+            Own::ReadAfterCommand(files, reply) => self.read_after_command(files, reply),
+            Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 self.config = config;
                 self.set_rules();

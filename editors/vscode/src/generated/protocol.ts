@@ -775,6 +775,15 @@ export interface ModelSelectResult {
   model: ModelInfo;
 }
 
+/** What a question is about. */
+export type PermissionAbout =
+  /** Whether a tool call may be made. */
+  | 'tool_call'
+  /** What becomes of pending hunks before a command runs. It is moot once none is pending any more. */
+  | 'pending_edits'
+  /** Whether the user's unsaved text is saved before a command runs. */
+  | 'unsaved_text';
+
 /** Parameters of `azimuth/permission/answer`. */
 export interface PermissionAnswerParams {
   /** The session. */
@@ -820,7 +829,8 @@ export type PermissionOptionKind =
 /** How a question ended. */
 export type PermissionOutcome =
   | PermissionOutcomeSelected
-  | PermissionOutcomeCancelled;
+  | PermissionOutcomeCancelled
+  | PermissionOutcomeMoot;
 
 /** An option was chosen. */
 export interface PermissionOutcomeSelected {
@@ -836,10 +846,17 @@ export interface PermissionOutcomeCancelled {
   type: 'cancelled';
 }
 
+/** What it was about was settled otherwise. */
+export interface PermissionOutcomeMoot {
+  type: 'moot';
+}
+
 /** A question. It stands until it is answered or its turn ends, across reconnects. */
 export interface PermissionRequest {
   /** The question. */
   permissionId: PermissionId;
+  /** What it is about. */
+  about: PermissionAbout;
   /** The question in a few words: `Run a command?` */
   title: string;
   /** What exactly would be done: the command line, the paths. */

@@ -23,14 +23,17 @@ use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
 use crate::edit::{EditRefused, Proposed};
-use crate::history::{INTERRUPTED, OpenCall};
+use crate::history::OpenCall;
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
 use crate::session::Session;
 use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
 use crate::turn::Limits;
 use crate::uri::path_of;
-use crate::wait::{until_cancelled, with_grace};
+use crate::wait::{at_any_rate, until_cancelled, with_grace};
+
+/// How many changed files a command's result names.
+const MOST_NAMED: usize = 20;
 
 /// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read.
 pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
@@ -52,7 +55,6 @@ pub(crate) struct Gate {
     pub(crate) folders: Arc<[PathBuf]>,
     pub(crate) session: Arc<dyn Session>,
     pub(crate) cancel: CancellationToken,
-    pub(crate) interrupt: CancellationToken,
     pub(crate) limits: Limits,
 }
 
@@ -77,6 +79,19 @@ struct Outcome {
 impl Outcome {
     fn failed(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, summary: "failed".to_owned(), ..Self::default() }
+    }
+
+    fn cancelled() -> Self {
+        Self { summary: "cancelled".to_owned(), ..Self::failed(ToolError::Cancelled.to_string()) }
+    }
+
+    /// With what became of its edit.
+    fn with(mut self, proposed: &Proposed) -> Self {
+        append(&mut self.text, &in_words(proposed));
+        if self.summary.is_empty() {
+            self.summary = format!("+{} -{}", proposed.added, proposed.removed);
+        }
+        self
     }
 
     fn refused(what: &str, text: String) -> Self {
@@ -118,12 +133,18 @@ impl Gate {
 
     /// Ends a call that the cancel came before.
     pub(crate) fn close_cancelled(&self, call: &OpenCall) -> Ended {
-        self.end(call, self.cancelled(), Instant::now())
+        self.end(call, Outcome::cancelled(), Instant::now())
     }
 
-    fn cancelled(&self) -> Outcome {
-        let why = if self.interrupt.is_cancelled() { INTERRUPTED.to_owned() } else { ToolError::Cancelled.to_string() };
-        Outcome { summary: "cancelled".to_owned(), ..Outcome::failed(why) }
+    /// Ends a call of an interrupted turn that came to propose its edit before.
+    pub(crate) async fn close_if_proposed(&self, call: &OpenCall) -> Option<Ended> {
+        let proposed = self.session.proposed(&call.id).await?;
+        Some(self.end(call, Outcome::default().with(&proposed), Instant::now()))
+    }
+
+    /// Whether a call, once begun, may have changed something outside.
+    pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
+        self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
     }
 
     fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
@@ -186,10 +207,15 @@ impl Gate {
             Ok(only_reads) => only_reads,
             Err(outcome) => return outcome,
         };
-        if tool.access() == Access::Execute
-            && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
-        {
-            return outcome;
+        let executes = tool.access() == Access::Execute;
+        if executes {
+            if let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await {
+                return outcome;
+            }
+            // What may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
+            if with_grace(&self.cancel, self.session.stored()).await.is_none() {
+                return Outcome::cancelled();
+            }
         }
         // A plan whose text changed between the tool's look at it and the session's, as by a decision of the user's, is
         // made anew, once: planning has no effects.
@@ -198,6 +224,10 @@ impl Gate {
             first => first,
         }
         .unwrap_or_else(|refused| Outcome::failed(refused.to_string()));
+        if executes {
+            let changed = at_any_rate(&self.cancel, self.session.after_command()).await.unwrap_or_default();
+            remarks.extend(not_as_seen(&changed));
+        }
         for remark in remarks {
             outcome.text.push_str(&format!("\n\n[{remark}]"));
         }
@@ -208,7 +238,7 @@ impl Gate {
     async fn run(&self, call: &OpenCall, tool: &Arc<dyn Tool>) -> Result<Outcome, EditRefused> {
         let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
         match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
-            None | Some(Ok(Err(ToolError::Cancelled))) => Ok(self.cancelled()),
+            None | Some(Ok(Err(ToolError::Cancelled))) => Ok(Outcome::cancelled()),
             Some(Err(panic)) => Ok(panicked(&call.name, &*panic)),
             Some(Ok(Err(error))) => Ok(Outcome::failed(error.to_string())),
             Some(Ok(Ok(output))) => self.take(call, output).await,
@@ -218,20 +248,15 @@ impl Gate {
     /// What a tool gave, and what became of the edits it plans.
     async fn take(&self, call: &OpenCall, output: Output) -> Result<Outcome, EditRefused> {
         let Output { text, summary, locations, plan, is_error } = output;
-        let mut outcome = Outcome { text, is_error, summary, locations, refused: None };
+        let outcome = Outcome { text, is_error, summary, locations, refused: None };
         let Some(plan) = plan else { return Ok(outcome) };
         if self.cancel.is_cancelled() {
-            return Ok(self.cancelled());
+            return Ok(Outcome::cancelled());
         }
         let Some(proposed) = with_grace(&self.cancel, self.session.propose(&call.id, plan)).await else {
-            return Ok(self.cancelled());
+            return Ok(Outcome::cancelled());
         };
-        let proposed = proposed?;
-        append(&mut outcome.text, &in_words(&proposed));
-        if outcome.summary.is_empty() {
-            outcome.summary = format!("+{} -{}", proposed.added, proposed.removed);
-        }
-        Ok(outcome)
+        Ok(outcome.with(&proposed?))
     }
 
     /// Says what was allowed or denied without asking.
@@ -275,7 +300,7 @@ impl Gate {
                         Ok(false)
                     }
                     Reply::Rejected(text) => Err(Outcome::refused(&description.title, text)),
-                    Reply::Cancelled => Err(self.cancelled()),
+                    Reply::Cancelled | Reply::Moot => Err(Outcome::cancelled()),
                 }
             }
         }
@@ -287,6 +312,19 @@ fn append(text: &mut String, more: &str) {
         text.push('\n');
     }
     text.push_str(more);
+}
+
+/// Says which files the model should read again after a command.
+fn not_as_seen(changed: &[String]) -> Option<String> {
+    let named = changed.get(..MOST_NAMED).unwrap_or(changed);
+    let rest = changed.len() - named.len();
+    let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    (!named.is_empty()).then(|| {
+        format!(
+            "changed since you last saw them, by this command or the user: {}{rest}; read them again",
+            named.join(", ")
+        )
+    })
 }
 
 fn in_words(proposed: &Proposed) -> String {

@@ -54,6 +54,8 @@ pub struct OpenCall {
     pub name: String,
     /// Its input.
     pub input: Value,
+    /// Whether it was let through the gate already, so that it may have had effects.
+    pub has_begun: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -106,6 +108,7 @@ impl History {
                 self.streaming.take_if(|(streaming, _)| streaming == message_id);
                 self.release();
             }
+            Event::ToolCallStarted { tool_call_id, .. } => self.begun(tool_call_id),
             Event::ToolCallEnded { result, .. } => self.result(result),
             Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
             // What was streamed of an answer that was cancelled, or cut off with the server, stays said.
@@ -187,7 +190,8 @@ impl History {
                 AssistantBlock::Text { text } if text.trim().is_empty() => continue,
                 AssistantBlock::ToolCall { id, .. } if calls.iter().any(|call| call.id == *id) => continue,
                 AssistantBlock::ToolCall { id, name, input } => {
-                    calls.push(OpenCall { id: id.clone(), name: name.clone(), input: input.clone() });
+                    let (id, name, input) = (id.clone(), name.clone(), input.clone());
+                    calls.push(OpenCall { id, name, input, has_begun: false });
                 }
                 AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => {}
             }
@@ -203,6 +207,11 @@ impl History {
         }
         self.calls.extend(calls.iter().map(|call| call.id.clone()));
         self.round = Some(Round { calls, results: HashMap::new() });
+    }
+
+    fn begun(&mut self, id: &ToolCallId) {
+        let calls = self.round.iter_mut().flat_map(|round| &mut round.calls);
+        calls.filter(|call| call.id == *id).for_each(|call| call.has_begun = true);
     }
 
     /// Takes a result; one for a call that is not open is not the model's business any more.

@@ -27,8 +27,14 @@ pub trait Session: Send + Sync {
     /// Keeps a rule for this project, in the user's own data.
     async fn grant(&self, rule: Rule);
 
+    /// Waits until all that was recorded is on disk: what has effects outside must not be forgotten.
+    async fn stored(&self);
+
     /// Makes a plan a proposal, which the user then reviews.
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused>;
+
+    /// What a call has proposed already, as it stands; none if nothing of it is undecided.
+    async fn proposed(&self, call: &ToolCallId) -> Option<Proposed>;
 
     /// The command barrier (design D4): how many hunks are pending, and what of ours is not on disk.
     async fn unsettled(&self) -> Unsettled;
@@ -39,6 +45,10 @@ pub trait Session: Send + Sync {
     /// Saves the buffers that were clean before our edits, and with `own` also those with the user's own unsaved text.
     /// Gives the words of failures.
     async fn save(&self, own: bool) -> Vec<String>;
+
+    /// Takes in what a command did to the files: pending hunks are measured against the new texts. Gives the files that
+    /// are no longer as the model last saw them, for people (design D4).
+    async fn after_command(&self) -> Vec<String>;
 
     /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
@@ -58,6 +68,8 @@ pub enum Answer {
     },
     /// The turn was cancelled.
     Cancelled,
+    /// What it was about has been settled otherwise, such as pending hunks that were decided one by one.
+    Moot,
     /// Nobody can answer, such as in a run without a terminal. Counts as rejected.
     Nobody,
 }
@@ -86,5 +98,10 @@ pub enum Interjection {
         context: String,
     },
     /// A note of ours: decisions, comments, problems.
-    Note(String),
+    Note {
+        /// What the model reads.
+        text: String,
+        /// Whether the user said something in it, such as why a hunk was rejected: that wants an answer.
+        wants_answer: bool,
+    },
 }

@@ -53,14 +53,12 @@ pub struct TurnContext {
     pub folders: Arc<[PathBuf]>,
     /// The session's port.
     pub session: Arc<dyn Session>,
-    /// Triggered to end the turn: the user cancelled it.
+    /// Triggered to end the turn: the user cancelled it. A turn that is broken off without a word, because its home left
+    /// or the server ends, is dropped; its session records the end.
     pub cancel: CancellationToken,
-    /// Triggered when the turn's home left or the server ends. `cancel` must be this token or a child of it, so that
-    /// this ends the turn too, only with another reason.
-    pub interrupt: CancellationToken,
-    /// The call of the last message to dispatch again, because the question it waited for has been answered after its
-    /// turn had ended. The calls after it, which had not begun, follow. Other calls without a result are closed.
-    pub again: Option<ToolCallId>,
+    /// The call whose question has been answered after its turn had ended: it waited, so it can be made as if it had
+    /// not begun.
+    pub answered: Option<ToolCallId>,
     /// How many tokens the model may think; none for no thinking.
     pub thinking_tokens: Option<u64>,
     /// Where the turn stops, waits and cuts.
@@ -113,9 +111,9 @@ pub struct TurnOutcome {
 ///
 /// A tool that panics is a failed tool. A panic of anything else is the caller's to catch.
 pub async fn run(context: TurnContext) -> TurnOutcome {
-    let again = context.again.clone();
+    let answered = context.answered.clone();
     let mut turn = Turn::new(context);
-    let End { stop, error } = turn.work(again).await;
+    let End { stop, error } = turn.work(answered).await;
     match stop {
         // It ended of itself, after nothing more was said.
         StopReason::EndTurn | StopReason::MaxTokens | StopReason::Refusal => {}
@@ -192,7 +190,6 @@ impl Turn {
                 folders: context.folders,
                 session: context.session,
                 cancel: context.cancel,
-                interrupt: context.interrupt,
                 limits,
             },
             history: context.history,
@@ -204,13 +201,13 @@ impl Turn {
         }
     }
 
-    async fn work(&mut self, again: Option<ToolCallId>) -> End {
-        self.take_up(again).await;
+    async fn work(&mut self, answered: Option<ToolCallId>) -> End {
+        self.take_up(answered).await;
         let mut rounds = 0;
         loop {
             self.hear().await;
             if self.gate.cancel.is_cancelled() {
-                return self.cancelled();
+                return StopReason::Cancelled.into();
             }
             let (stop, calls) = match self.request().await {
                 Ok(response) => self.answered(response),
@@ -230,7 +227,7 @@ impl Turn {
             let circling = self.make(&calls).await;
             rounds += 1;
             if self.gate.cancel.is_cancelled() {
-                return self.cancelled();
+                return StopReason::Cancelled.into();
             }
             if let Some(tool) = circling {
                 return self.stop_with_a_question(format!(
@@ -247,29 +244,38 @@ impl Turn {
         }
     }
 
-    /// Sees to the calls that an earlier turn left without a result: the one whose question has been answered since and
-    /// those after it are made now, the others are closed.
-    async fn take_up(&mut self, again: Option<ToolCallId>) {
-        let open = self.history.open_calls().into_iter().map(|call| Asked { call, problem: None });
-        let mut open: Vec<_> = open.collect();
-        let again = again.and_then(|id| open.iter().position(|asked| asked.call.id == id));
-        let made = open.split_off(again.unwrap_or(open.len()));
-        self.close(&open, INTERRUPTED);
-        self.make(&made).await;
+    /// Sees to the calls that an interrupted turn left without a result. They are made now, but for a command that had
+    /// begun, whose effects must not come twice: the model is told, and decides. Looking at things and planning edits has
+    /// no effects, and what an edit had proposed already is its result.
+    async fn take_up(&mut self, answered: Option<ToolCallId>) {
+        let mut open = Vec::new();
+        for call in self.history.open_calls() {
+            let has_begun = call.has_begun && answered.as_ref() != Some(&call.id);
+            if has_begun && let Some(ended) = self.gate.close_if_proposed(&call).await {
+                self.ended(ended);
+                continue;
+            }
+            let problem = (has_begun && self.gate.has_effects(&call)).then_some(INTERRUPTED);
+            open.push(Asked { call, problem });
+        }
+        self.make(&open).await;
     }
 
-    /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note alone, such
-    /// as that an edit was accepted, can wait for the next prompt.
+    /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without one,
+    /// such as that an edit was accepted, can wait for the next prompt.
     async fn hear(&mut self) -> bool {
         // What the session hands over it has recorded, so a cancel does not tear this off.
         let session = Arc::clone(&self.gate.session);
         let heard = at_any_rate(&self.gate.cancel, session.interjections()).await.unwrap_or_default();
-        let is_spoken_to = heard.iter().any(|said| matches!(said, Interjection::Steer { .. }));
+        let wants_answer = |said: &Interjection| {
+            matches!(said, Interjection::Steer { .. } | Interjection::Note { wants_answer: true, .. })
+        };
+        let is_spoken_to = heard.iter().any(wants_answer);
         for said in heard {
             let turn_id = self.gate.turn_id.clone();
             self.history.apply(&match said {
                 Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
-                Interjection::Note(text) => Event::Noted { turn_id, text },
+                Interjection::Note { text, .. } => Event::Noted { turn_id, text },
             });
         }
         is_spoken_to
@@ -311,7 +317,7 @@ impl Turn {
             let problem = (!input.is_object()).then_some("the input is not a JSON object; nothing was done");
             let input = if input.is_object() { input } else { serde_json::json!({}) };
             tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
-            calls.push(Asked { call: OpenCall { id: own, name, input }, problem });
+            calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
         }
         if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut()) {
             last.problem = Some(
@@ -366,10 +372,6 @@ impl Turn {
         let cost = self.model.info().price.map(|_| 0.0);
         self.complete(vec![AssistantBlock::Text { text }], Usage::default(), cost);
         StopReason::MaxTurnRequests.into()
-    }
-
-    fn cancelled(&self) -> End {
-        if self.gate.interrupt.is_cancelled() { StopReason::Interrupted.into() } else { StopReason::Cancelled.into() }
     }
 
     fn complete(&mut self, content: Vec<AssistantBlock>, usage: Usage, cost: Option<f64>) {

@@ -19,6 +19,19 @@ pub enum PermissionOptionKind {
     RejectAlways,
 }
 
+/// What a question is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionAbout {
+    /// Whether a tool call may be made.
+    #[default]
+    ToolCall,
+    /// What becomes of pending hunks before a command runs. It is moot once none is pending any more.
+    PendingEdits,
+    /// Whether the user's unsaved text is saved before a command runs.
+    UnsavedText,
+}
+
 /// One possible answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -40,6 +53,9 @@ pub struct PermissionRequest {
     /// The tool call that waits, where one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
+    /// What it is about.
+    #[serde(default)]
+    pub about: PermissionAbout,
     /// The question in a few words: `Run a command?`
     pub title: String,
     /// What exactly would be done: the command line, the paths.
@@ -64,6 +80,8 @@ pub enum PermissionOutcome {
     },
     /// The turn ended first, or nobody could answer.
     Cancelled,
+    /// What it was about was settled otherwise.
+    Moot,
 }
 
 /// Parameters of `azimuth/permission/answer`.

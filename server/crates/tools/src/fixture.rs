@@ -11,6 +11,7 @@ use workspace::files;
 use workspace::paths::{Roots, to_uri};
 use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::search::Search;
+use workspace::seen::Seen;
 use workspace::shell::{Shell, ShellConfig};
 
 use crate::Services;
@@ -61,7 +62,7 @@ impl World {
             program: None,
         };
         let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
-        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader, shell }
+        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader, shell, seen: Seen::default() }
     }
 
     /// Calls a built-in tool.

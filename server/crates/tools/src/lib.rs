@@ -14,6 +14,7 @@ use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::search::Search;
+use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 pub mod typed;
@@ -36,6 +37,8 @@ pub struct Services {
     pub roots: Arc<Roots>,
     /// Files as the session sees them.
     pub reader: Reader,
+    /// What the model has seen of them.
+    pub seen: Seen,
     /// Search over the same.
     pub search: Search,
     /// The session's shell.

@@ -71,6 +71,7 @@ impl Typed for ReadFile {
             let path = services.roots.resolve(&input.path)?;
             let name = services.roots.display(&path);
             let file = services.reader.read(&path).map_err(|error| in_words(&services, &path, error, &call))?;
+            services.seen.note(&path, Some(file.hash.clone()));
             let mut part = part(&name, &file.text, input.start_line, input.end_line)?;
             if file.source == Source::Pending {
                 part.text.insert_str(0, "[with your edits that the user has not decided yet]\n");

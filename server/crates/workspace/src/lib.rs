@@ -4,8 +4,9 @@
 //! Everything above this crate reads and searches through it, so that unsaved text counts everywhere.
 //!
 //! Reading order: [`paths`] (what belongs to the project), [`text`] (what a text is), [`buffers`] (what editors hold
-//! open), [`files`] (the disk), [`reader`] (all three joined), [`search`] (finding files and text), [`edit`] (where an
-//! edit goes), [`review`] (edits that wait for the user), [`shell`] (commands).
+//! open), [`files`] (the disk), [`reader`] (all three joined), [`seen`] (what the model knows of them), [`search`]
+//! (finding files and text), [`edit`] (where an edit goes), [`review`] (edits that wait for the user), [`shell`]
+//! (commands).
 
 pub mod paths;
 
@@ -16,6 +17,8 @@ pub mod buffers;
 pub mod files;
 
 pub mod reader;
+
+pub mod seen;
 
 pub mod search;
 

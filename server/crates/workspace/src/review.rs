@@ -35,6 +35,7 @@ use protocol::{HunkId, ProposalId, ToolCallId};
 
 pub use self::diff::{LineEdit, diff, to_line_edits};
 use self::hunk::By;
+pub use self::notes::Note;
 use self::proposal::FileProposal;
 use crate::text;
 
@@ -379,12 +380,13 @@ impl Review {
     }
 
     /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said.
-    pub fn notes(&mut self) -> Vec<String> {
-        let mut notes: Vec<String> = self.proposals.iter_mut().flat_map(notes::of).collect();
+    pub fn notes(&mut self) -> Vec<Note> {
+        let mut notes: Vec<Note> = self.proposals.iter_mut().flat_map(notes::of).collect();
         if notes.len() > MOST_NOTES {
             let rest = notes.len() - MOST_NOTES;
             notes.truncate(MOST_NOTES);
-            notes.push(format!("There is news of {rest} more of your edits; read the files before you rely on them."));
+            let text = format!("There is news of {rest} more of your edits; read the files before you rely on them.");
+            notes.push(Note { text, has_word: false });
         }
         notes
     }

@@ -14,6 +14,7 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::review::Review;
 use workspace::search::Search;
+use workspace::seen::Seen;
 use workspace::shell::{Observer, Shell, ShellConfig};
 
 use super::overlay::Overlay;
@@ -65,11 +66,13 @@ pub(super) async fn load(
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
     let shell = shell(&own, &roots, folder, terminal.clone())?;
+    let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
         search: search.clone(),
+        seen: seen.clone(),
         shell: Arc::clone(&shell),
     };
     let alerts = own.clone();
@@ -102,6 +105,7 @@ pub(super) async fn load(
         tools: tools::builtin(&services).into(),
         reader,
         search,
+        seen,
         overlay,
         shell,
         terminal,

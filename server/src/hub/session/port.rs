@@ -27,10 +27,13 @@ pub(super) enum TurnMessage {
     Record(TurnId, Event),
     Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
     Grant(Rule, oneshot::Sender<()>),
+    Stored(oneshot::Sender<()>),
     Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
+    Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
     Unsettled(oneshot::Sender<Unsettled>),
     AcceptAll(oneshot::Sender<Vec<String>>),
     Save { own: bool, done: oneshot::Sender<Vec<String>> },
+    AfterCommand(oneshot::Sender<Vec<String>>),
     Interjections(oneshot::Sender<Vec<Interjection>>),
 }
 
@@ -66,9 +69,17 @@ impl agent::session::Session for Port {
         self.call(|done| TurnMessage::Grant(rule, done)).await;
     }
 
+    async fn stored(&self) {
+        self.call(TurnMessage::Stored).await;
+    }
+
     async fn propose(&self, call: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
         let proposed = self.call(|reply| TurnMessage::Propose(call.clone(), plan, reply)).await;
         proposed.unwrap_or_else(|| Err(EditRefused::Failed(format!("session {} has ended", self.session))))
+    }
+
+    async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
+        self.call(|reply| TurnMessage::Proposed(call.clone(), reply)).await.flatten()
     }
 
     async fn unsettled(&self) -> Unsettled {
@@ -81,6 +92,10 @@ impl agent::session::Session for Port {
 
     async fn save(&self, own: bool) -> Vec<String> {
         self.call(|done| TurnMessage::Save { own, done }).await.unwrap_or_default()
+    }
+
+    async fn after_command(&self) -> Vec<String> {
+        self.call(TurnMessage::AfterCommand).await.unwrap_or_default()
     }
 
     async fn interjections(&self) -> Vec<Interjection> {

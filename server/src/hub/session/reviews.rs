@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
-use agent::session::Unsettled;
+use agent::session::{Answer, Unsettled};
 use agent::store::Store;
 use futures_util::FutureExt;
 use protocol::event::ApplyOutcome;
+use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{Decision, HunkState, ReviewDecideParams, ReviewResult};
 use protocol::{ErrorCode, Event, ToolCallId};
 use serde_json::json;
@@ -20,11 +21,11 @@ use workspace::buffers::{Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, DecideError};
+use workspace::review::{Application, DecideError, Note};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
-use super::{Own, Session};
+use super::{Own, Question, Session};
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error};
 
@@ -68,6 +69,8 @@ impl Session {
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
         let before = self.review.clone();
+        let wanted: Vec<_> =
+            plan.files.iter().map(|file| (file.path.clone(), file.new_text.as_deref().map(hash))).collect();
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.config.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
@@ -89,6 +92,9 @@ impl Session {
                     return;
                 }
             }
+        }
+        for (path, hash) in wanted {
+            self.seen.note(&path, hash);
         }
         self.review_changed();
         if self.config.accept_edits {
@@ -228,11 +234,51 @@ impl Session {
         self.settle();
     }
 
-    /// Looks at all files with pending hunks again, as after a command, which may have changed any of them.
-    pub(super) fn look_again(&mut self) {
+    /// What a call has proposed already, as it stands; none if nothing of it is undecided.
+    pub(super) fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
+        let hunks = self.review.proposals().into_iter().flat_map(|proposal| proposal.hunks);
+        let undecided = hunks.filter(|hunk| hunk.state == HunkState::Pending && hunk.tool_call_ids.contains(call));
+        undecided.fold(None, |sum: Option<Proposed>, hunk| {
+            let mut sum = sum.unwrap_or(Proposed { pending_hunks: 0, added: 0, removed: 0, applied: false });
+            sum.pending_hunks += 1;
+            sum.added += hunk.new_text.lines().count();
+            sum.removed += hunk.old_text.lines().count();
+            Some(sum)
+        })
+    }
+
+    /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
+    /// the model has seen of other files.
+    pub(super) fn after_command(&mut self, reply: oneshot::Sender<Vec<String>>) {
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
-        paths.iter().for_each(|path| self.text_changed(path));
+        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
+        tokio::task::spawn_blocking(move || {
+            let texts = paths.into_iter().filter_map(|path| match base(&reader, &path) {
+                Ok(text) => Some((path, text)),
+                Err(error) => {
+                    tracing::warn!(%error, "a file with pending hunks cannot be read");
+                    None
+                }
+            });
+            let _ = own.send(Own::ReadAfterCommand(texts.collect(), reply));
+        });
+    }
+
+    /// Takes the texts that a command left.
+    pub(super) fn read_after_command(
+        &mut self,
+        texts: Vec<(PathBuf, Option<Arc<str>>)>,
+        reply: oneshot::Sender<Vec<String>>,
+    ) {
+        for (path, text) in texts {
+            self.base_read(&path, text.as_deref());
+        }
+        let (reader, roots, seen) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.seen.clone());
+        tokio::task::spawn_blocking(move || {
+            let changed = seen.take_changed(&reader);
+            let _ = reply.send(changed.iter().map(|path| roots.display(path)).collect());
+        });
     }
 
     /// A file's text changed: what is pending for it is measured against the new one.
@@ -274,17 +320,33 @@ impl Session {
         }
         self.shared.board.put(&self.id, self.review.proposals());
         self.overlay.set(self.review.overlay());
+        self.drop_moot_questions();
         // A running turn asks for what it should know; without one it goes into the log for the next.
         if self.turn.is_none() {
             self.note();
         }
     }
 
+    /// A turn that waits to be told what becomes of pending hunks before a command goes on once none is pending.
+    fn drop_moot_questions(&mut self) {
+        if !self.review.all_pending().is_empty() {
+            return;
+        }
+        let is_moot =
+            |question: &Question| question.request.about == PermissionAbout::PendingEdits && question.waiting.is_some();
+        let moot: Vec<_> = self.questions.iter().filter(|(_, it)| is_moot(it)).map(|(id, _)| id.clone()).collect();
+        for id in moot {
+            if let Some(Question { waiting: Some(waiting), .. }) = self.close_question(&id, PermissionOutcome::Moot) {
+                let _ = waiting.send(Answer::Moot);
+            }
+        }
+    }
+
     /// Tells the model what became of its edits.
-    pub(super) fn note(&mut self) -> Vec<String> {
+    pub(super) fn note(&mut self) -> Vec<Note> {
         let notes = self.review.notes();
-        for text in &notes {
-            self.record(Event::Noted { turn_id: self.state.last_turn(), text: text.clone() });
+        for note in &notes {
+            self.record(Event::Noted { turn_id: self.state.last_turn(), text: note.text.clone() });
         }
         notes
     }

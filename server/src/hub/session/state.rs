@@ -100,7 +100,8 @@ impl State {
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
             Event::PermissionAnswered { permission_id, outcome } => {
-                let (PermissionOutcome::Selected { .. } | PermissionOutcome::Cancelled) = outcome;
+                let (PermissionOutcome::Selected { .. } | PermissionOutcome::Cancelled | PermissionOutcome::Moot) =
+                    outcome;
                 self.questions.remove(permission_id);
             }
             Event::Noted { .. } => self.untold.clear(),

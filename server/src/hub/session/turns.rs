@@ -173,8 +173,7 @@ impl Session {
                         questions: AtomicU64::new(0),
                     }),
                     cancel: running.cancel.clone(),
-                    interrupt: CancellationToken::new(),
-                    again: self.given.as_ref().map(|given| given.call.clone()),
+                    answered: self.given.as_ref().map(|given| given.call.clone()),
                     limits: Limits::default(),
                 };
                 running.task = Some(spawn(context, self.own.clone()));
@@ -217,10 +216,21 @@ impl Session {
                 self.questions.insert(id, Question { request, waiting: Some(reply) });
             }
             TurnMessage::Grant(rule, done) => self.grant(rule, done),
+            TurnMessage::Stored(done) => {
+                let log = self.log.clone();
+                tokio::spawn(async move {
+                    log.flush().await;
+                    let _ = done.send(());
+                });
+            }
+            TurnMessage::Proposed(call, reply) => {
+                let _ = reply.send(self.proposed(&call));
+            }
             TurnMessage::Propose(call, plan, reply) => self.propose(call, plan, reply),
             TurnMessage::Unsettled(reply) => self.unsettled(reply),
             TurnMessage::AcceptAll(done) => self.accept_all(done),
             TurnMessage::Save { own, done } => self.save(own, done),
+            TurnMessage::AfterCommand(reply) => self.after_command(reply),
             TurnMessage::Interjections(reply) => {
                 let heard = self.take_interjections();
                 let _ = reply.send(heard);
@@ -247,7 +257,8 @@ impl Session {
             self.record(Event::PromptDequeued { queue_id });
             heard.push(interjection);
         }
-        heard.extend(self.note().into_iter().map(Interjection::Note));
+        let notes = self.note().into_iter();
+        heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));
         heard
     }
 

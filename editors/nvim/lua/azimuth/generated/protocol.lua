@@ -403,6 +403,12 @@
 ---@class azimuth.ModelSelectResult
 ---@field model azimuth.ModelInfo The model now chosen.
 
+---What a question is about.
+---@alias azimuth.PermissionAbout
+---| "tool_call" # Whether a tool call may be made.
+---| "pending_edits" # What becomes of pending hunks before a command runs. It is moot once none is pending any more.
+---| "unsaved_text" # Whether the user's unsaved text is saved before a command runs.
+
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams
 ---@field sessionId azimuth.SessionId The session.
@@ -440,14 +446,20 @@
 ---@class azimuth.PermissionOutcome.Cancelled
 ---@field type "cancelled"
 
+---What it was about was settled otherwise.
+---@class azimuth.PermissionOutcome.Moot
+---@field type "moot"
+
 ---How a question ended.
 ---@alias azimuth.PermissionOutcome
 ---| azimuth.PermissionOutcome.Selected
 ---| azimuth.PermissionOutcome.Cancelled
+---| azimuth.PermissionOutcome.Moot
 
 ---A question. It stands until it is answered or its turn ends, across reconnects.
 ---@class azimuth.PermissionRequest
 ---@field permissionId azimuth.PermissionId The question.
+---@field about azimuth.PermissionAbout What it is about.
 ---@field title string The question in a few words: `Run a command?`
 ---@field detail string What exactly would be done: the command line, the paths.
 ---@field reason string Why it is asked: the rule or default that led here.

@@ -1,6 +1,6 @@
 //! The command barrier (design D4): a command sees the disk, so what is not there yet is settled before one runs.
 
-use protocol::permission::PermissionOptionKind;
+use protocol::permission::{PermissionAbout, PermissionOptionKind};
 
 use super::question::{Question, Reply};
 use super::{Gate, Outcome};
@@ -26,10 +26,11 @@ impl Gate {
         if unsettled.pending_hunks > 0 {
             if !only_reads && self.choose(hunks_question(call, &unsettled), description, remarks).await? {
                 let failures =
-                    with_grace(&self.cancel, self.session.accept_all()).await.ok_or_else(|| self.cancelled())?;
+                    with_grace(&self.cancel, self.session.accept_all()).await.ok_or_else(Outcome::cancelled)?;
                 remarks.extend(failures.into_iter().map(|failure| format!("an edit could not be applied: {failure}")));
-                unsettled = self.unsettled().await?;
             }
+            // The user may have decided otherwise meanwhile.
+            unsettled = self.unsettled().await?;
             if unsettled.pending_hunks > 0 {
                 let files = unsettled.pending_files.join(", ");
                 remarks.push(format!("the command saw these files without your pending edits: {files}"));
@@ -45,14 +46,14 @@ impl Gate {
         }
         if save_own || !unsettled.ours.is_empty() {
             let failures =
-                with_grace(&self.cancel, self.session.save(save_own)).await.ok_or_else(|| self.cancelled())?;
+                with_grace(&self.cancel, self.session.save(save_own)).await.ok_or_else(Outcome::cancelled)?;
             remarks.extend(failures.into_iter().map(|failure| format!("a file could not be saved: {failure}")));
         }
         Ok(())
     }
 
     async fn unsettled(&self) -> Result<Unsettled, Outcome> {
-        with_grace(&self.cancel, self.session.unsettled()).await.ok_or_else(|| self.cancelled())
+        with_grace(&self.cancel, self.session.unsettled()).await.ok_or_else(Outcome::cancelled)
     }
 
     /// Whether to settle first; an error where the command is not to run.
@@ -67,8 +68,9 @@ impl Gate {
                 remarks.extend(said.map(|said| format!("the user said: {said}")));
                 Ok(option == SETTLE)
             }
+            Reply::Moot => Ok(false),
             Reply::Rejected(text) => Err(Outcome::refused(&description.title, text)),
-            Reply::Cancelled => Err(self.cancelled()),
+            Reply::Cancelled => Err(Outcome::cancelled()),
         }
     }
 }
@@ -78,6 +80,7 @@ fn hunks_question(call: &OpenCall, unsettled: &Unsettled) -> Question {
     let hunks = if count == 1 { "1 pending hunk".to_owned() } else { format!("{count} pending hunks") };
     Question {
         call: call.id.clone(),
+        about: PermissionAbout::PendingEdits,
         title: "Accept the pending edits before the command runs?".to_owned(),
         detail: format!("{hunks} in {}", unsettled.pending_files.join(", ")),
         reason: "a command sees the files on disk, without edits that wait for review".to_owned(),
@@ -91,6 +94,7 @@ fn hunks_question(call: &OpenCall, unsettled: &Unsettled) -> Question {
 fn own_question(call: &OpenCall, unsettled: &Unsettled) -> Question {
     Question {
         call: call.id.clone(),
+        about: PermissionAbout::UnsavedText,
         title: "Save your own changes before the command runs?".to_owned(),
         detail: unsettled.own.join(", "),
         reason: "a command sees the files on disk, without unsaved text".to_owned(),

@@ -1,6 +1,6 @@
 //! Questions to the user, and what their answers mean.
 
-use protocol::permission::{PermissionOption, PermissionOptionKind, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::{PermissionId, ToolCallId};
 
 use super::Gate;
@@ -17,6 +17,7 @@ const REJECT: &str = "reject_once";
 /// A question, but for its id.
 pub(super) struct Question {
     pub(super) call: ToolCallId,
+    pub(super) about: PermissionAbout,
     pub(super) title: String,
     pub(super) detail: String,
     pub(super) reason: String,
@@ -32,6 +33,8 @@ pub(super) enum Reply {
     Rejected(String),
     /// The turn was cancelled.
     Cancelled,
+    /// There is nothing to decide any more.
+    Moot,
 }
 
 /// The question whether a call may run.
@@ -40,7 +43,7 @@ pub(super) fn permission(call: &OpenCall, title: String, detail: String, reason:
     if !always.is_empty() {
         options.push((ALWAYS, scope_in_words(always), PermissionOptionKind::AllowAlways));
     }
-    Question { call: call.id.clone(), title, detail, reason, options }
+    Question { call: call.id.clone(), about: PermissionAbout::ToolCall, title, detail, reason, options }
 }
 
 impl Gate {
@@ -54,6 +57,7 @@ impl Gate {
         };
         match until_cancelled(&self.cancel, self.session.ask(request.clone())).await {
             None | Some(Answer::Cancelled) => Reply::Cancelled,
+            Some(Answer::Moot) => Reply::Moot,
             Some(Answer::Selected { option_id, message }) if allowing(&option_id) => Reply::Chosen(option_id, message),
             Some(Answer::Selected { message, .. }) => Reply::Rejected(match message {
                 Some(said) => format!("the user rejected this, and said: {said}"),
@@ -79,6 +83,7 @@ impl Question {
         PermissionRequest {
             permission_id,
             tool_call_id: Some(self.call),
+            about: self.about,
             title: self.title,
             detail: self.detail,
             reason: self.reason,

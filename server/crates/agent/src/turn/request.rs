@@ -30,14 +30,14 @@ impl Turn {
             let mut shown = false;
             let error = match self.attempt(&mut shown).await {
                 Attempt::Answered(response) => return Ok(response),
-                Attempt::Cancelled => return Err(self.cancelled()),
+                Attempt::Cancelled => return Err(StopReason::Cancelled.into()),
                 Attempt::Failed(error) => error,
             };
             match failures.next(error.kind) {
                 Next::Retry(wait) => {
                     self.discard(shown);
                     if !self.wait(wait, failures.retries, error.message).await {
-                        return Err(self.cancelled());
+                        return Err(StopReason::Cancelled.into());
                     }
                 }
                 Next::Shorten => {

@@ -6,4 +6,5 @@ mod failing;
 mod fakes;
 mod filling;
 mod permitting;
+mod resuming;
 mod working;

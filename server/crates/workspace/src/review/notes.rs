@@ -12,8 +12,17 @@ const MOST_PLACES: usize = 8;
 /// A user's word is cut to this many characters.
 const LONGEST_WORD: usize = 2000;
 
+/// News for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// In words.
+    pub text: String,
+    /// Whether the user said something in it, which wants an answer.
+    pub has_word: bool,
+}
+
 /// The words for what became of a proposal's hunks since the model was last told, a note for each kind of news.
-pub(super) fn of(proposal: &mut FileProposal) -> Vec<String> {
+pub(super) fn of(proposal: &mut FileProposal) -> Vec<Note> {
     let mut news: Vec<News> = Vec::new();
     let places: Vec<Range<usize>> = proposal.hunks.iter().map(|hunk| proposal.place_in_document(hunk)).collect();
     for (hunk, place) in proposal.hunks.iter_mut().zip(places) {
@@ -31,7 +40,7 @@ pub(super) fn of(proposal: &mut FileProposal) -> Vec<String> {
             None => news.push(News { before, now: hunk.state, kind: hunk.kind, message, places: vec![place] }),
         }
     }
-    news.iter().map(|news| news.words(&proposal.display)).collect()
+    news.iter().map(|news| news.note(&proposal.display)).collect()
 }
 
 /// The same news of some hunks of a file.
@@ -44,7 +53,7 @@ struct News {
 }
 
 impl News {
-    fn words(&self, path: &str) -> String {
+    fn note(&self, path: &str) -> Note {
         let change = match self.kind {
             Kind::Create => format!("new file {path}"),
             Kind::Delete => format!("deletion of {path}"),
@@ -69,11 +78,12 @@ impl News {
             }
         };
         let decided = matches!(self.now, HunkState::Rejected | HunkState::Accepted | HunkState::Unverified);
-        if let Some(message) = self.message.as_deref().filter(|message| decided && !message.trim().is_empty()) {
+        let message = self.message.as_deref().filter(|message| decided && !message.trim().is_empty());
+        if let Some(message) = message {
             let message: String = message.trim().chars().take(LONGEST_WORD).collect();
             words.push_str(&format!(" They said: {message}"));
         }
-        words
+        Note { text: words, has_word: message.is_some() }
     }
 
     fn listed(&self) -> String {

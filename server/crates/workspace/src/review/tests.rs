@@ -14,6 +14,11 @@ struct World {
 }
 
 impl World {
+    /// The words for the model.
+    fn notes(&mut self) -> Vec<String> {
+        self.review.notes().into_iter().map(|note| note.text).collect()
+    }
+
     fn new(document: Option<&str>) -> Self {
         let document = document.map(str::to_owned);
         Self { review: Review::default(), path: PathBuf::from("/w/src/a.rs"), document, calls: 0 }
@@ -109,13 +114,13 @@ fn of_three_hunks_the_first_and_third_are_accepted_and_the_second_rejected() {
     assert_eq!(world.read().as_deref(), Some(world.text()));
     assert_eq!(world.states(), [HunkState::Accepted, HunkState::Rejected, HunkState::Accepted]);
     assert_eq!(
-        world.review.notes(),
+        world.notes(),
         [
             "The user accepted your change to src/a.rs (line 2, after line 8).",
             "The user rejected your change to src/a.rs (line 5). It is not in the file.",
         ]
     );
-    assert_eq!(world.review.notes(), [""; 0], "nothing is told twice");
+    assert_eq!(world.notes(), [""; 0], "nothing is told twice");
     assert_eq!(world.review.take_changed().len(), 1);
     assert_eq!(world.review.proposals(), [], "a finished proposal is no longer listed once it was reported");
 }
@@ -206,7 +211,7 @@ fn typing_elsewhere_moves_a_hunk_and_typing_in_it_marks_a_conflict() {
     assert_eq!(world.read().unwrap(), world.text().replace("nine\n", "nine\n9.5\n"), "only what fits is read");
     let refused = world.decide(Decision::Accept, &[&moved.hunks[0]]).unwrap_err();
     assert!(matches!(refused, DecideError::Conflicted { .. }), "{refused:?}");
-    assert!(world.review.notes()[0].contains("(line 6) no longer fits"));
+    assert!(world.notes()[0].contains("(line 6) no longer fits"));
 
     world.types(Some(&world.text().replace("fife\n", "five\n")));
     assert_eq!(world.states(), [HunkState::Pending, HunkState::Pending], "the user undid the typing");
@@ -244,7 +249,7 @@ fn undo_and_redo_in_the_editor_are_noticed_even_after_the_review_ended() {
     assert_eq!(proposal.hunks.len(), 2);
     world.accept(&proposal.hunks.iter().collect::<Vec<_>>());
     world.review.take_changed();
-    world.review.notes();
+    world.notes();
     assert_eq!(world.review.proposals(), []);
     assert!(world.review.concerns(&world.path));
     world.types(Some("a\na\na\nb\n"));
@@ -252,7 +257,7 @@ fn undo_and_redo_in_the_editor_are_noticed_even_after_the_review_ended() {
         world.review.take_changed()[0].hunks.iter().map(|h| h.state).collect::<Vec<_>>(),
         [HunkState::Undone; 2]
     );
-    assert!(world.review.notes()[0].starts_with("The user took your accepted change to src/a.rs"));
+    assert!(world.notes()[0].starts_with("The user took your accepted change to src/a.rs"));
     world.types(Some("a\na\na\na\nb\nc\n"));
     assert_eq!(world.states(), [HunkState::Accepted; 2]);
     world.types(Some("a\na\na\na\nb\n"));
@@ -296,7 +301,7 @@ fn a_failed_application_makes_its_hunks_pending_again_and_voids_those_after_it()
     assert!(world.review.is_applying());
     world.review.applied(&second, &failed);
     assert!(!world.review.is_applying());
-    assert_eq!(world.review.notes(), [""; 0]);
+    assert_eq!(world.notes(), [""; 0]);
     world.accept(&proposal.hunks.iter().collect::<Vec<_>>());
     assert_eq!(world.text(), wanted);
 }
@@ -374,7 +379,7 @@ fn an_unverified_application_is_settled_by_the_documents_text() {
         let application = world.decide(Decision::Accept, &[&proposal.hunks[0]]).unwrap().applications.remove(0);
         world.review.applied(&application, &ApplyOutcome::Unverified);
         assert_eq!(world.states(), [HunkState::Unverified]);
-        assert!(world.review.notes()[0].contains("could not be seen to arrive"));
+        assert!(world.notes()[0].contains("could not be seen to arrive"));
         world.types(Some(&seen));
         assert_eq!(world.states(), [state]);
     }
@@ -411,7 +416,7 @@ fn an_empty_file_can_be_made_and_deleted() {
     assert_eq!(world.read(), None);
     world.accept(&[&proposal.hunks[0]]);
     assert_eq!(world.document, None);
-    assert_eq!(world.review.notes().len(), 2);
+    assert_eq!(world.notes().len(), 2);
 }
 
 #[test]
@@ -514,7 +519,7 @@ fn the_users_word_reaches_the_model() {
     let target = DecisionTarget { proposal_id: proposal.proposal_id, revision: proposal.revision, hunk_ids: None };
     world.review.decide(Decision::Reject, &[target], Some("keep the words")).unwrap();
     assert_eq!(
-        world.review.notes(),
+        world.notes(),
         ["The user rejected your change to src/a.rs (lines 2-3). It is not in the file. They said: keep the words"]
     );
 }
@@ -526,7 +531,7 @@ fn notes_are_bounded() {
     let proposal = world.propose(&wanted);
     assert_eq!(proposal.hunks.len(), 10);
     world.decide(Decision::Reject, &proposal.hunks.iter().collect::<Vec<_>>()).unwrap();
-    assert!(world.review.notes()[0].contains("line 72 and 2 more places"));
+    assert!(world.notes()[0].contains("line 72 and 2 more places"));
 }
 
 /// The process ends, and another takes up what the log last said.
@@ -562,7 +567,7 @@ fn after_a_crash_hunks_that_moved_are_found_and_others_conflict() {
     assert_eq!(world.states(), [HunkState::Pending, HunkState::Conflicted, HunkState::Pending]);
     assert_eq!(world.proposal().revision, seen.revision + 1);
     assert_eq!(world.read().unwrap(), world.text().replace("two\n", "TWO\n").replace("nine\n", "nine\n9.5\n"));
-    assert_eq!(world.review.notes().len(), 1, "the model hears of the conflict");
+    assert_eq!(world.notes().len(), 1, "the model hears of the conflict");
 }
 
 #[test]
@@ -782,7 +787,7 @@ proptest! {
                 }
             }
             world.review.take_changed();
-            world.review.notes();
+            world.notes();
         }
     }
 }

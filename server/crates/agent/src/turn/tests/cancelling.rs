@@ -6,7 +6,7 @@ use protocol::{AssistantBlock, Event, PromptBlock};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::fakes::{Does, Left, Stage, Steps, answer, breaking, call, hanging, says, started};
+use super::fakes::{Does, Left, Stage, Steps, answer, breaking, call, hanging, note, says, started};
 use crate::model::{Message, ModelErrorKind};
 use crate::session::{Answer, Interjection, Unsettled};
 use crate::tool::Access;
@@ -35,7 +35,7 @@ fn eventful(steps: Steps) -> Stage {
     )
     .answers([selected("allow_always"), selected("settle_and_run")])
     .unsettled(Unsettled { pending_hunks: 1, pending_files: vec!["a.rs".to_owned()], ..Unsettled::default() })
-    .hears([vec![], vec![Interjection::Note("a.rs changed".to_owned())], vec![steer]])
+    .hears([vec![], vec![note("a.rs changed")], vec![steer]])
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,25 +121,9 @@ async fn a_wait_for_a_retry_is_cut_short() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_whose_home_leaves_is_interrupted_and_says_so_to_the_model() {
-    let mut stage =
-        Stage::new(vec![answer(vec![call("a", "wait", json!({}))])]).tool("wait", Access::Read, Does::WaitsForCancel);
-    stage.interrupts = true;
-    let steps = Arc::clone(&stage.steps);
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        steps.cancel();
-    });
-    let left = stage.play().await;
-    assert_eq!(left.outcome.stop, StopReason::Interrupted);
-    assert!(left.result("a").0.starts_with("interrupted"));
-}
-
-#[tokio::test(start_paused = true)]
 async fn words_that_a_cancelled_turn_did_not_hear_are_kept_for_the_next() {
-    let note = || vec![Interjection::Note("hunk 1 was rejected".to_owned())];
     let left = Stage::with_steps(Steps::cancelling_at(4), vec![answer(vec![says("never")])])
-        .hears([vec![], note()])
+        .hears([vec![], vec![note("hunk 1 was rejected")]])
         .play()
         .await;
     assert_eq!(left.outcome.stop, StopReason::Cancelled);

@@ -196,6 +196,10 @@ pub(super) struct LoggedSession {
     saved: Mutex<Vec<bool>>,
     proposed: Mutex<Vec<EditPlan>>,
     refuses_edits: Mutex<Option<EditRefused>>,
+    /// The calls of an earlier turn that came to propose their edits.
+    has_proposed: Mutex<Vec<ToolCallId>>,
+    /// What the next command changes of what the model has seen.
+    changed: Mutex<Vec<String>>,
     steps: Arc<Steps>,
 }
 
@@ -226,6 +230,10 @@ impl Session for LoggedSession {
         self.rules.lock().unwrap().allow.push(SourcedRule { rule, source: "a grant".to_owned() });
     }
 
+    async fn stored(&self) {
+        self.steps.wait().await;
+    }
+
     async fn propose(&self, _: &ToolCallId, plan: EditPlan) -> Result<Proposed, EditRefused> {
         self.steps.effect("a proposal");
         self.steps.wait().await;
@@ -234,6 +242,11 @@ impl Session for LoggedSession {
         }
         self.proposed.lock().unwrap().push(plan);
         Ok(Proposed { pending_hunks: 2, added: 3, removed: 1, applied: false })
+    }
+
+    async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
+        let proposed = Proposed { pending_hunks: 2, added: 3, removed: 1, applied: false };
+        self.has_proposed.lock().unwrap().contains(call).then_some(proposed)
     }
 
     async fn unsettled(&self) -> Unsettled {
@@ -263,13 +276,18 @@ impl Session for LoggedSession {
         Vec::new()
     }
 
+    async fn after_command(&self) -> Vec<String> {
+        self.steps.wait().await;
+        std::mem::take(&mut *self.changed.lock().unwrap())
+    }
+
     async fn interjections(&self) -> Vec<Interjection> {
         let said = self.interjections.lock().unwrap().pop_front().unwrap_or_default();
         for interjection in &said {
             let turn_id = turn_id(&self.log.lock().unwrap());
             self.record(match interjection.clone() {
                 Interjection::Steer { prompt, context } => Event::Steered { turn_id, prompt, context },
-                Interjection::Note(text) => Event::Noted { turn_id, text },
+                Interjection::Note { text, .. } => Event::Noted { turn_id, text },
             });
         }
         self.steps.wait().await;
@@ -396,8 +414,7 @@ pub(super) struct Stage {
     pub(super) mode: Mode,
     pub(super) limits: Limits,
     pub(super) context_tokens: u64,
-    pub(super) again: Option<ToolCallId>,
-    pub(super) interrupts: bool,
+    pub(super) answered: Option<ToolCallId>,
 }
 
 /// What a turn left behind.
@@ -435,8 +452,7 @@ impl Stage {
             mode: Mode::Agent,
             limits: Limits::default(),
             context_tokens: 100_000,
-            again: None,
-            interrupts: false,
+            answered: None,
         }
     }
 
@@ -473,6 +489,16 @@ impl Stage {
         self
     }
 
+    pub(super) fn has_proposed(self, call: &str) -> Self {
+        self.session.has_proposed.lock().unwrap().push(call.into());
+        self
+    }
+
+    pub(super) fn changes(self, files: &[&str]) -> Self {
+        self.session.changed.lock().unwrap().extend(files.iter().map(|file| (*file).to_owned()));
+        self
+    }
+
     pub(super) fn refuses_edits(self, refused: EditRefused) -> Self {
         *self.session.refuses_edits.lock().unwrap() = Some(refused);
         self
@@ -497,11 +523,6 @@ impl Stage {
         });
         let session = Arc::new(self.session);
         session.log.lock().unwrap().extend(self.events.iter().cloned());
-        let (interrupt, cancel) = if self.interrupts {
-            (self.steps.token.clone(), self.steps.token.child_token())
-        } else {
-            (CancellationToken::new(), self.steps.token.clone())
-        };
         let context = TurnContext {
             session_id: SessionId::from("abc123"),
             turn_id: turn_id(&self.events),
@@ -512,9 +533,8 @@ impl Stage {
             history: History::from_events(&self.events),
             folders: Arc::from([PathBuf::from("/ws")]),
             session: Arc::clone(&session) as Arc<dyn Session>,
-            cancel,
-            interrupt,
-            again: self.again,
+            cancel: self.steps.token.clone(),
+            answered: self.answered,
             thinking_tokens: None,
             limits: self.limits,
         };
@@ -606,6 +626,11 @@ impl Left {
     pub(super) fn messages(&self) -> Vec<Arc<Message>> {
         History::from_events(&self.log).messages()
     }
+}
+
+/// A note that wants no answer.
+pub(super) fn note(text: &str) -> Interjection {
+    Interjection::Note { text: text.to_owned(), wants_answer: false }
 }
 
 pub(super) fn started(turn_id: &str, prompt: &str) -> Event {

@@ -131,6 +131,20 @@ async fn pending_edits_are_settled_before_a_command_as_the_user_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_question_about_pending_edits_falls_away_when_they_are_decided_meanwhile() {
+    let left =
+        Stage::new(one_command("make check")).allows("Shell").unsettled(pending()).answers([Answer::Moot]).play().await;
+    assert!(ran(&left) && left.outcome.refused.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_command_says_which_files_are_not_as_the_model_last_saw_them() {
+    let left = Stage::new(one_command("make check")).allows("Shell").changes(&["a.rs", "b.rs"]).play().await;
+    let words = "[changed since you last saw them, by this command or the user: a.rs, b.rs; read them again]";
+    assert_eq!(left.result("x").0, format!("a result\n\n{words}"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn unsaved_text_of_ours_is_saved_and_the_users_own_only_if_they_say_so() {
     let unsettled =
         || Unsettled { ours: vec!["a.rs".to_owned()], own: vec!["b.rs".to_owned()], ..Unsettled::default() };

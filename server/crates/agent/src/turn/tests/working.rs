@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
 use protocol::turn::StopReason;
-use protocol::{Event, PromptBlock, ToolCallId};
+use protocol::{Event, PromptBlock};
 use serde_json::json;
 
-use super::fakes::{Does, Left, Script, Stage, answer, call, ending, says, started};
-use crate::history::INTERRUPTED;
+use super::fakes::{Does, Left, Script, Stage, answer, call, ending, note, says, started};
 use crate::model::{Message, Stop};
 use crate::session::Interjection;
 use crate::tool::{Access, ToolError};
@@ -48,7 +47,7 @@ async fn a_prompt_is_answered_through_a_tool() {
 async fn each_request_begins_with_the_one_before_it() {
     let look = |id: &str| answer(vec![call(id, "look", json!({ "say": id }))]);
     let left = Stage::new(vec![look("a"), look("b"), look("c"), answer(vec![says("done")])])
-        .hears([vec![], vec![steer("and hurry")], vec![Interjection::Note("a.rs changed".to_owned())]])
+        .hears([vec![], vec![steer("and hurry")], vec![note("a.rs changed")]])
         .play()
         .await;
     assert_eq!(left.requests.len(), 4);
@@ -126,11 +125,21 @@ async fn what_the_user_says_meanwhile_is_heard_between_rounds_and_keeps_the_turn
 #[tokio::test(start_paused = true)]
 async fn a_word_that_comes_with_the_last_answer_starts_another_round() {
     let left = Stage::new(vec![answer(vec![says("done")]), answer(vec![says("tests too")])])
-        .hears([vec![], vec![steer("and the tests"), Interjection::Note("hunk rejected".to_owned())]])
+        .hears([vec![], vec![steer("and the tests"), note("hunk rejected")]])
         .play()
         .await;
     assert_eq!(left.story(), ["~done", "completed", "steered", "noted", "~tests ", "~too", "completed", "EndTurn"]);
     assert_eq!(left.messages().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_of_the_users_about_a_hunk_starts_another_round_and_a_mere_decision_does_not() {
+    let scripts = || vec![answer(vec![says("done")]), answer(vec![says("then so")])];
+    let left = Stage::new(scripts()).hears([vec![], vec![note("hunk accepted")]]).play().await;
+    assert_eq!(left.unplayed, 1);
+    let said = Interjection::Note { text: "hunk rejected; they said: use a map".to_owned(), wants_answer: true };
+    let left = Stage::new(scripts()).hears([vec![], vec![said]]).play().await;
+    assert_eq!(left.unplayed, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -249,48 +258,4 @@ async fn too_many_rounds_stop_with_a_question() {
     let left = Stage::new((0..101).map(look).collect()).play().await;
     assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::MaxTurnRequests, 100));
     assert!(last_words(&left).contains("Shall I go on?"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_whose_question_was_answered_later_is_made_with_those_after_it() {
-    let before = Stage::new(vec![answer(vec![
-        call("a", "look", json!({})),
-        call("b", "edit", json!({})),
-        call("c", "look", json!({ "say": "c" })),
-    ])]);
-    let mut events = before.events;
-    let content =
-        vec![call("a", "look", json!({})), call("b", "edit", json!({})), call("c", "look", json!({ "say": "c" }))];
-    events.push(Event::MessageCompleted {
-        turn_id: "t1".into(),
-        message_id: "m".into(),
-        content,
-        usage: protocol::content::Usage::default(),
-        cost: None,
-    });
-    // The server was killed here; later the turn is gone on with.
-    events.push(Event::TurnEnded {
-        turn_id: "t1".into(),
-        stop_reason: StopReason::Interrupted,
-        error: None,
-        usage: protocol::content::Usage::default(),
-        cost: None,
-    });
-    events.push(started("t2", ""));
-
-    let mut stage = Stage::new(vec![answer(vec![says("done")])]);
-    stage.events = events.clone();
-    stage.again = Some(ToolCallId::from("b"));
-    let left = stage.play().await;
-    assert_eq!(left.result("a"), (INTERRUPTED, true));
-    assert_eq!((left.proposed.len(), left.result("c")), (1, ("c", false)));
-
-    let mut stage = Stage::new(vec![answer(vec![says("done")])]);
-    stage.events = events;
-    let left = stage.play().await;
-    assert!(
-        ["a", "b", "c"].iter().all(|id| left.result(id) == (INTERRUPTED, true)),
-        "without an answer nothing is made"
-    );
-    assert!(left.proposed.is_empty());
 }

@@ -1,0 +1,107 @@
+//! What the model has seen of the files, so that it can be told what is no longer so (design D4: a command's result lists
+//! the files that differ from what the model believes).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::edit::TextHash;
+
+use crate::reader::{ReadError, Reader};
+
+/// So many files are kept in mind; of more, those that were seen last.
+const REMEMBERED: usize = 200;
+
+/// The files that the model has read or edited in a session, and what they were then. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Seen(Arc<Mutex<Vec<File>>>);
+
+#[derive(Clone, Debug)]
+struct File {
+    path: PathBuf,
+    /// None where it was gone.
+    hash: Option<TextHash>,
+}
+
+impl Seen {
+    /// The model sees a file as this text; none for one that it sees deleted.
+    pub fn note(&self, path: &Path, hash: Option<TextHash>) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|file| file.path != path);
+        files.push(File { path: path.to_owned(), hash });
+        let excess = files.len().saturating_sub(REMEMBERED);
+        files.drain(..excess);
+    }
+
+    /// The files that would now be read differently, sorted by path. Each is given once, until it is seen again or
+    /// changes further. Blocks.
+    pub fn take_changed(&self, reader: &Reader) -> Vec<PathBuf> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut changed = Vec::new();
+        for file in files {
+            let hash = match reader.read(&file.path) {
+                Ok(now) => Some(now.hash),
+                // Whatever it is now, it is not the text that was read.
+                Err(ReadError::File(_) | ReadError::Deleted { .. }) => None,
+                Err(ReadError::OutOfSync { .. }) => continue,
+            };
+            if hash != file.hash {
+                self.replace(&file, hash);
+                changed.push(file.path);
+            }
+        }
+        changed.sort();
+        changed
+    }
+
+    /// Keeps what a file is now, unless the model has seen it anew meanwhile.
+    fn replace(&self, old: &File, hash: Option<TextHash>) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.iter_mut().find(|file| file.path == old.path && file.hash == old.hash) {
+            file.hash = hash;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+    use crate::reader::NoOverlay;
+    use crate::text::hash;
+
+    #[test]
+    fn what_a_command_changed_of_what_was_read_is_named_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let [a, b, c] = ["a.txt", "b.txt", "c.txt"].map(|name| folder.join(name));
+        let reader = Reader::new(Arc::default(), Arc::new(NoOverlay));
+        let seen = Seen::default();
+        for path in [&b, &a, &c] {
+            files::create(path, "one\n").unwrap();
+            seen.note(path, Some(hash("one\n")));
+        }
+        assert!(seen.take_changed(&reader).is_empty());
+
+        files::write(&a, "two\n", &hash("one\n")).unwrap();
+        files::delete(&b, &hash("one\n")).unwrap();
+        assert_eq!(seen.take_changed(&reader), [a.clone(), b.clone()]);
+        assert!(seen.take_changed(&reader).is_empty(), "it has been said");
+
+        files::create(&b, "one\n").unwrap();
+        seen.note(&a, Some(hash("two\n")));
+        assert_eq!(seen.take_changed(&reader), [b]);
+    }
+
+    #[test]
+    fn only_so_many_files_are_kept_in_mind() {
+        let folder = tempfile::tempdir().unwrap();
+        let seen = Seen::default();
+        for number in 0..=REMEMBERED {
+            seen.note(&folder.path().join(number.to_string()), Some(hash("gone")));
+        }
+        let reader = Reader::new(Arc::default(), Arc::new(NoOverlay));
+        let changed = seen.take_changed(&reader);
+        assert_eq!(changed.len(), REMEMBERED);
+        assert!(!changed.contains(&folder.path().join("0")));
+    }
+}
