@@ -36,4 +36,7 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// What is wrong with layers of the user's own. With any, every action is asked and nothing is allowed by a rule.
     pub errors: Vec<ConfigError>,
+    /// Whether a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it is
+    /// mended they go nowhere.
+    pub hosts_unknown: bool,
 }

@@ -101,3 +101,23 @@ async fn an_answer_that_is_garbage_is_asked_for_again() {
 async fn an_answer_that_is_too_long_ends_the_turn_and_says_so() {
     turns(Answer::says("and so on").too_long(), StopReason::MaxTokens).await;
 }
+
+#[tokio::test]
+async fn nothing_is_sent_while_the_users_own_configuration_cannot_be_read() {
+    let model = ModelServer::start([]).await;
+    let setup = Setup::empty();
+    setup.configure(&Setup::configuration(&model, Wire::Anthropic));
+    let project = Project::new([("a.txt", "")]);
+    // It may have been meant to send prompts elsewhere.
+    let profile = Profile { options: json!({ "providers": "my own server" }), ..Profile::panel() };
+    let client = Client::start(&setup, &project, profile).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Are you there?").await;
+    let events = client.until_end(&session, StopReason::Error).await;
+    let Some(Event::TurnEnded { error: Some(error), .. }) = events.last() else { panic!("{events:?}") };
+    assert!(error.contains("initializationOptions") && error.contains("providers"), "{error}");
+    assert!(error.contains("nothing is sent to a model"), "{error}");
+    assert!(model.asked().is_empty());
+    let _: serde_json::Value = client.notification("window/showMessage").await;
+    assert_eq!(client.finish().await, 0);
+}

@@ -192,7 +192,10 @@ impl Config {
     ) {
         let problems = match layer {
             Ok(layer) => self.take(layer, place, environment),
-            Err(error) => vec![error.problem],
+            Err(error) => {
+                self.hosts_unknown = true;
+                vec![error.problem]
+            }
         };
         if !problems.is_empty() {
             self.ask_everything(place);

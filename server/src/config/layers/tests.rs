@@ -158,6 +158,7 @@ fn with_a_user_file_that_is_wrong_every_action_is_asked() {
     assert_closed(&config);
     let error = config.errors[0].to_string();
     assert!(error.contains("config.toml: line 3: "), "{error}");
+    assert!(config.hosts_unknown, "nobody knows what else it was to say");
 
     let user =
         "accept_edits = true\n[permissions]\nallow = ['Read', 'Shell(', 'Edit']\ndeny = ['Edit', 'Shell(', 'Read']";
@@ -166,6 +167,7 @@ fn with_a_user_file_that_is_wrong_every_action_is_asked() {
     assert_eq!(written(&config.rules.deny), ["Edit", "Read"]);
     assert_eq!(config.errors.len(), 2);
     assert!(config.errors[0].to_string().contains("Shell("));
+    assert!(!config.hosts_unknown);
 
     let config = Home::new().options(json!({ "permisions": { "deny": ["Shell"] } })).load();
     assert_closed(&config);

@@ -137,7 +137,7 @@ async fn new_turn(
         (None, Some(name)) => resolve_model(shared, name).await,
         (None, None) => default_model(shared, &preparation.config).await,
     };
-    let model = model.and_then(usable);
+    let model = model.and_then(|model| usable(model, &preparation.config));
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &prompt).await;
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
@@ -159,8 +159,13 @@ async fn new_turn(
 }
 
 /// The model, if it can be asked now; else what to do about it.
-fn usable(model: Arc<dyn Model>) -> Result<Arc<dyn Model>, Error> {
+fn usable(model: Arc<dyn Model>, config: &Config) -> Result<Arc<dyn Model>, Error> {
     let info = model.info();
+    if let Some(error) = config.errors.first().filter(|_| config.hosts_unknown && !info.scripted) {
+        let text =
+            format!("{error}. Until it is mended nothing is sent to a model, since it may say which server to use");
+        return Err(Error::new(ErrorCode::OperationFailed, text));
+    }
     if info.available {
         return Ok(model);
     }
