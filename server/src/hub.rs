@@ -2,7 +2,8 @@
 //!
 //! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
 //! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
-//! before its prompt.
+//! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, and no
+//! longer than [`GRACE`].
 
 pub mod board;
 pub mod editor;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::store::Store;
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use workspace::buffers::Change;
 use workspace::text::PositionEncoding;
@@ -29,6 +31,8 @@ pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
 use crate::config::Config;
 
+/// How long a disk is waited for by those who only need it to answer in order. A disk on a network may never answer.
+pub const GRACE: Duration = Duration::from_secs(1);
 /// How long the sessions may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -133,6 +137,8 @@ pub enum Input {
         version: i32,
         /// Its text, byte for byte.
         text: String,
+        /// The file it belongs to, links resolved.
+        file: Coming<PathBuf>,
     },
     /// A document was changed.
     Changed {
@@ -165,9 +171,12 @@ pub enum Input {
         /// All folders there are now.
         folders: Vec<PathBuf>,
     },
-    /// The configuration changed. Its permission rules hold at once.
-    ConfigChanged(Arc<Config>),
+    /// The configuration changed. It holds for every request posted after this.
+    ConfigChanged(Coming<Arc<Config>>),
 }
+
+/// Something that is known once the disk has answered; none where it turns out that it never will be.
+pub type Coming<T> = BoxFuture<'static, Option<T>>;
 
 /// A client of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

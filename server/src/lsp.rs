@@ -38,6 +38,7 @@ use self::backend::Backend;
 use self::connect::Connector;
 use self::frames::Frames;
 use self::ingress::Ingress;
+pub use self::names::{Resolve, on_disk};
 pub use self::settings::LoadConfig;
 use crate::hub::Hub;
 
@@ -53,6 +54,8 @@ pub struct Options {
     pub hub: Hub,
     /// How the configuration is resolved.
     pub load_config: Arc<LoadConfig>,
+    /// How links in paths are resolved: [`on_disk`].
+    pub resolve: Arc<Resolve>,
     /// The log, for the command that shows it.
     pub log_file: PathBuf,
 }
@@ -72,7 +75,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let Options { hub, load_config, log_file } = options;
+    let Options { hub, load_config, resolve, log_file } = options;
     let over = CancellationToken::new();
     let (inlet, level, pump) = stdio::pump(output, over.clone());
     let tasks = Arc::new(Mutex::new(JoinSet::new()));
@@ -80,7 +83,8 @@ where
 
     let (framework, socket) = LspService::new(|client| Backend::new(hub.clone(), client));
     let client = framework.inner().client.clone();
-    let connector = Connector { hub: hub.clone(), client, level, load_config, log_file, tasks: Arc::clone(&tasks) };
+    let connector =
+        Connector { hub: hub.clone(), client, level, load_config, resolve, log_file, tasks: Arc::clone(&tasks) };
     let ingress = Ingress::new(framework, connector, over.clone(), Arc::clone(&shut_down));
     Server::new(Frames::new(input, over), inlet, socket).concurrency_level(CONCURRENCY).serve(ingress).await;
 

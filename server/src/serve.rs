@@ -48,7 +48,8 @@ where
     let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config) });
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
-    let end = lsp::serve(input, output, lsp::Options { hub, load_config, log_file }).await;
+    let options = lsp::Options { hub, load_config, resolve: Arc::new(lsp::on_disk), log_file };
+    let end = lsp::serve(input, output, options).await;
     Ok(match end {
         End::Orderly => 0,
         End::Abrupt => 1,

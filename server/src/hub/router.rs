@@ -1,25 +1,35 @@
 //! The router: every input in the order it was posted. Document changes are applied here; everything that concerns one
-//! session goes to that session's task; what needs the store is done in a task of its own.
+//! session goes to that session's task; what needs the store or the project's disk is done in a task of its own, and a
+//! request waits for what was [`begun`] before it.
+
+mod begun;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::store::{SessionFilter, StoreError};
+use futures_util::FutureExt;
 use protocol::model::{ModelListResult, ModelSelectResult};
 use protocol::session::{SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 use workspace::buffers::{BufferError, Buffers, Snapshot};
 use workspace::paths;
 
+use self::begun::Begun;
 use super::feed::blocking;
 use super::session::{self, Caller, NewSession};
-use super::{Board, Client, ClientId, Error, Input, Parts, Reply, Request};
+use super::{Board, Client, ClientId, Error, GRACE, Input, Parts, Reply, Request};
 use crate::config::Config;
 
 /// How many sessions a list has where the caller does not say.
 const LIST: usize = 100;
+/// How long requests wait for a configuration that was said before them. Longer than for a document's name, since it may
+/// forbid things; it is read from the user's own folder, without which nothing works anyway.
+const SETTINGS: Duration = Duration::from_secs(10);
 /// The setting that keeps the last model chosen for new sessions.
 pub(super) const LAST_MODEL: &str = "model";
 
@@ -47,6 +57,19 @@ pub(super) enum Message {
     Shutdown(oneshot::Sender<()>),
 }
 
+impl Post {
+    fn is_request(&self) -> bool {
+        matches!(self.message, Message::Input(Input::Request(_)))
+    }
+}
+
+/// What comes back of that which an input began.
+enum Done {
+    /// The file that a document belongs to, by its URI.
+    Resolved(String, PathBuf),
+    Config(Arc<Config>),
+}
+
 /// What sessions share.
 #[derive(Clone)]
 pub(super) struct Shared {
@@ -61,13 +84,24 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
     let shared = Shared { board, buffers: Arc::default(), router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
-    tokio::spawn(Router { shared, config, clients: HashMap::new(), sessions: HashMap::new() }.run(inbox));
+    let router = Router {
+        shared,
+        config,
+        config_number: 0,
+        begun: Begun::default(),
+        clients: HashMap::new(),
+        sessions: HashMap::new(),
+    };
+    tokio::spawn(router.run(inbox));
     posts
 }
 
 struct Router {
     shared: Shared,
     config: Arc<Config>,
+    /// The number of the work that brought it: what was begun earlier and comes later is old.
+    config_number: u64,
+    begun: Begun<Done>,
     clients: HashMap<ClientId, Client>,
     sessions: HashMap<SessionId, Open>,
 }
@@ -88,21 +122,60 @@ impl Open {
 
 impl Router {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Post>) {
-        while let Some(Post { client, message }) = inbox.recv().await {
-            match (message, client) {
-                (Message::Connected(client), Some(id)) => {
-                    self.clients.insert(id, client);
-                }
-                (Message::Disconnected, Some(id)) => self.disconnected(id),
-                (Message::Input(input), Some(id)) => self.input(id, input),
-                (Message::Idle { session, handled }, _) => self.idle(&session, handled),
-                (Message::NewSession(caller, new, reply), _) => self.create(caller, new, reply),
-                (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
-                (Message::Shutdown(done), _) => self.shutdown(done),
-                (Message::Connected(_) | Message::Disconnected | Message::Input(_), None) => {}
+        // A request that waits for what was begun before it, and all behind it.
+        let mut held: Option<Post> = None;
+        loop {
+            let awaited = self.begun.awaited();
+            if awaited.is_none()
+                && let Some(post) = held.take()
+            {
+                self.take(post);
+            }
+            tokio::select! {
+                (number, done) = self.begun.next() => self.done(number, done),
+                () = sleep_until(awaited.unwrap_or_else(Instant::now)), if held.is_some() => {}
+                post = inbox.recv(), if held.is_none() => match post {
+                    None => break,
+                    Some(post) if post.is_request() => held = Some(post),
+                    Some(post) => self.take(post),
+                },
             }
         }
         self.shutdown(oneshot::channel().0);
+    }
+
+    fn take(&mut self, Post { client, message }: Post) {
+        match (message, client) {
+            (Message::Connected(client), Some(id)) => {
+                self.clients.insert(id, client);
+            }
+            (Message::Disconnected, Some(id)) => self.disconnected(id),
+            (Message::Input(input), Some(id)) => self.input(id, input),
+            (Message::Idle { session, handled }, _) => self.idle(&session, handled),
+            (Message::NewSession(caller, new, reply), _) => {
+                drop(tokio::spawn(create(self.shared.clone(), caller, new, reply)))
+            }
+            (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
+            (Message::Shutdown(done), _) => self.shutdown(done),
+            (Message::Connected(_) | Message::Disconnected | Message::Input(_), None) => {}
+        }
+    }
+
+    fn done(&mut self, number: u64, done: Done) {
+        match done {
+            Done::Resolved(uri, file) => {
+                if let Some(snapshot) = self.shared.buffers.resolved(&uri, &file) {
+                    self.document_changed(Ok(snapshot));
+                }
+            }
+            Done::Config(_) if number < self.config_number => {}
+            Done::Config(config) => {
+                self.config_number = number;
+                self.config = Arc::clone(&config);
+                self.shared.parts.catalog.configure(config.providers.clone());
+                self.tell_all(|| session::Message::Config(Arc::clone(&config)));
+            }
+        }
     }
 
     fn disconnected(&mut self, id: ClientId) {
@@ -138,8 +211,12 @@ impl Router {
     fn input(&mut self, id: ClientId, input: Input) {
         match input {
             Input::Request(request) => self.request(id, request),
-            Input::Opened { uri, language, version, text } => {
+            Input::Opened { uri, language, version, text, file } => {
                 let opened = self.shared.buffers.open(&uri, &language, version, text);
+                if opened.is_ok() {
+                    let resolved = file.map(move |file| file.map(|file| Done::Resolved(uri, file)));
+                    self.begun.begin(resolved.boxed(), GRACE);
+                }
                 self.document_changed(opened);
             }
             Input::Changed { uri, version, changes } => {
@@ -165,9 +242,7 @@ impl Router {
                 }
             }
             Input::ConfigChanged(config) => {
-                self.config = Arc::clone(&config);
-                self.shared.parts.catalog.configure(config.providers.clone());
-                self.tell_all(|| session::Message::Config(Arc::clone(&config)));
+                self.begun.begin(config.map(|config| config.map(Done::Config)).boxed(), SETTINGS);
             }
         }
     }
@@ -237,55 +312,25 @@ impl Router {
 
     fn session_new(&mut self, id: ClientId, params: SessionNewParams, reply: Reply<SessionNewResult>) {
         let Some(client) = self.clients.get(&id) else { return };
-        let folders = match params.folders {
-            None => Ok(client.folders.clone()),
-            Some(uris) => uris.iter().map(|uri| folder(uri)).collect::<Result<Vec<_>, _>>(),
-        };
-        let folders = match folders {
-            Ok(folders) if !folders.is_empty() => folders,
-            Ok(_) => {
-                let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
-                let _ = reply.send(Err(Error::new(ErrorCode::InvalidParams, text)));
-                return;
-            }
-            Err(error) => {
-                let _ = reply.send(Err(error));
-                return;
-            }
-        };
-        let new = NewSession { folders, model: params.model, mode: params.mode.unwrap_or_default() };
-        self.create(Caller { id, editor: Arc::clone(&client.editor) }, new, reply);
-    }
-
-    /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
-    fn create(&self, caller: Caller, new: NewSession, reply: Reply<SessionNewResult>) {
-        let (store, router) = (Arc::clone(&self.shared.parts.store), self.shared.router.clone());
-        let shared = self.shared.clone();
+        let caller = Caller { id, editor: Arc::clone(&client.editor) };
+        let (shared, of_client) = (self.shared.clone(), client.folders.clone());
         tokio::spawn(async move {
-            if let Some(name) = &new.model
-                && let Err(error) = session::resolve_model(&shared, name).await
-            {
-                return drop(reply.send(Err(error)));
-            }
-            let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
-            let made = blocking(move || {
-                loop {
-                    let session = SessionId::new(random_id());
-                    match store.create(&session, &folders) {
-                        Ok(()) => return Ok(session),
-                        Err(StoreError::Exists(_)) => {}
-                        Err(error) => return Err(error),
-                    }
+            let folders = match params.folders {
+                None => Ok(of_client),
+                Some(uris) => folders(uris).await,
+            };
+            let error = match folders {
+                Ok(folders) if !folders.is_empty() => {
+                    let new = NewSession { folders, model: params.model, mode: params.mode.unwrap_or_default() };
+                    return create(shared, caller, new, reply).await;
                 }
-            });
-            match (made.await, router.upgrade()) {
-                (Ok(session), Some(router)) => {
-                    let message = Message::Created(session, new, caller, reply);
-                    let _ = router.send(Post { client: None, message });
+                Ok(_) => {
+                    let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
+                    Error::new(ErrorCode::InvalidParams, text)
                 }
-                (Err(error), _) => drop(reply.send(Err(error.into()))),
-                (Ok(_), None) => {}
-            }
+                Err(error) => error,
+            };
+            let _ = reply.send(Err(error));
         });
     }
 
@@ -309,6 +354,35 @@ impl Router {
             let sessions = blocking(move || store.list(&filter)).await;
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
+    }
+}
+
+/// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
+async fn create(shared: Shared, caller: Caller, new: NewSession, reply: Reply<SessionNewResult>) {
+    if let Some(name) = &new.model
+        && let Err(error) = session::resolve_model(&shared, name).await
+    {
+        return drop(reply.send(Err(error)));
+    }
+    let folders: Vec<_> = new.folders.iter().map(|folder| paths::to_uri(folder)).collect();
+    let store = Arc::clone(&shared.parts.store);
+    let made = blocking(move || {
+        loop {
+            let session = SessionId::new(random_id());
+            match store.create(&session, &folders) {
+                Ok(()) => return Ok(session),
+                Err(StoreError::Exists(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    });
+    match (made.await, shared.router.upgrade()) {
+        (Ok(session), Some(router)) => {
+            let message = Message::Created(session, new, caller, reply);
+            let _ = router.send(Post { client: None, message });
+        }
+        (Err(error), _) => drop(reply.send(Err(error.into()))),
+        (Ok(_), None) => {}
     }
 }
 
@@ -347,7 +421,13 @@ fn session_of(request: &Request) -> Option<SessionId> {
     })
 }
 
-/// A workspace folder named by a client.
+/// The workspace folders that a client names. Where a disk does not answer, only this waits.
+async fn folders(uris: Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    let read = tokio::task::spawn_blocking(move || uris.iter().map(|uri| folder(uri)).collect());
+    read.await.unwrap_or_else(|error| Err(Error::new(ErrorCode::InternalError, error.to_string())))
+}
+
+/// Blocks.
 fn folder(uri: &str) -> Result<PathBuf, Error> {
     let invalid =
         |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `folders`: {uri}: {why}"));

@@ -10,13 +10,12 @@ use tower_lsp::Client;
 use super::abilities::Abilities;
 use super::front::Front;
 use super::messages::Initialize;
-use super::names::Names;
+use super::names::{Names, Resolve};
 use super::outbox;
 use super::process;
-use super::settings::{LoadConfig, Loaded, Settings};
+use super::settings::{self, LoadConfig, Settings};
 use super::stdio::Level;
-use crate::hub::{self, Hub, Input};
-use crate::log;
+use crate::hub::{self, Hub};
 
 /// What a connection is made of.
 pub(super) struct Connector {
@@ -24,6 +23,7 @@ pub(super) struct Connector {
     pub(super) client: Client,
     pub(super) level: Level,
     pub(super) load_config: Arc<LoadConfig>,
+    pub(super) resolve: Arc<Resolve>,
     pub(super) log_file: PathBuf,
     /// The connection's tasks; they end with it.
     pub(super) tasks: Arc<std::sync::Mutex<JoinSet<()>>>,
@@ -35,7 +35,7 @@ impl Connector {
         let abilities = Arc::new(Abilities::new(&params.capabilities));
         let folders = params.folders();
         tracing::info!(client = ?params.client_info, ?folders, "a client connects");
-        let names = Arc::<Names>::default();
+        let names = Arc::new(Names::new(self.resolve));
         let settings = Arc::new(Settings::new(self.load_config, folders.clone()));
         let (outbox, idle) = outbox::new(outbox::Parts {
             client: self.client,
@@ -50,14 +50,8 @@ impl Connector {
             encoding: abilities.encoding,
             editor: Arc::new(outbox.clone()),
         }));
-        // Now, and not in a task: it holds for the client's very first request.
         settings.take_options(params.initialization_options.clone().unwrap_or_default());
-        let Loaded { config, news } = settings.load();
-        for (kind, text) in news {
-            outbox.say(kind, text);
-        }
-        log::set(config.log.as_deref());
-        connection.post(Input::ConfigChanged(Arc::new(config)));
+        settings::reload(&settings, &connection, &outbox);
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         tasks.spawn(idle.run(Arc::clone(&connection)));
         if let Some(process_id) = params.process_id {

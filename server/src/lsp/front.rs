@@ -17,7 +17,7 @@ use super::messages::{
 };
 use super::names::Names;
 use super::outbox::Outbox;
-use super::settings::Settings;
+use super::settings::{self, SECTION, Settings};
 use super::{progress, review};
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 
@@ -44,14 +44,16 @@ impl Front {
         if !is_file(&document.uri) {
             return;
         }
-        self.names.opened(&document.uri);
+        let Some(file) = self.names.opened(&document.uri) else { return };
         self.connection.post(Input::Opened {
             uri: document.uri,
             language: document.language_id,
             version: document.version,
             text: document.text,
+            file: file.clone().map(Some).boxed(),
         });
-        self.outbox.renamed();
+        let outbox = self.outbox.clone();
+        tokio::spawn(file.map(move |_| outbox.renamed()));
     }
 
     pub(super) fn did_change(&mut self, params: DidChange) {
@@ -79,7 +81,7 @@ impl Front {
     pub(super) fn did_change_watched_files(&mut self, params: DidChangeWatchedFiles) {
         let paths: Vec<_> = params.changes.iter().filter_map(|change| path(&change.uri)).collect();
         if paths.iter().any(|path| path.ends_with(".azimuth/config.toml")) {
-            self.outbox.reload();
+            self.reload();
         }
         self.connection.post(Input::FilesChanged { paths });
     }
@@ -94,11 +96,21 @@ impl Front {
         }
         self.settings.set_folders(self.folders.clone());
         self.connection.post(Input::FoldersChanged { folders: self.folders.clone() });
-        self.outbox.reload();
+        self.reload();
     }
 
+    /// What the message says of us holds for all that comes after it. What it does not say is asked for, and holds once
+    /// the client has answered.
     pub(super) fn did_change_configuration(&mut self, params: DidChangeConfiguration) {
-        self.outbox.configure(params.settings);
+        if let Some(ours) = params.settings.get(SECTION).filter(|ours| !ours.is_null()) {
+            self.settings.take_settings(ours.clone());
+            self.reload();
+        }
+        self.outbox.pull_settings();
+    }
+
+    fn reload(&self) {
+        settings::reload(&self.settings, &self.connection, &self.outbox);
     }
 
     pub(super) fn progress_cancel(&mut self, params: ProgressCancel) {
@@ -120,12 +132,22 @@ impl Front {
         answer
     }
 
-    pub(super) fn code_action(&mut self, params: CodeActions) -> Result<Value, Error> {
-        Ok(json!(review::actions(&self.board.watch().borrow(), &params, &self.abilities)))
+    pub(super) fn code_action(&mut self, params: CodeActions) -> Answer {
+        let (board, abilities) = (self.board.clone(), Arc::clone(&self.abilities));
+        let file = self.names.file(&params.text_document.uri);
+        let actions = move |file: Option<PathBuf>| {
+            file.map(|file| review::actions(&board.watch().borrow(), &file, &params, &abilities)).unwrap_or_default()
+        };
+        file.map(move |file| Ok(json!(actions(file)))).boxed()
     }
 
-    pub(super) fn code_lens(&mut self, params: OfDocument) -> Result<Value, Error> {
-        Ok(json!(review::lenses(&self.board.watch().borrow(), &params.text_document.uri)))
+    pub(super) fn code_lens(&mut self, params: OfDocument) -> Answer {
+        let board = self.board.clone();
+        let file = self.names.file(&params.text_document.uri);
+        let lenses = move |file: Option<PathBuf>| {
+            file.map(|file| review::lenses(&board.watch().borrow(), &file)).unwrap_or_default()
+        };
+        file.map(move |file| Ok(json!(lenses(file)))).boxed()
     }
 
     pub(super) fn execute_command(&mut self, params: ExecuteCommand) -> Result<Answer, Error> {

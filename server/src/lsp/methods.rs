@@ -1,7 +1,6 @@
 //! The table of methods: which goes where, in groups by where it runs. The lifecycle (`initialize`, `shutdown`, `exit`)
 //! and `$/cancelRequest` are not here, since they concern the connection itself: see the ingress.
 
-use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -22,7 +21,7 @@ pub(super) fn notification(front: &mut Front, method: &str, params: Value) {
         "workspace/didChangeWorkspaceFolders" => tell(front, params, Front::did_change_workspace_folders),
         "window/workDoneProgress/cancel" => tell(front, params, Front::progress_cancel),
 
-        // Told to the outbox, which asks the client for more.
+        // Told to the outbox too, which asks the client for more.
         "initialized" => tell(front, params, Front::initialized),
         "workspace/didChangeConfiguration" => tell(front, params, Front::did_change_configuration),
 
@@ -39,7 +38,7 @@ pub(super) fn notification(front: &mut Front, method: &str, params: Value) {
 /// Takes a request. Its answer is there at once, or will be.
 pub(super) fn request(front: &mut Front, method: &str, params: Value) -> Result<Answer, Error> {
     match method {
-        // Answered at once, from what is known here.
+        // Answered from what is known here, once the document's file is known.
         "textDocument/codeAction" => answer(front, params, Front::code_action),
         "textDocument/codeLens" => answer(front, params, Front::code_lens),
 
@@ -60,8 +59,7 @@ fn tell<T: DeserializeOwned>(front: &mut Front, params: Value, handler: fn(&mut 
 fn answer<T: DeserializeOwned>(
     front: &mut Front,
     params: Value,
-    handler: fn(&mut Front, T) -> Result<Value, Error>,
+    handler: fn(&mut Front, T) -> Answer,
 ) -> Result<Answer, Error> {
-    let value = handler(front, typed(params)?)?;
-    Ok(std::future::ready(Ok(value)).boxed())
+    Ok(handler(front, typed(params)?))
 }

@@ -1,63 +1,155 @@
 //! What the client calls its open documents. A file has many URIs (escapes, links); a message about an open document
 //! must bear the one that the client chose, or it takes it for another document.
+//!
+//! Only the disk knows where a path's links lead, and a disk on a network may never answer. So it is asked on a thread
+//! of its own, once for each time a document is opened, and nobody waits for it longer than [`GRACE`].
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use tokio::sync::Semaphore;
 use workspace::paths;
 
 use super::messages;
+use crate::hub::GRACE;
 
-/// The open documents' names, by file.
-#[derive(Default)]
-pub(super) struct Names(Mutex<HashMap<PathBuf, String>>);
+/// How many paths are looked up at once. A disk that does not answer keeps as many threads.
+const LOOKUPS: usize = 16;
+
+/// Resolves the links of a path. Gives the path as it is where that cannot be done. Blocks.
+pub type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
+
+/// [`Resolve`] as the disk has it.
+pub fn on_disk(path: &Path) -> PathBuf {
+    paths::canonical(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A file with its links resolved, once the disk has answered.
+pub(super) type Resolving = Shared<BoxFuture<'static, PathBuf>>;
+
+/// The open documents' names.
+pub(super) struct Names {
+    resolve: Arc<Resolve>,
+    lookups: Arc<Semaphore>,
+    /// In the order in which they were opened.
+    open: Mutex<Vec<Document>>,
+}
+
+struct Document {
+    uri: String,
+    /// The path that the URI spells.
+    spelled: PathBuf,
+    file: Resolving,
+}
+
+impl Document {
+    /// The file, as far as it is known.
+    fn file(&self) -> &Path {
+        self.file.peek().unwrap_or(&self.spelled)
+    }
+}
 
 impl Names {
-    /// Notes that a document is open.
-    pub(super) fn opened(&self, uri: &str) {
-        if let Some(file) = file(uri) {
-            self.lock().insert(file, uri.to_owned());
-        }
+    pub(super) fn new(resolve: Arc<Resolve>) -> Self {
+        Self { resolve, lookups: Arc::new(Semaphore::new(LOOKUPS)), open: Mutex::default() }
+    }
+
+    /// Notes that a document is open, and has its file looked up; none where it has none.
+    pub(super) fn opened(&self, uri: &str) -> Option<Resolving> {
+        let spelled = messages::path(uri)?;
+        let file = self.resolve(spelled.clone());
+        let mut open = self.open();
+        open.retain(|document| document.uri != uri);
+        open.push(Document { uri: uri.to_owned(), spelled, file: file.clone() });
+        Some(file)
     }
 
     /// Notes that it is no more.
     pub(super) fn closed(&self, uri: &str) {
-        self.lock().retain(|_, name| name != uri);
+        self.open().retain(|document| document.uri != uri);
     }
 
-    /// What the client calls the file that a URI of ours names.
+    /// What the client calls the file that a URI of ours names. Ours have their links resolved.
     pub(super) fn of(&self, uri: &str) -> String {
-        let name = file(uri).and_then(|file| self.lock().get(&file).cloned());
-        name.unwrap_or_else(|| uri.to_owned())
+        let file = messages::path(uri);
+        let open = self.open();
+        // The last one opened, where a file is open under several names.
+        let document = file.and_then(|file| open.iter().rev().find(|document| document.file() == file));
+        document.map_or_else(|| uri.to_owned(), |document| document.uri.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The file that a URI of the client's names, links resolved as far as the disk answers in time.
+    pub(super) fn file(&self, uri: &str) -> impl Future<Output = Option<PathBuf>> + Send + use<> {
+        let spelled = messages::path(uri);
+        let known = self.open().iter().find(|document| document.uri == uri).map(|document| document.file.clone());
+        let resolving = spelled.map(|spelled| (known.unwrap_or_else(|| self.resolve(spelled.clone())), spelled));
+        async move {
+            let (resolving, spelled) = resolving?;
+            Some(tokio::time::timeout(GRACE, resolving).await.unwrap_or(spelled))
+        }
     }
-}
 
-/// The file that a URI names, links resolved.
-pub(super) fn file(uri: &str) -> Option<PathBuf> {
-    let path = messages::path(uri)?;
-    Some(paths::canonical(&path).unwrap_or(path))
+    /// Begins to look a path up.
+    fn resolve(&self, spelled: PathBuf) -> Resolving {
+        let (resolve, lookups) = (Arc::clone(&self.resolve), Arc::clone(&self.lookups));
+        let path = spelled.clone();
+        let lookup = tokio::spawn(async move {
+            // It is never closed.
+            let _turn = lookups.acquire().await;
+            tokio::task::spawn_blocking(move || resolve(&path)).await
+        });
+        let found = async move {
+            match lookup.await {
+                Ok(Ok(file)) => file,
+                Ok(Err(_)) | Err(_) => spelled,
+            }
+        };
+        found.boxed().shared()
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Document>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_open_document_is_called_what_the_client_calls_it() {
+    #[tokio::test]
+    async fn an_open_document_is_called_what_the_client_calls_it() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a b+c.rs");
-        let ours = paths::to_uri(&paths::canonical(&path).unwrap_or(path));
-        let theirs = ours.replace("%2B", "+");
-        let names = Names::default();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        std::fs::create_dir(&real).unwrap();
+        let ours = paths::to_uri(&real.join("a b+c.rs"));
+        let theirs = paths::to_uri(&link.join("a b+c.rs")).replace("%2B", "+");
+        let names = Names::new(Arc::new(on_disk));
         assert_eq!(names.of(&ours), ours);
-        names.opened(&theirs);
+        assert_eq!(names.opened(&theirs).unwrap().await, real.join("a b+c.rs"));
         assert_eq!(names.of(&ours), theirs);
+        assert_eq!(names.file(&theirs).await, names.file(&ours).await);
         names.closed(&theirs);
         assert_eq!(names.of(&ours), ours);
+        assert_eq!(names.file("untitled:1").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_document_bears_its_name_before_its_file_is_known_and_after() {
+        let (answer, answers) = std::sync::mpsc::channel::<()>();
+        let answers = Mutex::new(answers);
+        let names = Names::new(Arc::new(move |path: &Path| {
+            let _ = answers.lock().unwrap().recv();
+            Path::new("/real").join(path.file_name().unwrap())
+        }));
+        let resolving = names.opened("file:///link/a.rs").unwrap();
+        assert_eq!(names.of("file:///link/a.rs"), "file:///link/a.rs");
+        assert_eq!(names.of("file:///real/a.rs"), "file:///real/a.rs");
+        drop(answer);
+        assert_eq!(resolving.await, Path::new("/real/a.rs"));
+        assert_eq!(names.of("file:///real/a.rs"), "file:///link/a.rs");
     }
 }

@@ -38,11 +38,10 @@ use super::convert;
 use super::names::Names;
 use super::progress::{Progress, Step};
 use super::review::Shown;
-use super::settings::{Loaded, SECTION, Settings};
+use super::settings::{self, SECTION, Settings};
 use super::stdio::Level;
 use crate::hub::board::Reviews;
 use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Request};
-use crate::log;
 
 /// How long the client has to answer a request, but for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -70,7 +69,7 @@ pub(super) struct Parts {
 pub(super) struct Idle {
     parts: Parts,
     inbox: mpsc::UnboundedReceiver<Command>,
-    speaks: Arc<AtomicBool>,
+    outbox: Outbox,
 }
 
 enum Command {
@@ -83,18 +82,16 @@ enum Command {
     Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
     /// Documents have other names now.
     Renamed,
-    /// The editor's settings may have changed; these are they, if the client says so itself.
-    Configure(Value),
-    /// What the configuration is made of changed.
-    Reload,
+    /// The editor's settings may have changed.
+    PullSettings,
 }
 
 /// Makes an outbox. Nothing is sent before it runs, and the client is ready.
 pub(super) fn new(parts: Parts) -> (Outbox, Idle) {
     let (commands, inbox) = mpsc::unbounded_channel();
     let speaks = Arc::new(AtomicBool::new(parts.abilities.azimuth.panel));
-    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), speaks: Arc::clone(&speaks) };
-    (outbox, Idle { parts, inbox, speaks })
+    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), speaks };
+    (outbox.clone(), Idle { parts, inbox, outbox })
 }
 
 impl Outbox {
@@ -108,19 +105,16 @@ impl Outbox {
         self.speaks.store(true, Ordering::Relaxed);
     }
 
-    /// A document was opened or closed: hints for it may have to go under another name.
+    /// A document was closed, or opened and its file is known: hints for it may have to go under another name.
     pub(super) fn renamed(&self) {
         self.send(Command::Renamed);
     }
 
-    /// The client says that its settings changed.
-    pub(super) fn configure(&self, settings: Value) {
-        self.send(Command::Configure(settings));
-    }
-
-    /// The configuration is to be read anew.
-    pub(super) fn reload(&self) {
-        self.send(Command::Reload);
+    /// The client says that its settings changed: it is asked for them, if it can be.
+    pub(super) fn pull_settings(&self) {
+        if self.abilities.configuration {
+            self.send(Command::PullSettings);
+        }
     }
 
     /// Shows the user some words.
@@ -217,10 +211,10 @@ impl Editor for Outbox {
 impl Idle {
     /// Sends for as long as it is let.
     pub(super) async fn run(self, connection: Arc<Connection>) {
-        let Self { parts, inbox, speaks } = self;
+        let Self { parts, inbox, outbox } = self;
         let task = Task {
             parts,
-            speaks,
+            outbox,
             connection,
             cursors: Cursors::default(),
             waiting: FuturesUnordered::new(),
@@ -234,7 +228,7 @@ impl Idle {
 
 struct Task {
     parts: Parts,
-    speaks: Arc<AtomicBool>,
+    outbox: Outbox,
     connection: Arc<Connection>,
     cursors: Cursors,
     /// Requests that the client has not answered, and other work.
@@ -254,7 +248,6 @@ enum Done {
     Answered(PermissionAnswerParams),
     /// The editor's settings, if it gave them.
     Settings(Value),
-    Config(Box<Loaded>),
 }
 
 impl Task {
@@ -350,12 +343,7 @@ impl Task {
                 );
             }
             Command::Renamed => self.show_reviews().await,
-            Command::Configure(_) if self.parts.abilities.configuration => self.pull_settings(),
-            Command::Configure(settings) => {
-                let ours = settings.get(SECTION).cloned().unwrap_or_default();
-                self.done(Done::Settings(ours)).await;
-            }
-            Command::Reload => self.reload(),
+            Command::PullSettings => self.pull_settings(),
         }
     }
 
@@ -375,24 +363,9 @@ impl Task {
             Done::Settings(Value::Null) => {}
             Done::Settings(settings) => {
                 self.parts.settings.take_settings(settings);
-                self.reload();
-            }
-            Done::Config(loaded) => {
-                let Loaded { config, news } = *loaded;
-                log::set(config.log.as_deref());
-                self.connection.post(Input::ConfigChanged(Arc::new(config)));
-                for (kind, text) in news {
-                    self.say(kind, text).await;
-                }
+                settings::reload(&self.parts.settings, &self.connection, &self.outbox);
             }
         }
-    }
-
-    fn reload(&mut self) {
-        let settings = Arc::clone(&self.parts.settings);
-        let load = tokio::task::spawn_blocking(move || settings.load());
-        let done = load.map(|loaded| loaded.map_or(Done::Nothing, |loaded| Done::Config(Box::new(loaded))));
-        self.waiting.push(done.boxed());
     }
 
     async fn say(&mut self, kind: MessageType, text: String) {
@@ -403,7 +376,7 @@ impl Task {
         match item {
             Item::Event(session_id, event) => {
                 self.act_on(&session_id, &event.event).await;
-                if self.speaks.load(Ordering::Relaxed) {
+                if self.outbox.speaks.load(Ordering::Relaxed) {
                     let params = EventParams { session_id, event: SequencedEvent::clone(&event) };
                     self.notify(methods::EventNotification::METHOD, params).await;
                 }

@@ -2,6 +2,7 @@
 //! to accept or reject them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use lsp_types::{CodeLens, Command, Diagnostic, DiagnosticSeverity, Range};
 use protocol::SessionId;
@@ -13,8 +14,8 @@ use workspace::text::PositionEncoding;
 use super::abilities::{Abilities, LLM_GENERATED};
 use super::commands::{self, Target};
 use super::convert;
-use super::messages::CodeActions;
-use super::names::{self, Names};
+use super::messages::{self, CodeActions};
+use super::names::Names;
 use crate::hub::board::Reviews;
 
 /// Who says so, in a hint.
@@ -62,8 +63,8 @@ impl Shown {
     }
 }
 
-/// The code actions for a place: accept and reject each hunk there, and all of the file.
-pub(super) fn actions(reviews: &Reviews, params: &CodeActions, abilities: &Abilities) -> Vec<Value> {
+/// The code actions for a place in a file: accept and reject each hunk there, and all of the file.
+pub(super) fn actions(reviews: &Reviews, file: &Path, params: &CodeActions, abilities: &Abilities) -> Vec<Value> {
     let wanted = params.context.only.as_ref().is_none_or(|kinds| {
         // A kind includes its sub-kinds; the empty one includes all.
         kinds.iter().any(|kind| kind.is_empty() || kind == QUICK_FIX)
@@ -72,7 +73,7 @@ pub(super) fn actions(reviews: &Reviews, params: &CodeActions, abilities: &Abili
         return Vec::new();
     }
     let mut actions = Vec::new();
-    for (session, proposal) in of_document(reviews, &params.text_document.uri) {
+    for (session, proposal) in of_file(reviews, file) {
         let here: Vec<_> = pending(proposal).filter(|hunk| convert::touches(hunk, params.range)).collect();
         for hunk in &here {
             let diagnostic = diagnostic(proposal, hunk, abilities.encoding);
@@ -89,10 +90,10 @@ pub(super) fn actions(reviews: &Reviews, params: &CodeActions, abilities: &Abili
     actions
 }
 
-/// The code lenses of a document: accept and reject over each hunk.
-pub(super) fn lenses(reviews: &Reviews, uri: &str) -> Vec<CodeLens> {
+/// The code lenses of a file: accept and reject over each hunk.
+pub(super) fn lenses(reviews: &Reviews, file: &Path) -> Vec<CodeLens> {
     let mut lenses = Vec::new();
-    for (session, proposal) in of_document(reviews, uri) {
+    for (session, proposal) in of_file(reviews, file) {
         for hunk in pending(proposal) {
             let target = Target::hunk(session, proposal, hunk);
             let start = lsp_types::Position::new(hunk.start_line, 0);
@@ -105,10 +106,10 @@ pub(super) fn lenses(reviews: &Reviews, uri: &str) -> Vec<CodeLens> {
     lenses
 }
 
-fn of_document<'r>(reviews: &'r Reviews, uri: &str) -> impl Iterator<Item = (&'r SessionId, &'r Proposal)> {
-    let file = names::file(uri);
+/// The proposals for a file, by its path with links resolved, which is how proposals name it too.
+fn of_file<'r>(reviews: &'r Reviews, file: &Path) -> impl Iterator<Item = (&'r SessionId, &'r Proposal)> {
     let all = reviews.iter().flat_map(|(session, proposals)| proposals.iter().map(move |proposal| (session, proposal)));
-    all.filter(move |(_, proposal)| file.is_some() && names::file(&proposal.uri) == file)
+    all.filter(move |(_, proposal)| messages::path(&proposal.uri).is_some_and(|of| of == file))
 }
 
 fn pending(proposal: &Proposal) -> impl Iterator<Item = &Hunk> {
@@ -182,6 +183,7 @@ mod tests {
     use crate::lsp::messages;
 
     const URI: &str = "file:///p/a%20b.rs";
+    const FILE: &str = "/p/a b.rs";
 
     fn reviews(hunks: Vec<Hunk>) -> Reviews {
         let proposal = Proposal {
@@ -199,16 +201,16 @@ mod tests {
         Hunk { state: HunkState::Rejected, ..hunk(id, start_line, "x\n", "y\n") }
     }
 
-    fn params(uri: &str, line: u32, only: Option<Vec<&str>>) -> CodeActions {
+    fn params(line: u32, only: Option<Vec<&str>>) -> CodeActions {
         let position = json!({ "line": line, "character": 0 });
         let context = json!({ "only": only, "diagnostics": [] });
         let range = json!({ "start": position, "end": position });
-        messages::typed(json!({ "textDocument": { "uri": uri }, "range": range, "context": context })).unwrap()
+        messages::typed(json!({ "textDocument": { "uri": URI }, "range": range, "context": context })).unwrap()
     }
 
     #[test]
     fn a_hint_comes_and_goes_with_its_hunk() {
-        let (mut shown, names) = (Shown::default(), Names::default());
+        let (mut shown, names) = (Shown::default(), Names::new(Arc::new(Path::to_path_buf)));
         let pending = reviews(vec![hunk("h", 2, "old\n", "new\n"), decided("d", 9)]);
         let first = shown.update(&pending, &names, PositionEncoding::Utf16);
         assert_eq!(first.len(), 1);
@@ -235,8 +237,7 @@ mod tests {
     fn actions_are_there_on_a_hunk_and_only_there() {
         let reviews = reviews(vec![hunk("h", 2, "a\nb\n", "c\n"), decided("d", 9)]);
         let abilities = Abilities { code_action_literals: true, llm_generated_tag: true, ..Abilities::default() };
-        // The client may escape the name in another way.
-        let actions_at = |line| actions(&reviews, &params("file:///p/a b.rs", line, None), &abilities);
+        let actions_at = |line| actions(&reviews, Path::new(FILE), &params(line, None), &abilities);
         let titles: Vec<_> = actions_at(3).iter().map(|action| action["title"].clone()).collect();
         assert_eq!(titles, ["Accept this change", "Reject this change", "Accept all in file", "Reject all in file"]);
         let first = &actions_at(3)[0];
@@ -245,23 +246,23 @@ mod tests {
         let target = json!([{ "sessionId": "s", "proposalId": "p", "revision": 4, "hunkId": "h" }]);
         assert_eq!(first["command"]["arguments"], target);
         assert!(actions_at(4).is_empty() && actions_at(9).is_empty());
-        assert!(actions(&reviews, &params("file:///p/other.rs", 3, None), &abilities).is_empty());
+        assert!(actions(&reviews, Path::new("/p/other.rs"), &params(3, None), &abilities).is_empty());
     }
 
     #[test]
     fn a_client_gets_the_kind_of_action_it_knows() {
         let reviews = reviews(vec![hunk("h", 2, "a\n", "c\n")]);
-        let plain = actions(&reviews, &params(URI, 2, None), &Abilities::default());
+        let plain = actions(&reviews, Path::new(FILE), &params(2, None), &Abilities::default());
         assert_eq!(plain[0]["command"], "azimuth.review.accept");
         let literals = Abilities { code_action_literals: true, ..Abilities::default() };
-        assert_eq!(actions(&reviews, &params(URI, 2, None), &literals)[0].get("tags"), None);
-        let of_kind = |kind| actions(&reviews, &params(URI, 2, Some(vec![kind])), &literals).len();
+        assert_eq!(actions(&reviews, Path::new(FILE), &params(2, None), &literals)[0].get("tags"), None);
+        let of_kind = |kind| actions(&reviews, Path::new(FILE), &params(2, Some(vec![kind])), &literals).len();
         assert_eq!((of_kind("quickfix"), of_kind("refactor"), of_kind("")), (4, 0, 4));
     }
 
     #[test]
     fn each_hunk_has_its_lenses() {
-        let lenses = lenses(&reviews(vec![hunk("h", 2, "a\n", "c\n"), hunk("i", 7, "", "c\n")]), URI);
+        let lenses = lenses(&reviews(vec![hunk("h", 2, "a\n", "c\n"), hunk("i", 7, "", "c\n")]), Path::new(FILE));
         let lines: Vec<_> = lenses.iter().map(|lens| lens.range.start.line).collect();
         assert_eq!(lines, [2, 2, 7, 7]);
     }

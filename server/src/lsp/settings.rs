@@ -1,12 +1,21 @@
 //! The configuration as this client has part in it: its settings, and its folders' files.
+//!
+//! What a message of the client's says about it holds for every request after that message. So each change is posted to
+//! the hub in its place, and the configuration that it comes to, for which files must be read, follows.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt;
 use lsp_types::MessageType;
 use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::spawn_blocking;
 
+use super::outbox::Outbox;
 use crate::config::{self, Config, Editor};
+use crate::hub::{Connection, GRACE, Input};
+use crate::log;
 
 /// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
 pub type LoadConfig = dyn Fn(Editor, &[PathBuf]) -> Config + Send + Sync;
@@ -21,13 +30,21 @@ pub(super) struct Settings {
 }
 
 /// A configuration, with what the user has not been told of it.
-pub(super) struct Loaded {
-    pub(super) config: Config,
-    pub(super) news: Vec<Message>,
+struct Loaded {
+    config: Config,
+    news: Vec<Message>,
 }
 
 /// Words for the user.
-pub(super) type Message = (MessageType, String);
+type Message = (MessageType, String);
+
+/// Which layers to read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layers {
+    All,
+    /// All but the folders' files. Each session is restricted by those of its own folders anyway.
+    WithoutFolders,
+}
 
 #[derive(Default)]
 struct Client {
@@ -62,11 +79,11 @@ impl Settings {
         self.client().folders = folders;
     }
 
-    /// The configuration as it is now. Reads files.
-    pub(super) fn load(&self) -> Loaded {
+    /// The configuration as it is now. Blocks.
+    fn load(&self, layers: Layers) -> Loaded {
         let (editor, folders) = {
             let client = self.client();
-            (client.editor.clone(), client.folders.clone())
+            (client.editor.clone(), if layers == Layers::All { client.folders.clone() } else { Vec::new() })
         };
         let config = (self.load)(editor, &folders);
         let errors = config.errors.iter().map(|error| {
@@ -83,4 +100,41 @@ impl Settings {
     fn client(&self) -> MutexGuard<'_, Client> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Has the configuration read anew. It holds for every request that is posted after this.
+///
+/// Where the disk of a workspace folder does not answer in time, the configuration counts without that folder's file
+/// until it does.
+pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, outbox: &Outbox) {
+    let (sender, config) = oneshot::channel();
+    connection.post(Input::ConfigChanged(config.map(Result::ok).boxed()));
+    let take = move |Loaded { config, news }: Loaded, outbox: &Outbox| {
+        log::set(config.log.as_deref());
+        let _ = sender.send(Arc::new(config));
+        news.into_iter().for_each(|(kind, text)| outbox.say(kind, text));
+    };
+    let load = |layers| {
+        let settings = Arc::clone(settings);
+        spawn_blocking(move || settings.load(layers))
+    };
+    let (mut all, outbox) = (load(Layers::All), outbox.clone());
+    let (settings, connection) = (Arc::clone(settings), Arc::downgrade(connection));
+    tokio::spawn(async move {
+        match tokio::time::timeout(GRACE, &mut all).await {
+            Ok(Ok(loaded)) => return take(loaded, &outbox),
+            Ok(Err(error)) => return tracing::error!(%error, "the configuration could not be read"),
+            Err(_) => {}
+        }
+        tracing::warn!("the disk of a workspace folder does not answer; its configuration counts once it does");
+        let reading = Arc::clone(&settings);
+        if let Ok(loaded) = spawn_blocking(move || reading.load(Layers::WithoutFolders)).await {
+            take(loaded, &outbox);
+        }
+        // Something may have changed meanwhile, so it is read once more.
+        if let (Ok(late), Some(connection)) = (all.await, connection.upgrade()) {
+            late.news.into_iter().for_each(|(kind, text)| outbox.say(kind, text));
+            reload(&settings, &connection, &outbox);
+        }
+    });
 }

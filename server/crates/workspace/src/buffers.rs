@@ -29,7 +29,8 @@ pub struct Buffers {
 pub struct Snapshot {
     /// The document's URI, exactly as the editor wrote it; this is what it is called in messages to the editor.
     pub uri: Arc<str>,
-    /// The file it belongs to: absolute, links resolved, as [`paths::Roots::resolve`] gives it.
+    /// The file it belongs to: absolute, links resolved, as [`paths::Roots::resolve`] gives it. Until
+    /// [`Buffers::resolved`] has said it, the path that the URI spells.
     pub path: PathBuf,
     /// The editor's language identifier, such as `rust`.
     pub language_id: Arc<str>,
@@ -92,7 +93,7 @@ pub enum WaitError {
 #[derive(Debug, Default)]
 struct Documents {
     by_uri: HashMap<Arc<str>, Document>,
-    /// The document last opened for each file.
+    /// The document last opened or resolved for each file.
     by_path: HashMap<PathBuf, Arc<str>>,
 }
 
@@ -114,7 +115,8 @@ struct Derived {
 impl Buffers {
     /// Opens a document. One that is open already is replaced, and in sync again.
     ///
-    /// Resolves the links of the file's path, which asks the disk.
+    /// The disk is not asked, which may not answer: where the path of the URI leads through links, it is the caller's to
+    /// find out, and to say with [`Buffers::resolved`].
     ///
     /// # Errors
     /// [`BufferError::NotAFile`] for a URI that is not a file's.
@@ -127,7 +129,7 @@ impl Buffers {
     ) -> Result<Arc<Snapshot>, BufferError> {
         let snapshot = Arc::new(Snapshot {
             uri: uri.into(),
-            path: paths::canonical(&paths::from_uri(uri)?)?,
+            path: paths::from_uri(uri)?,
             language_id: language_id.into(),
             version,
             text: text.into(),
@@ -135,10 +137,27 @@ impl Buffers {
             derived: Arc::default(),
         });
         let mut documents = self.write();
+        documents.remove(uri);
         documents.by_path.insert(snapshot.path.clone(), snapshot.uri.clone());
         documents.by_uri.insert(snapshot.uri.clone(), Document { snapshot: snapshot.clone(), in_sync: true });
         self.announce(documents);
         Ok(snapshot)
+    }
+
+    /// Takes the file that a document belongs to, links resolved. Gives the document where that is news; none where it
+    /// is known so already, and where the document is not open any more.
+    pub fn resolved(&self, uri: &str, path: &Path) -> Option<Arc<Snapshot>> {
+        let mut documents = self.write();
+        if documents.by_uri.get(uri).is_none_or(|document| document.snapshot.path == path) {
+            return None;
+        }
+        let mut document = documents.remove(uri)?;
+        let snapshot = Arc::new(Snapshot { path: path.to_owned(), ..Snapshot::clone(&document.snapshot) });
+        document.snapshot = snapshot.clone();
+        documents.by_path.insert(path.to_owned(), snapshot.uri.clone());
+        documents.by_uri.insert(snapshot.uri.clone(), document);
+        self.announce(documents);
+        Some(snapshot)
     }
 
     /// Changes a document: each change on the text that the one before it left, all or none of them.
@@ -214,17 +233,8 @@ impl Buffers {
     /// [`BufferError::NotOpen`].
     pub fn close(&self, uri: &str) -> Result<(), BufferError> {
         let mut documents = self.write();
-        let Some(document) = documents.by_uri.remove(uri) else {
+        if documents.remove(uri).is_none() {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
-        };
-        let path = &document.snapshot.path;
-        if documents.by_path.get(path).is_some_and(|of_path| &**of_path == uri) {
-            documents.by_path.remove(path);
-            // The same file may be open under another name too.
-            let other = documents.by_uri.values().find(|other| other.snapshot.path == *path);
-            if let Some(uri) = other.map(|other| other.snapshot.uri.clone()) {
-                documents.by_path.insert(path.clone(), uri);
-            }
         }
         self.announce(documents);
         Ok(())
@@ -302,6 +312,22 @@ impl Buffers {
     fn announce(&self, documents: RwLockWriteGuard<'_, Documents>) {
         drop(documents);
         self.writes.send_modify(|writes| *writes += 1);
+    }
+}
+
+impl Documents {
+    fn remove(&mut self, uri: &str) -> Option<Document> {
+        let document = self.by_uri.remove(uri)?;
+        let path = &document.snapshot.path;
+        if self.by_path.get(path).is_some_and(|of_path| &**of_path == uri) {
+            self.by_path.remove(path);
+            // The same file may be open under another name too.
+            let other = self.by_uri.values().find(|other| other.snapshot.path == *path);
+            if let Some(uri) = other.map(|other| other.snapshot.uri.clone()) {
+                self.by_path.insert(path.clone(), uri);
+            }
+        }
+        Some(document)
     }
 }
 

@@ -95,26 +95,39 @@ fn a_save_is_noted_and_a_later_change_is_unsaved() {
 
 #[test]
 fn one_file_under_two_names_is_found_by_its_path_until_both_are_closed() {
-    let folder = tempfile::tempdir().unwrap();
-    let real = folder.path().canonicalize().unwrap().join("real.rs");
-    let link = folder.path().join("link.rs");
-    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let (real, link) = (Path::new("/nowhere/real.rs"), Path::new("/nowhere/link.rs"));
     let buffers = Buffers::default();
-    let [real_uri, link_uri] = [&real, &link].map(|path| paths::to_uri(path));
+    let [real_uri, link_uri] = [real, link].map(paths::to_uri);
     for uri in [&real_uri, &link_uri] {
-        // The file must be there for its link to be resolved.
-        tempfile::NamedTempFile::new_in(&folder).unwrap().persist(&real).unwrap();
         buffers.open(uri, "rust", 1, uri.as_str()).unwrap();
     }
-    let open = || match buffers.get(&real) {
+    let open = |path| match buffers.get(path) {
         Open::Yes(snapshot) => Some(snapshot.uri.to_string()),
         _ => None,
     };
-    assert_eq!(open(), Some(link_uri.clone()));
+    assert_eq!((open(real), open(link)), (Some(real_uri.clone()), Some(link_uri.clone())));
+    assert!(buffers.resolved(&real_uri, real).is_none(), "that is no news");
+    assert_eq!(&*buffers.resolved(&link_uri, real).unwrap().uri, link_uri);
+    assert_eq!((open(real), open(link)), (Some(link_uri.clone()), None));
     buffers.close(&link_uri).unwrap();
-    assert_eq!(open(), Some(real_uri.clone()));
+    assert_eq!(open(real), Some(real_uri.clone()));
     buffers.close(&real_uri).unwrap();
-    assert_eq!(open(), None);
+    assert_eq!(open(real), None);
+    assert!(buffers.resolved(&link_uri, real).is_none(), "it is not open any more");
+}
+
+#[test]
+fn a_document_keeps_its_text_when_its_file_is_known() {
+    let (buffers, file) = (opened("one"), Path::new("/somewhere/main.rs"));
+    buffers.change(URI, 2, &[change((0, 0), (0, 3), "two")], PositionEncoding::Utf16).unwrap();
+    let snapshot = buffers.resolved(URI, file).unwrap();
+    assert_eq!((&*snapshot.text, snapshot.version), ("two", 2));
+    buffers.change(URI, 3, &[change((0, 3), (0, 3), "!")], PositionEncoding::Utf16).unwrap();
+    assert!(matches!(buffers.get(file), Open::Yes(snapshot) if &*snapshot.text == "two!"));
+    // Opened again, it is somewhere to be looked for again.
+    buffers.open(URI, "rust", 1, "three").unwrap();
+    assert!(matches!(buffers.get(file), Open::No));
+    assert!(matches!(buffers.get(Path::new(PATH)), Open::Yes(_)));
 }
 
 #[tokio::test]
