@@ -24,6 +24,20 @@ pub struct Options {
     pub environment: Arc<Environment>,
 }
 
+/// What a caller of this library may put in place of the usual, such as a test that wants a slow disk. The program
+/// itself changes nothing.
+#[derive(Clone)]
+pub struct Custom {
+    /// How links in paths are resolved; by default by asking the disk ([`lsp::on_disk`]).
+    pub resolve: Arc<lsp::Resolve>,
+}
+
+impl Default for Custom {
+    fn default() -> Self {
+        Self { resolve: Arc::new(lsp::on_disk) }
+    }
+}
+
 /// An environment: the value of a variable, if it is set.
 pub type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -38,6 +52,18 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
+    serve_with(input, output, options, Custom::default()).await
+}
+
+/// The same, with parts of the caller's own.
+///
+/// # Errors
+/// As [`serve`].
+pub async fn serve_with<R, W>(input: R, output: W, options: Options, custom: Custom) -> Result<u8, StoreError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let Options { data_folder, user_file, log_file, environment } = options;
     let store = Arc::new(SqliteStore::open(&data_folder)?);
     let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
@@ -48,7 +74,7 @@ where
     let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config) });
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
-    let options = lsp::Options { hub, load_config, resolve: Arc::new(lsp::on_disk), log_file };
+    let options = lsp::Options { hub, load_config, resolve: custom.resolve, log_file };
     let end = lsp::serve(input, output, options).await;
     Ok(match end {
         End::Orderly => 0,

@@ -90,3 +90,31 @@ async fn settings_that_a_project_can_set_move_no_provider_and_wipe_no_options() 
     assert!(!is_asked(&client, &model).await, "no setting asks any more");
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test]
+async fn settings_that_the_editor_sends_hold_for_the_requests_right_behind_them() {
+    let model = ModelServer::start([]).await;
+    let project = Project::new([]);
+    // The settings are in force long after the requests behind them came.
+    let setup = Setup::empty().with_slow_configuration();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    assert!(!is_asked(&client, &model).await, "the user allows it");
+
+    let send = |permissions: Value| {
+        let settings = json!({ "azimuth": { "permissions": permissions } });
+        client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+    };
+    send(json!({ "ask": ["Shell(pwd)"] }));
+    assert!(is_asked(&client, &model).await);
+    // Of two messages the later one counts.
+    send(json!({ "ask": ["Shell(pwd)"] }));
+    send(json!({ "ask": ["Shell(ls)"] }));
+    assert!(!is_asked(&client, &model).await);
+    // Settings of others say nothing of ours.
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": { "other": {} } }));
+    send(json!({ "ask": ["Shell(pwd)"] }));
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": { "azimuth": null } }));
+    assert!(is_asked(&client, &model).await);
+    assert_eq!(client.finish().await, 0);
+}

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use azimuth::serve::{self, Options};
+use azimuth::serve::{self, Custom, Options};
 use tempfile::TempDir;
 use tokio::io::DuplexStream;
 use tokio::task::JoinHandle;
@@ -20,6 +21,10 @@ pub const KEY: &str = "key-of-the-test";
 pub struct Setup {
     home: TempDir,
     environment: HashMap<String, String>,
+    /// How long each look at an environment variable takes, and so at least each reading of the configuration.
+    slowness: Duration,
+    /// Parts of the test's own.
+    pub custom: Custom,
     /// How many bytes the pipe to the client takes before the server has to wait, as a real pipe's 64 KiB.
     pub pipe: usize,
 }
@@ -28,7 +33,8 @@ impl Setup {
     /// A user without any configuration: no key, no model.
     pub fn empty() -> Self {
         let home = TempDir::with_prefix("azimuth-home-").unwrap();
-        Self { home, environment: HashMap::new(), pipe: 64 * 1024 }
+        let environment = HashMap::new();
+        Self { home, environment, slowness: Duration::ZERO, custom: Custom::default(), pipe: 64 * 1024 }
     }
 
     /// A user with a model server that speaks this format.
@@ -56,6 +62,13 @@ impl Setup {
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.environment.insert(name.into(), value.into());
+        self
+    }
+
+    /// Has the configuration take its time whenever it is read.
+    #[must_use]
+    pub fn with_slow_configuration(mut self) -> Self {
+        self.slowness = Duration::from_millis(20);
         self
     }
 
@@ -88,14 +101,18 @@ impl Server {
     pub fn start(setup: &Setup) -> Self {
         let (pipe, ours) = tokio::io::duplex(setup.pipe);
         let (input, output) = tokio::io::split(ours);
-        let environment = setup.environment.clone();
+        let (environment, slowness) = (setup.environment.clone(), setup.slowness);
         let options = Options {
             data_folder: setup.data_folder(),
             user_file: setup.config_file(),
             log_file: setup.home().join("azimuth.log"),
-            environment: Arc::new(move |name: &str| environment.get(name).cloned()),
+            environment: Arc::new(move |name: &str| {
+                std::thread::sleep(slowness);
+                environment.get(name).cloned()
+            }),
         };
-        let ended = tokio::spawn(async move { serve::serve(input, output, options).await.unwrap() });
+        let custom = setup.custom.clone();
+        let ended = tokio::spawn(async move { serve::serve_with(input, output, options, custom).await.unwrap() });
         Self { pipe, ended }
     }
 }
