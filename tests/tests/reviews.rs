@@ -515,3 +515,52 @@ async fn a_command_that_changes_a_file_with_pending_hunks_moves_them() {
     assert_eq!(world.project.read("a.txt"), format!("zero\n{}", TEXT.replace("four", "4")));
     world.finish().await;
 }
+
+#[tokio::test]
+async fn the_user_writes_into_the_proposal_and_accepts_what_they_wrote() {
+    let world = World::new(Profile::panel(), true, &[("one", "1"), ("three", "3")]).await;
+    let proposal = world.proposal().await;
+    let named = json!({ "sessionId": world.session, "proposalId": proposal.proposal_id });
+    let texts = world.client.call::<methods::ReviewText>(named.clone()).await;
+    assert_eq!(texts.base.as_deref(), Some(TEXT));
+    let wanted = texts.proposed.unwrap().replace("3\n", "III\n");
+    let mut change = named.clone();
+    change["revision"] = json!(proposal.revision);
+    change["text"] = json!(wanted);
+    world.client.call::<methods::ReviewChange>(change.clone()).await;
+    change["text"] = json!("something else\n");
+    let stale = world.client.request("azimuth/review/change", change).await.unwrap_err();
+    assert_eq!(stale.code, STALE);
+    assert_eq!(world.client.text(&world.uri), TEXT, "nothing is accepted by it");
+
+    let proposal = world.until_states(&[HunkState::Pending, HunkState::Pending]).await;
+    world.until_noted("changed what you proposed").await;
+    world.decide(&proposal, "accept", &[]).await;
+    world.until_applied().await;
+    world.until_noted("accepted").await;
+    assert_eq!(world.client.text(&world.uri), wanted);
+    assert!(world.heard().await.contains("The user changed what you proposed for a.txt"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
+    let world = World::new(Profile::panel(), true, &[("seven", "7")]).await;
+    let auto = |on| json!({ "sessionId": world.session, "on": on });
+    world.client.call::<methods::ReviewAuto>(auto(true)).await;
+    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: true }).await;
+    world.model.then(Answer::calls("edit_replace_exact", edit("one\n", "1\n")));
+    world.model.then(Answer::says("Done."));
+    world.turn("Write a number.").await;
+    assert_eq!(world.client.text(&world.uri), TEXT.replace("one", "1"));
+    assert_eq!(world.proposal().await.hunks[1].state, HunkState::Pending, "what waited before waits on");
+
+    world.client.call::<methods::ReviewAuto>(auto(false)).await;
+    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: false }).await;
+    world.model.then(Answer::calls("edit_replace_exact", edit("two\n", "2\n")));
+    world.model.then(Answer::says("Done."));
+    world.turn("Write another.").await;
+    let states: Vec<_> = world.proposal().await.hunks.iter().map(|hunk| hunk.state).collect();
+    assert_eq!(states, [HunkState::Accepted, HunkState::Pending, HunkState::Pending]);
+    world.finish().await;
+}

@@ -53,7 +53,7 @@ macro_rules! requests {
 requests! {
     SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionDelete,
     TurnStart, TurnSteer, TurnQueue, TurnCancel,
-    PermissionAnswer, ReviewList, ReviewDecide,
+    PermissionAnswer, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewAuto,
     TerminalOpen, TerminalWrite, TerminalResize, TerminalKill,
     ModelList, ModelSelect, PromptComplete,
 }

@@ -341,6 +341,9 @@ impl Session {
             Own::ReadAfterCommand(files, reply) => self.read_after_command(files, reply),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
+                if config.accept_edits != self.config.accept_edits {
+                    self.accept_edits(config.accept_edits);
+                }
                 self.config = config;
                 self.set_rules();
             }
@@ -386,6 +389,17 @@ impl Session {
             }
             Request::ReviewDecide(params, reply) => {
                 let _ = reply.send(self.decide(params));
+            }
+            Request::ReviewText(params, reply) => {
+                let texts = self.review.texts(&params.proposal_id);
+                let _ = reply.send(texts.ok_or_else(|| Error::not_found("proposal", &params.proposal_id)));
+            }
+            Request::ReviewChange(params, reply) => {
+                let _ = reply.send(self.change(&params));
+            }
+            Request::ReviewAuto(params, reply) => {
+                self.accept_edits(params.on);
+                self.answer_when_stored(reply, Ok(Done {}));
             }
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),

@@ -81,6 +81,24 @@ export interface Requests {
    */
   'azimuth/review/decide': { params: ReviewDecideParams; result: ReviewResult };
   /**
+   * Gives a file before and after its pending hunks, to be compared.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/review/text': { params: ReviewTextParams; result: ProposedText };
+  /**
+   * Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
+   *
+   * Errors: `notFound`, `staleReview`.
+   */
+  'azimuth/review/change': { params: ReviewChangeParams; result: ReviewResult };
+  /**
+   * Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
+   *
+   * Errors: `notFound`.
+   */
+  'azimuth/review/auto': { params: ReviewAutoParams; result: Done };
+  /**
    * Follows a terminal's output from an offset on.
    *
    * Errors: `notFound`, `operationFailed`.
@@ -303,6 +321,7 @@ export type Event =
   | EventSessionStarted
   | EventTitleChanged
   | EventModelChanged
+  | EventAcceptEditsChanged
   | EventModeChanged
   | EventCommandExecuted
   | EventTurnStarted
@@ -351,6 +370,13 @@ export interface EventModelChanged {
   model: string;
   /** True for a model that plays a script; an interface must say so. */
   scripted: boolean;
+}
+
+/** Edits are accepted as they come from now on, or no longer. */
+export interface EventAcceptEditsChanged {
+  type: 'acceptEditsChanged';
+  /** Whether edits are accepted as they come, from now on. */
+  on: boolean;
 }
 
 /** The session is in another mode. */
@@ -983,6 +1009,20 @@ export interface Proposal {
 /** The pending change of one file. */
 export type ProposalId = string;
 
+/** Result of `azimuth/review/text`: a file before and after all of its pending hunks, with LF line ends and without a byte order mark. */
+export interface ProposedText {
+  /** The document. */
+  uri: string;
+  /** Its path for people. */
+  path: string;
+  /** The proposal's revision. */
+  revision: number;
+  /** The text as the user has it; absent where there is no file. */
+  base?: string;
+  /** The text with every pending hunk in it; absent where the file is to be deleted. */
+  proposed?: string;
+}
+
 /** A prompt that waits for the running turn to end. */
 export type QueueId = string;
 
@@ -992,6 +1032,26 @@ export interface Range {
   start: Position;
   /** Where it ends, exclusive. */
   end: Position;
+}
+
+/** Parameters of `azimuth/review/auto`. */
+export interface ReviewAutoParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** Whether edits are accepted as they come, from now on. */
+  on: boolean;
+}
+
+/** Parameters of `azimuth/review/change`: the user wants another text than the one proposed. */
+export interface ReviewChangeParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** Its revision as the user saw it. */
+  revision: number;
+  /** The text that is to be proposed in its place. Nothing is accepted by it. */
+  text: string;
 }
 
 /** Parameters of `azimuth/review/decide`. */
@@ -1016,6 +1076,14 @@ export interface ReviewListParams {
 export interface ReviewResult {
   /** The proposals that still have undecided hunks; after `decide`, also those that it decided. */
   proposals: Proposal[];
+}
+
+/** Parameters of `azimuth/review/text`. */
+export interface ReviewTextParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The proposal. */
+  proposalId: ProposalId;
 }
 
 /** An event with its place in the session. */

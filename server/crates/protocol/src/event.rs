@@ -59,6 +59,11 @@ pub enum Event {
         #[serde(default)]
         scripted: bool,
     },
+    /// Edits are accepted as they come from now on, or no longer.
+    AcceptEditsChanged {
+        /// Whether edits are accepted as they come, from now on.
+        on: bool,
+    },
     /// The session is in another mode.
     ModeChanged {
         /// The mode.

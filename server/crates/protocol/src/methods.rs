@@ -9,7 +9,10 @@ use crate::errors::ErrorCode;
 use crate::event::EventParams;
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use crate::permission::{PermissionAnswerParams, PermissionAnswerResult};
-use crate::review::{ReviewDecideParams, ReviewListParams, ReviewResult};
+use crate::review::{
+    ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewDecideParams, ReviewListParams, ReviewResult,
+    ReviewTextParams,
+};
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
     SessionListResult, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult, SessionRenameParams,
@@ -133,6 +136,12 @@ requests! {
     ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound];
     /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
     ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview];
+    /// Gives a file before and after its pending hunks, to be compared.
+    ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound];
+    /// Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
+    ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview];
+    /// Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
+    ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound];
     /// Follows a terminal's output from an offset on.
     TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, OperationFailed];
     /// Types into a terminal.

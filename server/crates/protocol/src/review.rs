@@ -107,6 +107,59 @@ pub struct ReviewResult {
     pub proposals: Vec<Proposal>,
 }
 
+/// Parameters of `azimuth/review/text`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewTextParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The proposal.
+    pub proposal_id: ProposalId,
+}
+
+/// Result of `azimuth/review/text`: a file before and after all of its pending hunks, with LF line ends and without a byte
+/// order mark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProposedText {
+    /// The document.
+    pub uri: String,
+    /// Its path for people.
+    pub path: String,
+    /// The proposal's revision.
+    pub revision: u64,
+    /// The text as the user has it; absent where there is no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The text with every pending hunk in it; absent where the file is to be deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<String>,
+}
+
+/// Parameters of `azimuth/review/change`: the user wants another text than the one proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewChangeParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The proposal.
+    pub proposal_id: ProposalId,
+    /// Its revision as the user saw it.
+    pub revision: u64,
+    /// The text that is to be proposed in its place. Nothing is accepted by it.
+    pub text: String,
+}
+
+/// Parameters of `azimuth/review/auto`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewAutoParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// Whether edits are accepted as they come, from now on.
+    pub on: bool,
+}
+
 /// What a decision is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -30,11 +30,11 @@ use std::sync::Arc;
 
 use agent::edit::{EditRefused, FilePlan, TextHash};
 use protocol::event::ApplyOutcome;
-use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal};
+use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
 pub use self::diff::{LineEdit, diff, to_line_edits};
-use self::hunk::By;
+use self::hunk::{By, Hunk};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
 use crate::text;
@@ -174,7 +174,7 @@ impl Review {
                 proposal
             }
         };
-        proposal.propose(wanted, call);
+        proposal.propose(wanted, std::slice::from_ref(call));
         Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
     }
 
@@ -284,6 +284,38 @@ impl Review {
         Ok((at, open))
     }
 
+    /// Makes the text that the user wants of a file the proposed one: its hunks are made anew, those that it does not
+    /// touch stay as they are, and the model is told.
+    ///
+    /// # Errors
+    /// [`DecideError::NotFound`], and [`DecideError::Stale`] if the proposal is not as the user saw it.
+    pub fn change(&mut self, id: &ProposalId, revision: u64, wanted: &str) -> Result<Vec<Proposal>, DecideError> {
+        let found = self.proposals.iter_mut().find(|proposal| proposal.id == *id);
+        let proposal = found.ok_or_else(|| DecideError::NotFound { what: "proposal", id: id.as_str().to_owned() })?;
+        let wanted = text::normalise(wanted).0;
+        if proposal.proposed().is_some_and(|proposed| **proposed == *wanted) {
+            return Ok(vec![proposal.wire()]);
+        }
+        if proposal.revision != revision || !proposal.is_open() {
+            return Err(DecideError::Stale { proposals: vec![proposal.wire()] });
+        }
+        proposal.propose(Some(&wanted), &[]);
+        proposal.untold_change = true;
+        Ok(vec![proposal.wire()])
+    }
+
+    /// The texts of a proposal that is listed.
+    pub fn texts(&self, id: &ProposalId) -> Option<ProposedText> {
+        let proposal = self.proposals.iter().find(|proposal| proposal.id == *id)?;
+        Some(ProposedText {
+            uri: proposal.uri.clone(),
+            path: proposal.display.clone(),
+            revision: proposal.revision,
+            base: proposal.document().map(str::to_owned),
+            proposed: proposal.proposed().map(|text| text.as_ref().to_owned()),
+        })
+    }
+
     /// Takes the outcome of an application. Its hunks become accepted or unverified; where it failed they are pending
     /// again, and so are those of applications made after it. What [`Review::base_changed`] saw counts more.
     pub fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
@@ -339,8 +371,18 @@ impl Review {
 
     /// All pending hunks, to be decided as one.
     pub fn all_pending(&self) -> Vec<DecisionTarget> {
+        self.pending(|_| true)
+    }
+
+    /// The pending hunks that a call made or had a part in, to be decided as one.
+    pub fn pending_of(&self, call: &ToolCallId) -> Vec<DecisionTarget> {
+        self.pending(|hunk| hunk.calls.contains(call))
+    }
+
+    fn pending(&self, wanted: impl Fn(&Hunk) -> bool) -> Vec<DecisionTarget> {
         let targets = self.proposals.iter().filter_map(|proposal| {
-            let ids: Vec<HunkId> = proposal.in_state(HunkState::Pending).map(|hunk| hunk.id.clone()).collect();
+            let pending = proposal.in_state(HunkState::Pending).filter(|hunk| wanted(hunk));
+            let ids: Vec<HunkId> = pending.map(|hunk| hunk.id.clone()).collect();
             (!ids.is_empty()).then(|| DecisionTarget {
                 proposal_id: proposal.id.clone(),
                 revision: proposal.revision,

@@ -127,6 +127,8 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    // A switch of the session's holds while the process lives that it was made in.
+    session.accept_edits(session.config.accept_edits);
     for text in warnings {
         session.record(Event::Notice { severity: Severity::Warning, text });
     }

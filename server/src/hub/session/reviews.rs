@@ -13,7 +13,7 @@ use agent::store::Store;
 use futures_util::FutureExt;
 use protocol::event::ApplyOutcome;
 use protocol::permission::{PermissionAbout, PermissionOutcome};
-use protocol::review::{Decision, HunkState, ReviewDecideParams, ReviewResult};
+use protocol::review::{Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewDecideParams, ReviewResult};
 use protocol::{ErrorCode, Event, ToolCallId};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -71,7 +71,7 @@ impl Session {
         let before = self.review.clone();
         let wanted: Vec<_> =
             plan.files.iter().map(|file| (file.path.clone(), file.new_text.as_deref().map(hash))).collect();
-        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.config.accept_edits };
+        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
             let base = match self.shared.buffers.get(&file.path) {
@@ -97,9 +97,9 @@ impl Session {
             self.seen.note(&path, hash);
         }
         self.review_changed();
-        if self.config.accept_edits {
+        if self.state.accept_edits {
             let (done, applied) = oneshot::channel();
-            self.accept_all(done);
+            self.accept_hunks(self.review.pending_of(call), done);
             tokio::spawn(async move {
                 let failures = applied.await.unwrap_or_default();
                 let _ = reply.send(if failures.is_empty() {
@@ -114,15 +114,8 @@ impl Session {
     }
 
     pub(super) fn decide(&mut self, params: ReviewDecideParams) -> Result<ReviewResult, Error> {
-        let decided = self.review.decide(params.decision, &params.targets, params.message.as_deref());
-        let decided = decided.map_err(|error| match error {
-            DecideError::NotFound { .. } => Error::new(ErrorCode::NotFound, error.to_string()),
-            DecideError::Stale { ref proposals } => {
-                let data = json!({ "proposals": proposals });
-                Error::new(ErrorCode::StaleReview, error.to_string()).with_data(data)
-            }
-            DecideError::Conflicted { .. } => Error::new(ErrorCode::OperationFailed, error.to_string()),
-        })?;
+        let decided =
+            self.review.decide(params.decision, &params.targets, params.message.as_deref()).map_err(not_decided)?;
         for (proposal_id, hunk_ids) in decided.hunks {
             let (decision, message) = (params.decision, params.message.clone());
             self.record(Event::ReviewDecided { proposal_id, hunk_ids, decision, message });
@@ -135,9 +128,26 @@ impl Session {
         Ok(ReviewResult { proposals })
     }
 
+    /// Makes what the user wants of a file the proposed text.
+    pub(super) fn change(&mut self, params: &ReviewChangeParams) -> Result<ReviewResult, Error> {
+        let changed = self.review.change(&params.proposal_id, params.revision, &params.text).map_err(not_decided)?;
+        self.review_changed();
+        Ok(ReviewResult { proposals: changed })
+    }
+
+    /// Has edits accepted as they come from now on, or no longer.
+    pub(super) fn accept_edits(&mut self, on: bool) {
+        if on != self.state.accept_edits {
+            self.record(Event::AcceptEditsChanged { on });
+        }
+    }
+
     /// Accepts everything that is pending; answers when it has arrived.
     pub(super) fn accept_all(&mut self, done: oneshot::Sender<Vec<String>>) {
-        let targets = self.review.all_pending();
+        self.accept_hunks(self.review.all_pending(), done);
+    }
+
+    fn accept_hunks(&mut self, targets: Vec<DecisionTarget>, done: oneshot::Sender<Vec<String>>) {
         let params =
             ReviewDecideParams { session_id: self.id.clone(), decision: Decision::Accept, targets, message: None };
         match self.decide(params) {
@@ -414,6 +424,17 @@ impl Session {
         let home = self.turn.as_ref().map(|turn| &turn.home.editor);
         let shown = self.followers.values().next();
         home.or(shown).or(self.last_caller.as_ref().map(|caller| &caller.editor)).map(Arc::clone)
+    }
+}
+
+fn not_decided(error: DecideError) -> Error {
+    match error {
+        DecideError::NotFound { .. } => Error::new(ErrorCode::NotFound, error.to_string()),
+        DecideError::Stale { ref proposals } => {
+            let data = json!({ "proposals": proposals });
+            Error::new(ErrorCode::StaleReview, error.to_string()).with_data(data)
+        }
+        DecideError::Conflicted { .. } => Error::new(ErrorCode::OperationFailed, error.to_string()),
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) folders: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
+    /// Whether edits are accepted as they come.
+    pub(super) accept_edits: bool,
     pub(super) usage: Usage,
     pub(super) cost: f64,
     pub(super) created_at: u64,
@@ -77,6 +79,7 @@ impl State {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
+            Event::AcceptEditsChanged { on } => self.accept_edits = *on,
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::TurnStarted { turn_id, .. } => {
                 self.last_turn = Some(turn_id.clone());

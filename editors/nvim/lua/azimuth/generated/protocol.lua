@@ -105,6 +105,11 @@
 ---@field model string The model's id.
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
 
+---Edits are accepted as they come from now on, or no longer.
+---@class azimuth.Event.AcceptEditsChanged
+---@field type "acceptEditsChanged"
+---@field on boolean Whether edits are accepted as they come, from now on.
+
 ---The session is in another mode.
 ---@class azimuth.Event.ModeChanged
 ---@field type "modeChanged"
@@ -295,6 +300,7 @@
 ---| azimuth.Event.SessionStarted
 ---| azimuth.Event.TitleChanged
 ---| azimuth.Event.ModelChanged
+---| azimuth.Event.AcceptEditsChanged
 ---| azimuth.Event.ModeChanged
 ---| azimuth.Event.CommandExecuted
 ---| azimuth.Event.TurnStarted
@@ -541,6 +547,14 @@
 ---The pending change of one file.
 ---@alias azimuth.ProposalId string
 
+---Result of `azimuth/review/text`: a file before and after all of its pending hunks, with LF line ends and without a byte order mark.
+---@class azimuth.ProposedText
+---@field uri string The document.
+---@field path string Its path for people.
+---@field revision integer The proposal's revision.
+---@field base? string The text as the user has it; absent where there is no file.
+---@field proposed? string The text with every pending hunk in it; absent where the file is to be deleted.
+
 ---A prompt that waits for the running turn to end.
 ---@alias azimuth.QueueId string
 
@@ -548,6 +562,18 @@
 ---@class azimuth.Range
 ---@field start azimuth.Position Where it begins.
 ---@field end azimuth.Position Where it ends, exclusive.
+
+---Parameters of `azimuth/review/auto`.
+---@class azimuth.ReviewAutoParams
+---@field sessionId azimuth.SessionId The session.
+---@field on boolean Whether edits are accepted as they come, from now on.
+
+---Parameters of `azimuth/review/change`: the user wants another text than the one proposed.
+---@class azimuth.ReviewChangeParams
+---@field sessionId azimuth.SessionId The session.
+---@field proposalId azimuth.ProposalId The proposal.
+---@field revision integer Its revision as the user saw it.
+---@field text string The text that is to be proposed in its place. Nothing is accepted by it.
 
 ---Parameters of `azimuth/review/decide`.
 ---@class azimuth.ReviewDecideParams
@@ -563,6 +589,11 @@
 ---Result of `azimuth/review/list` and `azimuth/review/decide`.
 ---@class azimuth.ReviewResult
 ---@field proposals azimuth.Proposal[] The proposals that still have undecided hunks; after `decide`, also those that it decided.
+
+---Parameters of `azimuth/review/text`.
+---@class azimuth.ReviewTextParams
+---@field sessionId azimuth.SessionId The session.
+---@field proposalId azimuth.ProposalId The proposal.
 
 ---An event with its place in the session.
 ---@class azimuth.SequencedEvent
@@ -802,6 +833,12 @@ M.requests = {
   review_list = "azimuth/review/list",
   ---Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing. Params: `azimuth.ReviewDecideParams`. Result: `azimuth.ReviewResult`.
   review_decide = "azimuth/review/decide",
+  ---Gives a file before and after its pending hunks, to be compared. Params: `azimuth.ReviewTextParams`. Result: `azimuth.ProposedText`.
+  review_text = "azimuth/review/text",
+  ---Changes what is proposed for a file, as the user wants it. Nothing is accepted by it. Params: `azimuth.ReviewChangeParams`. Result: `azimuth.ReviewResult`.
+  review_change = "azimuth/review/change",
+  ---Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
+  review_auto = "azimuth/review/auto",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.
   terminal_open = "azimuth/terminal/open",
   ---Types into a terminal. Params: `azimuth.TerminalWriteParams`. Result: `azimuth.Done`.

@@ -40,7 +40,11 @@ pub(super) fn of(proposal: &mut FileProposal) -> Vec<Note> {
             None => news.push(News { before, now: hunk.state, kind: hunk.kind, message, places: vec![place] }),
         }
     }
-    news.iter().map(|news| news.note(&proposal.display)).collect()
+    let changed = std::mem::take(&mut proposal.untold_change).then(|| Note {
+        text: format!("The user changed what you proposed for {}; read it again before you go on.", proposal.display),
+        has_word: false,
+    });
+    changed.into_iter().chain(news.iter().map(|news| news.note(&proposal.display))).collect()
 }
 
 /// The same news of some hunks of a file.

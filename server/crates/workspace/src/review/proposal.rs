@@ -38,6 +38,8 @@ pub(super) struct FileProposal {
     pub(super) next_hunk: u64,
     /// Whether something changed since it was last reported.
     pub(super) unreported: bool,
+    /// Whether the user changed what is proposed and the model has not been told.
+    pub(super) untold_change: bool,
     pub(super) document: Document,
     pub(super) text: Document,
     /// The applications that have not been seen in the document, in order.
@@ -72,6 +74,7 @@ impl FileProposal {
             hunks: Vec::new(),
             next_hunk: 1,
             unreported: false,
+            untold_change: false,
             text: document.clone(),
             proposed: document.clone(),
             document,
@@ -106,23 +109,23 @@ impl FileProposal {
         !self.flights.is_empty() || self.in_state(HunkState::Pending).next().is_some()
     }
 
-    /// Makes a wanted text the proposed one.
-    pub(super) fn propose(&mut self, wanted: Option<&str>, call: &ToolCallId) {
+    /// Makes a wanted text the proposed one, by these calls; by none where the user wants it so.
+    pub(super) fn propose(&mut self, wanted: Option<&str>, by: &[ToolCallId]) {
         let proposed = self.proposed.clone();
         match (proposed.get(), wanted) {
-            (Some(proposed), Some(wanted)) if self.text.present => self.propose_lines(proposed, wanted, call),
+            (Some(proposed), Some(wanted)) if self.text.present => self.propose_lines(proposed, wanted, by),
             (_, Some(wanted)) if self.text.present => {
                 // It was to be deleted.
-                let calls = self.withdraw(call);
+                let calls = self.withdraw(by);
                 let text = Arc::clone(&self.text.text);
                 self.add_pieces(&Lines::new(&text), 0..usize::MAX, wanted, &calls, &[]);
             }
             (_, Some(wanted)) => {
-                let calls = self.withdraw(call);
+                let calls = self.withdraw(by);
                 self.add(Kind::Create, 0..0, "", wanted, calls);
             }
             (_, None) => {
-                let calls = self.withdraw(call);
+                let calls = self.withdraw(by);
                 if self.text.present {
                     let text = Arc::clone(&self.text.text);
                     self.add(Kind::Delete, 0..lines::count(&text), &text, "", calls);
@@ -134,8 +137,8 @@ impl FileProposal {
         self.settle();
     }
 
-    /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, with one more.
-    fn withdraw(&mut self, call: &ToolCallId) -> Vec<ToolCallId> {
+    /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, and these.
+    fn withdraw(&mut self, by: &[ToolCallId]) -> Vec<ToolCallId> {
         let mut calls = Vec::new();
         self.hunks.retain(|hunk| {
             let keep = !matches!(hunk.state, HunkState::Pending | HunkState::Conflicted);
@@ -144,13 +147,13 @@ impl FileProposal {
             }
             keep
         });
-        add_calls(&mut calls, std::slice::from_ref(call));
+        add_calls(&mut calls, by);
         calls
     }
 
     /// Makes hunks of a further change of the proposed text. A hunk that the change does not touch stays as it is. One
     /// that it touches or adjoins is made anew together with the change, out of the text and the wanted text there.
-    fn propose_lines(&mut self, proposed: &str, wanted: &str, call: &ToolCallId) {
+    fn propose_lines(&mut self, proposed: &str, wanted: &str, by: &[ToolCallId]) {
         let text = Arc::clone(&self.text.text);
         let (text_lines, wanted_lines) = (Lines::new(&text), Lines::new(wanted));
         let (pending, mut kept): (Vec<Hunk>, Vec<Hunk>) =
@@ -181,7 +184,7 @@ impl FileProposal {
             }
             let mut calls = Vec::new();
             cluster.hunks.iter().for_each(|hunk| add_calls(&mut calls, &hunk.calls));
-            add_calls(&mut calls, std::slice::from_ref(call));
+            add_calls(&mut calls, by);
             let place = text_start..at_text;
             kept.retain(|hunk| hunk.state != HunkState::Conflicted || !touch(&hunk.place, &place));
             renewed.push((place, wanted_start..at_wanted, calls, cluster.hunks));

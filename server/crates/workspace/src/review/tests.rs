@@ -791,3 +791,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_user_changes_what_is_proposed_and_the_model_is_told() {
+    let mut world = World::new(Some(TEN));
+    let proposal = world.propose(&TEN.replace("two\n", "TWO\n").replace("nine\n", "NINE\n"));
+    let texts = world.review.texts(&proposal.proposal_id).unwrap();
+    assert_eq!((texts.base.as_deref(), texts.revision), (Some(TEN), proposal.revision));
+
+    let wanted = texts.proposed.unwrap().replace("TWO", "Two").replace("five\n", "5\n");
+    let stale = world.review.change(&proposal.proposal_id, proposal.revision + 1, &wanted);
+    assert!(matches!(stale, Err(DecideError::Stale { .. })));
+    let windows = wanted.replace('\n', "\r\n");
+    let changed = world.review.change(&proposal.proposal_id, proposal.revision, &windows).unwrap().remove(0);
+    let lines: Vec<_> = changed.hunks.iter().map(|hunk| hunk.new_text.as_str()).collect();
+    assert_eq!(lines, ["Two\n", "5\n", "NINE\n"]);
+    assert_eq!(changed.hunks[2].hunk_id, proposal.hunks[1].hunk_id, "what was not touched stays as it is");
+    assert!(changed.hunks[1].tool_call_ids.is_empty(), "it is the user's own");
+    assert_eq!(world.read().unwrap(), wanted, "the model reads what the user wants");
+    assert_eq!(world.notes(), ["The user changed what you proposed for src/a.rs; read it again before you go on."]);
+
+    // The same text once more is harmless, and taking everything back leaves nothing pending.
+    world.review.change(&proposal.proposal_id, 0, &wanted).unwrap();
+    assert!(world.notes().is_empty());
+    world.review.change(&proposal.proposal_id, changed.revision, TEN).unwrap();
+    assert!(world.review.all_pending().is_empty());
+    assert_eq!(world.text(), TEN);
+}
