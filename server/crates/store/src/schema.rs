@@ -12,7 +12,8 @@ use crate::layout::{Layout, with_suffix};
 
 /// The steps from an empty database to ours. A database's `user_version` is the number of steps it has taken. Steps are
 /// only ever added at the end.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     -- A session with the summary that lists show: a fold of its events.
     CREATE TABLE sessions (
         id TEXT PRIMARY KEY,
@@ -57,7 +58,13 @@ const STEPS: &[&str] = &["
         key TEXT PRIMARY KEY,
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+    -- Grows with every use of any session, and so says which of two was used last within one millisecond.
+    ALTER TABLE sessions ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_used ON sessions (used);
+",
+];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow
 /// disk may take seconds.
@@ -149,4 +156,28 @@ fn is_current(connection: &Connection, path: &Path) -> Result<bool, Error> {
         return Err(StoreError::Newer { path, found, known: known() }.into());
     }
     Ok(found == known())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_of_every_earlier_format_is_brought_to_ours() {
+        for taken in 1..STEPS.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("azimuth.db");
+            let old = Connection::open(&path).unwrap();
+            STEPS[..taken].iter().for_each(|step| old.execute_batch(step).unwrap());
+            old.pragma_update(None, "user_version", taken as i64).unwrap();
+            let session = "'a', '', '[]', NULL, 'agent', 1, 2, 3, 0, 0, 0, 0, 0.0";
+            old.execute_batch(&format!("INSERT INTO sessions VALUES ({session})")).unwrap();
+            drop(old);
+
+            let connection = writer(&path).unwrap();
+            assert_eq!(version(&connection).unwrap(), known());
+            let info = crate::sessions::info(&connection, &"a".into()).unwrap();
+            assert_eq!((info.created_at, info.updated_at, info.last_seq), (1, 2, 3));
+        }
+    }
 }

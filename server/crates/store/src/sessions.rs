@@ -11,6 +11,8 @@ use crate::error::Error;
 
 const COLUMNS: &str = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
                        cache_write, cost";
+/// The number of the use of a session that is written now.
+const NEXT_USE: &str = "(SELECT coalesce(max(used), 0) + 1 FROM sessions)";
 
 /// A session without events, as it is before the first.
 pub(crate) fn blank(session: &SessionId, folders: &[String], at: u64) -> SessionInfo {
@@ -57,9 +59,11 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
 
 /// Adds a session's row. [`StoreError::Exists`] if the id is taken.
 pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
-    let sql = "INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-               ON CONFLICT DO NOTHING";
-    match bind_info(connection, sql, info)? {
+    let sql = format!(
+        "INSERT INTO sessions ({COLUMNS}, used)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, {NEXT_USE}) ON CONFLICT DO NOTHING"
+    );
+    match bind_info(connection, &sql, info)? {
         0 => Err(StoreError::Exists(info.session_id.to_string()).into()),
         _ => Ok(()),
     }
@@ -67,9 +71,12 @@ pub(crate) fn insert(connection: &Connection, info: &SessionInfo) -> Result<(), 
 
 /// Writes a session's summary.
 pub(crate) fn update(connection: &Connection, info: &SessionInfo) -> Result<(), Error> {
-    let sql = "UPDATE sessions SET title = ?2, folders = ?3, model = ?4, mode = ?5, created_at = ?6, updated_at = ?7,
-               last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13 WHERE id = ?1";
-    bind_info(connection, sql, info)?;
+    let sql = format!(
+        "UPDATE sessions SET title = ?2, folders = ?3, model = ?4, mode = ?5, created_at = ?6, updated_at = ?7,
+         last_seq = ?8, input = ?9, output = ?10, cache_read = ?11, cache_write = ?12, cost = ?13, used = {NEXT_USE}
+         WHERE id = ?1"
+    );
+    bind_info(connection, &sql, info)?;
     Ok(())
 }
 
@@ -101,7 +108,7 @@ pub(crate) fn list(connection: &Connection, filter: &SessionFilter) -> Result<Ve
         (filter.folders.is_empty() || info.folders.iter().any(|folder| filter.folders.contains(folder)))
             && query.as_ref().is_none_or(|query| info.title.to_lowercase().contains(query))
     };
-    let sql = select("ORDER BY updated_at DESC, id");
+    let sql = select("ORDER BY updated_at DESC, used DESC, id");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     let mut found = Vec::new();

@@ -81,6 +81,28 @@ fn sessions_are_listed_with_the_last_used_first() {
 }
 
 #[test]
+fn of_sessions_used_in_the_same_millisecond_the_last_used_is_listed_first() {
+    let (folder, store) = store();
+    let at = crate::clock::now() + 1000;
+    let mut expected: Vec<_> = (0..20).map(|n| SessionId::new(format!("s{}", n * 7 % 20))).collect();
+    for id in &expected {
+        store.create(id, &[]).unwrap();
+        store.append(id, vec![(at, crate::testing::delta("a"))], false).unwrap();
+    }
+    store.append(&expected[3], vec![(at, crate::testing::delta("b"))], false).unwrap();
+    let last = expected.remove(3);
+    expected.push(last);
+    expected.reverse();
+    let listed = |store: &SqliteStore| {
+        let found = store.list(&SessionFilter { limit: 99, ..SessionFilter::default() }).unwrap();
+        found.into_iter().map(|info| info.session_id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&store), expected);
+    drop(store);
+    assert_eq!(listed(&SqliteStore::open(folder.path()).unwrap()), expected);
+}
+
+#[test]
 fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     let (_folder, store) = store();
     for (id, folder, title) in [("a", "file:///a", "Größe ändern"), ("b", "file:///b", "Größe messen")] {
