@@ -247,17 +247,20 @@ impl Client {
     /// The next notification of a method, but for those of [`Client::until`] and [`Client::terminal_until`].
     pub async fn notification<T: DeserializeOwned>(&self, method: &str) -> T {
         let params = self
-            .wait_for(&format!("the notification {method}"), |state| {
-                let at = state.notifications.iter().position(|(other, _)| other == method)?;
-                state.notifications.remove(at).map(|(_, params)| params)
-            })
+            .wait_for(
+                || format!("the notification {method}"),
+                |state| {
+                    let at = state.notifications.iter().position(|(other, _)| other == method)?;
+                    state.notifications.remove(at).map(|(_, params)| params)
+                },
+            )
             .await;
         serde_json::from_value(params).unwrap()
     }
 
     /// The next answer with the id null: what the server says to a message that it could not read.
     pub async fn stray_error(&self) -> RpcError {
-        self.wait_for("an error to what could not be read", |state| state.stray.pop_front()).await
+        self.wait_for(|| "an error to what could not be read".into(), |state| state.stray.pop_front()).await
     }
 
     /// Says `shutdown` and `exit`, and gives the server's exit code.
@@ -271,7 +274,7 @@ impl Client {
     pub async fn ended(&mut self) -> u8 {
         let ended = self.ended.take().expect("a server of its own");
         let code = patiently("the server's end", ended).await.unwrap();
-        self.wait_for("the end of what the server says", |state| state.closed.then_some(())).await;
+        self.wait_for(|| "the end of what the server says".into(), |state| state.closed.then_some(())).await;
         self.finished = true;
         code
     }
@@ -280,7 +283,7 @@ impl Client {
         self.send_raw(wire::frame(&message.to_string()));
     }
 
-    async fn wait_for<T>(&self, what: &str, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
+    async fn wait_for<T>(&self, what: impl Fn() -> String, mut look: impl FnMut(&mut State) -> Option<T>) -> T {
         let found = async {
             loop {
                 let news = self.shared.news.notified();
@@ -292,7 +295,7 @@ impl Client {
         };
         match tokio::time::timeout(crate::PATIENCE, found).await {
             Ok(found) => found,
-            Err(_) => panic!("waited in vain for {what}; {}", self.state().unseen().join("; ")),
+            Err(_) => panic!("waited in vain for {}; {}", what(), self.state().unseen().join("; ")),
         }
     }
 

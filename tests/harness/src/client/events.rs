@@ -67,7 +67,7 @@ impl Client {
     pub async fn until(&self, session: &SessionId, what: &str, fits: impl Fn(&Event) -> bool) -> Vec<Event> {
         let mut seen = Vec::new();
         loop {
-            let event = self.event(session, &format!("{what}, after {seen:?}")).await.event;
+            let event = self.next_event(session, || format!("{what}, after {seen:?}")).await.event;
             let is_last = fits(&event);
             seen.push(event);
             if is_last {
@@ -78,6 +78,10 @@ impl Client {
 
     /// The next event of a session.
     pub async fn event(&self, session: &SessionId, what: &str) -> SequencedEvent {
+        self.next_event(session, || what.to_owned()).await
+    }
+
+    async fn next_event(&self, session: &SessionId, what: impl Fn() -> String) -> SequencedEvent {
         self.wait_for(what, |state| state.events.get_mut(session)?.pop_front()).await
     }
 
@@ -128,10 +132,17 @@ impl Client {
 
     /// Waits until a terminal that is followed has shown some text; gives all that it showed.
     pub async fn terminal_until(&self, terminal: &TerminalId, text: &str) -> String {
-        self.wait_for(&format!("{text:?} in the terminal"), |state| {
-            let shown = String::from_utf8_lossy(&state.terminals.get(terminal)?.bytes).into_owned();
-            shown.contains(text).then_some(shown)
-        })
+        // What was looked at once is not looked at again: there may be much of it, and it comes in many messages.
+        let mut from = 0;
+        self.wait_for(
+            || format!("{text:?} in the terminal"),
+            |state| {
+                let bytes = &state.terminals.get(terminal)?.bytes;
+                let is_there = bytes[from..].windows(text.len()).any(|window| window == text.as_bytes());
+                from = (bytes.len() + 1).saturating_sub(text.len()).max(from);
+                is_there.then(|| String::from_utf8_lossy(bytes).into_owned())
+            },
+        )
         .await
     }
 }
