@@ -4,6 +4,10 @@
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`],
 //! [`log`].
 
+// Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
+#[cfg(not(unix))]
+compile_error!("Azimuth is built for Linux and untested on macOS; other systems are not supported yet");
+
 pub mod cli;
 pub mod config;
 pub mod hub;
