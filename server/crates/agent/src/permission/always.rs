@@ -39,15 +39,13 @@ const SUBCOMMANDS: &[(&str, usize)] = &[
     ("yarn run", 3),
     ("zig", 2),
 ];
-/// Programs that do one thing whatever their arguments are.
+/// Programs that do one thing, within the project, whatever their arguments are.
 const SINGLE: &[&str] = &[
     "black",
-    "cmake",
     "ctest",
     "eslint",
     "gofmt",
     "jest",
-    "mkdir",
     "mypy",
     "prettier",
     "pyright",
@@ -55,12 +53,34 @@ const SINGLE: &[&str] = &[
     "ruff",
     "rustfmt",
     "shellcheck",
-    "touch",
     "tsc",
     "vitest",
 ];
 /// Subcommands that run whatever their arguments say, for which no prefix is offered.
-const RUNNERS: &[&str] = &["exec", "run", "x", "dlx", "eval", "-c", "submodule"];
+const RUNNERS: &[&str] = &["exec", "run", "x", "dlx", "eval", "-c", "submodule", "runner", "console", "dbconsole"];
+/// The subcommands of git that run nothing of what their arguments say. Others can be given a program: `rebase --exec`,
+/// `bisect run`, `fetch --upload-pack`, `config core.pager`.
+const OF_GIT: &[&str] = &[
+    "add",
+    "branch",
+    "checkout",
+    "cherry-pick",
+    "commit",
+    "diff",
+    "log",
+    "merge",
+    "mv",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "show",
+    "stash",
+    "status",
+    "switch",
+    "tag",
+    "worktree",
+];
 
 /// The narrowest rule that would allow a command and others like it; none where there is no such rule.
 pub(super) fn rule_for(command: &SimpleCommand) -> Option<Rule> {
@@ -121,7 +141,8 @@ fn prefix<'a>(words: &'a Words<'a>) -> Option<&'a [&'a str]> {
     let is_safe = subcommands.iter().all(|word| is_plain(word) && !word.starts_with('-') && !word.ends_with(':'));
     let runs_anything =
         prefix.last().is_some_and(|last| RUNNERS.contains(last) && !(name == "cargo" && *last == "run"));
-    (is_safe && !runs_anything).then_some(prefix)
+    let of_git = name != "git" || prefix.last().is_some_and(|last| OF_GIT.contains(last));
+    (is_safe && !runs_anything && of_git).then_some(prefix)
 }
 
 /// The whole command as an exact pattern, where it can be written as one.

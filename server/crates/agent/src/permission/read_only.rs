@@ -25,7 +25,13 @@ const TABLE: &[(&str, Reads)] = &[
     ("column", Always),
     ("comm", Always),
     ("cut", Always),
-    ("date", Without(&["-s", "--set", "-f", "--file"])),
+    // Anything else sets the clock or reads a file.
+    (
+        "date",
+        If(|arguments| {
+            arguments.iter().all(|argument| argument.starts_with('+') || matches!(*argument, "-u" | "-R" | "-I"))
+        }),
+    ),
     ("df", Always),
     ("diff", Always),
     ("dirname", Always),
@@ -107,6 +113,22 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     reads && (!names_files || looked_at.all(|(_, word)| stays(word, places)))
 }
 
+/// Whether a command that only reads shows nothing of what is in files, but at most their names.
+pub(super) fn only_names(words: &[Word]) -> bool {
+    const NAMES: &[&str] = &[
+        ":", "[", "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "id", "ls", "nproc", "printf",
+        "pwd", "readlink", "realpath", "stat", "test", "true", "type", "uname", "which", "whoami",
+    ];
+    const OF_GIT: &[&str] =
+        &["status", "ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
+    match words {
+        [] => true,
+        [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => OF_GIT.contains(&subcommand.as_str()),
+        [Word::Known(name), ..] => NAMES.contains(&name.as_str()),
+        [Word::Unknown(_), ..] => false,
+    }
+}
+
 /// An argument's text. A glob is as good as known if what it becomes cannot be taken for a flag.
 fn argument(word: &Word) -> Option<&str> {
     match word {
@@ -183,22 +205,24 @@ fn git(arguments: &[&str]) -> bool {
     let Some((subcommand, rest)) = arguments.get(globals..).and_then(<[_]>::split_first) else { return false };
     let positionals = rest.iter().filter(|argument| !argument.starts_with('-')).count();
     let without = |flags: &[&str]| !has_flag(rest, flags);
+    // They write files and run programs, and most subcommands have them.
+    if !without(&["--output", "--ext-diff", "--textconv", "--no-index"]) {
+        return false;
+    }
     match *subcommand {
         "status" | "ls-files" | "ls-tree" | "rev-parse" | "describe" | "merge-base" | "rev-list" | "shortlog"
         | "name-rev" | "for-each-ref" | "count-objects" => true,
-        "diff" | "log" | "show" | "blame" | "diff-tree" | "whatchanged" => {
-            without(&["--output", "--ext-diff", "--textconv", "--no-index"])
-        }
-        "grep" => without(&["-O", "--open-files-in-pager", "-f", "--no-index", "--textconv"]),
-        "cat-file" => without(&["--textconv", "--filters", "--batch-command"]),
+        "diff" | "log" | "show" | "blame" | "diff-tree" | "whatchanged" => true,
+        "grep" => without(&["-O", "--open-files-in-pager", "-f"]),
+        "cat-file" => without(&["--filters", "--batch-command"]),
         "branch" => {
             let lists = ["-a", "-r", "-v", "-vv", "--list", "--all", "--remotes", "--show-current", "--verbose"];
             positionals == 0 && rest.iter().all(|argument| lists.contains(argument))
         }
         "tag" => rest.is_empty() || matches!(rest, ["-l" | "--list", ..] if without(&["-d", "--delete", "-f", "-m"])),
         "remote" => matches!(rest, [] | ["-v" | "--verbose"]),
-        "stash" => matches!(rest, ["list"] | ["show", ..]) && without(&["--output", "--ext-diff", "--textconv"]),
-        "reflog" => matches!(rest, [] | ["show", ..]) && without(&["--output", "--ext-diff"]),
+        "stash" => matches!(rest, ["list"] | ["show", ..]),
+        "reflog" => matches!(rest, [] | ["show", ..]),
         _ => false,
     }
 }

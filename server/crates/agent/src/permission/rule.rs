@@ -116,6 +116,24 @@ impl<'a> Pattern<'a> {
         }
     }
 
+    /// Whether it could fit a command once the unknown words in it are known: for rules that deny and ask. Told too often
+    /// rather than too seldom.
+    pub(super) fn may_fit_words(&self, words: &[Word]) -> bool {
+        let Some(known) = words.iter().position(|word| matches!(word, Word::Unknown(_))) else {
+            return self.fits_words(words);
+        };
+        let (literal, is_open) = match self.0.split_once('*') {
+            Some((literal, _)) => (literal.strip_suffix(':').unwrap_or(literal), true),
+            None => (self.0, false),
+        };
+        let mut wanted: Vec<_> = literal.split_whitespace().collect();
+        if is_open && !literal.ends_with(char::is_whitespace) && !self.0.ends_with(":*") {
+            // A piece of a word.
+            wanted.pop();
+        }
+        wanted.iter().zip(words.iter().take(known)).all(|(wanted, word)| is(word, wanted))
+    }
+
     /// With an unknown word in it, a command is fitted up to that word, and only a `*` at the end takes the rest.
     fn fits_joined(&self, words: &[Word]) -> bool {
         let mut text = String::new();

@@ -24,6 +24,9 @@ const HARMLESS_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
+/// Folders whose files make programs do things.
+const OWN: &[&str] = &[".git", ".azimuth"];
+
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &[
     "builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time",
@@ -51,6 +54,9 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, line: &str, parsed: &ShellLi
     }
     if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
         return line.ask(rule.to_string(), Vec::new());
+    }
+    if let Some(rule) = line.find_perhaps(&rules.deny, commands).or_else(|| line.find_perhaps(&rules.ask, commands)) {
+        return line.ask(format!("{rule} may be about it"), Vec::new());
     }
     if let Some(rule) = find(&rules.allow, case, |_| false) {
         return Verdict::Allow { reason: rule.to_string(), only_reads: line.only_reads(parsed) };
@@ -105,16 +111,37 @@ impl Line<'_> {
         by_words.or_else(|| rules.iter().find(|sourced| self.names_a_file(&sourced.rule, commands)))
     }
 
+    /// The first rule that could be about a part of the line, once what is unknown in it is known, or that is about editing a
+    /// file that a command names which does more than read.
+    fn find_perhaps<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
+        let by_words = find(rules, self.case, |pattern| {
+            commands.iter().flat_map(forms).any(|words| pattern.may_fit_words(&words))
+        });
+        let changing = || commands.iter().filter(|command| !self.reads(command));
+        let edits = |rule: &Rule| {
+            let Some(pattern) = Pattern::of(rule).filter(|_| Class::Edit.is_named(&rule.tool)) else { return false };
+            changing().flat_map(|command| &command.words).any(|word| self.fits_file(&pattern, word))
+        };
+        // A glob or a variable may come to be the file that must not be read.
+        let hides_a_file = |command: &SimpleCommand| {
+            !read_only::only_names(&command.words) && command.words.iter().any(|word| matches!(word, Word::Unknown(_)))
+        };
+        let reads = |rule: &Rule| {
+            Class::Read.is_named(&rule.tool) && rule.pattern.is_some() && commands.iter().any(hides_a_file)
+        };
+        by_words.or_else(|| rules.iter().find(|sourced| edits(&sourced.rule) || reads(&sourced.rule)))
+    }
+
+    fn fits_file(&self, pattern: &Pattern<'_>, word: &Word) -> bool {
+        let Word::Known(written) = word else { return false };
+        let paths = self.places.resolve(written).unwrap_or_default();
+        paths.iter().any(|path| pattern.fits_path(path, &self.places))
+    }
+
     /// Whether a rule about files is about one that the line writes to or names.
     fn names_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
         let Some(pattern) = Pattern::of(rule) else { return false };
-        let fits = |word: &Word| match word {
-            Word::Known(written) => {
-                let paths = self.places.resolve(written).unwrap_or_default();
-                paths.iter().any(|path| pattern.fits_path(path, &self.places))
-            }
-            Word::Unknown(_) => false,
-        };
+        let fits = |word: &Word| self.fits_file(&pattern, word);
         let mut redirects = commands.iter().flat_map(|command| &command.redirects);
         if Class::Edit.is_named(&rule.tool) {
             return redirects.any(|redirect| redirect.writes && fits(&redirect.target));
@@ -162,13 +189,25 @@ impl Line<'_> {
         match (rule, uncovered) {
             (Some(rule), None) => Fate::Allowed(rule.to_string()),
             (_, Some(reason)) => Fate::Asked { reason, always: None },
-            (None, None) if self.reads(command) => Fate::Allowed("it only reads".to_owned()),
+            (None, None) if self.reads(command) => match self.restricts_reading() {
+                Some(rule) if !read_only::only_names(&command.words) => Fate::Asked {
+                    reason: format!("{rule} is about reading, and this may read what it is about"),
+                    always: None,
+                },
+                _ => Fate::Allowed("it only reads".to_owned()),
+            },
             (None, None) => {
                 let reason = format!("no rule allows `{}`", written(command));
                 let always = is_harmlessly_set(command).then(|| always::rule_for(command)).flatten();
                 Fate::Asked { reason, always }
             }
         }
+    }
+
+    /// A rule that keeps some files from being read, if there is one.
+    fn restricts_reading(&self) -> Option<&SourcedRule> {
+        let mut rules = self.rules.deny.iter().chain(&self.rules.ask);
+        rules.find(|sourced| Class::Read.is_named(&sourced.rule.tool) && sourced.rule.pattern.is_some())
     }
 
     fn allowing_rule(&self, command: &SimpleCommand) -> Option<&SourcedRule> {
@@ -186,6 +225,9 @@ impl Line<'_> {
             return None;
         }
         match &redirect.target {
+            Word::Known(target) if target.split('/').any(|part| OWN.contains(&part)) => {
+                Some(format!("it writes to {target}, which is no file of the project's own"))
+            }
             Word::Known(target) if self.places.holds(target) => None,
             Word::Known(target) => Some(format!("it writes to {target}, which is outside the workspace")),
             Word::Unknown(target) => Some(format!("it writes to {target}, which is known only when it runs")),

@@ -574,3 +574,57 @@ mod properties {
         }
     }
 }
+
+#[test]
+fn what_is_unknown_counts_against_a_rule_that_denies_and_never_for_one_that_allows() {
+    let rules = rules(&["Shell(git push:*)", "Shell(cp:*)"], &[], &["Shell(git push * main)", "Edit(secrets/**)"]);
+    expect(&rules, "allow", &["git push origin dev", "cp a b", "cat secrets/a"]);
+    expect(&rules, "deny", &["git push origin main", "cp a b > secrets/c"]);
+    expect(&rules, "ask", &["git push $REMOTE main", "git push $WHAT", "cp a secrets/b"]);
+}
+
+#[test]
+fn while_a_rule_keeps_a_file_from_being_read_commands_that_show_files_are_asked() {
+    let rules = rules(&["Shell(wc:*)"], &[], &["Read(.env)"]);
+    expect(&rules, "deny", &["cat .env", "wc -l .env"]);
+    expect(&rules, "ask", &["cat .e*", "grep -r . .", "git show HEAD:.env", "wc -l .e*"]);
+    expect(&rules, "allow", &["ls -la", "git status", "wc -l a.rs"]);
+}
+
+#[test]
+fn flags_that_write_or_run_something_are_no_reading() {
+    let writes = [
+        "git rev-list --output=src/main.rs HEAD",
+        "git shortlog --outp=src/main.rs HEAD",
+        "git describe --ext-diff",
+        "git stash show --textconv",
+        "git reflog show --output=x",
+        "date 010203042024",
+        "date -f a.txt",
+    ];
+    expect(&Rules::default(), "ask", &writes);
+    expect(&Rules::default(), "allow", &["date", "date -u +%F", "git rev-list --count HEAD", "git shortlog -sn HEAD"]);
+}
+
+#[test]
+fn no_rule_is_offered_that_would_allow_anything() {
+    let offered = |line: &str| always(&Rules::default(), line);
+    assert_eq!(offered("cmake --build build"), ["Shell(cmake --build build)"]);
+    assert_eq!(offered("git config user.name x"), ["Shell(git config user.name x)"]);
+    assert_eq!(offered("git fetch origin"), ["Shell(git fetch origin)"]);
+    assert_eq!(offered("git rebase main"), ["Shell(git rebase main)"]);
+    assert_eq!(offered("rails runner x"), ["Shell(rails runner x)"]);
+    assert_eq!(offered("touch a.txt"), ["Shell(touch a.txt)"]);
+    assert_eq!(offered("git commit -m x"), ["Shell(git commit:*)"]);
+}
+
+#[test]
+fn an_allowed_command_writes_into_no_folder_that_makes_programs_do_things() {
+    let rules = rules(&["Shell(cargo test:*)"], &[], &[]);
+    expect(
+        &rules,
+        "ask",
+        &["cargo test > .git/hooks/pre-commit", "cargo test >> sub/.git/config", "cargo test > .azimuth/config.toml"],
+    );
+    expect(&rules, "allow", &["cargo test > out.txt"]);
+}
