@@ -26,6 +26,8 @@ use crate::model::{Message, UserBlock};
 
 /// What the model reads in place of a result that never came.
 pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
+/// What the model reads in place of a result of a call that was not begun.
+pub const NOT_BEGUN: &str = "interrupted: the server ended before the call began; nothing was done";
 /// What the model reads in place of a result that was trimmed.
 pub const TRIMMED: &str = "[removed to make room in the context; call the tool again if this is still needed]";
 
@@ -258,7 +260,7 @@ impl Round {
         let result = |call: &OpenCall| {
             self.results.get(&call.id).cloned().unwrap_or_else(|| ToolResult {
                 tool_call_id: call.id.clone(),
-                text: INTERRUPTED.to_owned(),
+                text: if call.has_begun { INTERRUPTED } else { NOT_BEGUN }.to_owned(),
                 is_error: true,
             })
         };

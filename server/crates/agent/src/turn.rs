@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use protocol::content::Usage;
+use protocol::event::Severity;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, TurnId};
@@ -145,6 +146,8 @@ struct Turn {
     budget: Budget,
     circles: Circles,
     messages: u32,
+    /// Whether the vendor is told of calls in words, since it found fault with them.
+    tells_calls: bool,
     usage: Usage,
     cost: Option<f64>,
     refused: Vec<String>,
@@ -196,6 +199,7 @@ impl Turn {
             budget,
             circles: Circles::default(),
             messages: 0,
+            tells_calls: false,
             usage: Usage::default(),
             refused: Vec::new(),
         }
@@ -283,9 +287,18 @@ impl Turn {
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.
     fn answered(&mut self, Response { content, stop, usage }: Response) -> (Stop, Vec<Asked>) {
+        let is_empty = |block: &AssistantBlock| match block {
+            AssistantBlock::Text { text } => text.trim().is_empty(),
+            AssistantBlock::Thinking { .. } => true,
+            AssistantBlock::ToolCall { .. } => false,
+        };
+        if content.iter().all(is_empty) {
+            let text = "The model answered nothing. Say more, or choose another model with /model.".to_owned();
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
         let price = self.model.info().price;
         let cost = price.map(|price| cost(&price, &usage));
-        add(&mut self.usage, &usage);
+        self.usage += usage;
         self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
         let (content, calls) = self.tidy(content, stop);
         self.complete(content, usage, cost);
@@ -397,11 +410,4 @@ async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {
         Some(problem) => gate.close(call, problem),
         None => gate.pass(call).await,
     }
-}
-
-fn add(sum: &mut Usage, usage: &Usage) {
-    sum.input += usage.input;
-    sum.output += usage.output;
-    sum.cache_read += usage.cache_read;
-    sum.cache_write += usage.cache_write;
 }

@@ -151,3 +151,19 @@ pub struct Usage {
     /// Input tokens written to the vendor's cache.
     pub cache_write: u64,
 }
+
+impl Usage {
+    /// All tokens. What a vendor says is not to be relied on, so that no sum here overflows.
+    pub fn total(&self) -> u64 {
+        [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+        self.cache_read = self.cache_read.saturating_add(more.cache_read);
+        self.cache_write = self.cache_write.saturating_add(more.cache_write);
+    }
+}

@@ -87,13 +87,13 @@ impl State {
             }
             Event::MessageCompleted { usage, cost, .. } => {
                 if let Some(turn) = &mut self.open_turn {
-                    add(&mut turn.usage, usage);
+                    turn.usage += *usage;
                     turn.cost = turn.cost.zip(*cost).map(|(sum, cost)| sum + cost);
                 }
             }
             Event::TurnEnded { usage, cost, .. } => {
                 self.open_turn = None;
-                add(&mut self.usage, usage);
+                self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
             }
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
@@ -158,11 +158,4 @@ impl State {
             cost: self.cost,
         }
     }
-}
-
-fn add(sum: &mut Usage, usage: &Usage) {
-    sum.input += usage.input;
-    sum.output += usage.output;
-    sum.cache_read += usage.cache_read;
-    sum.cache_write += usage.cache_write;
 }

@@ -166,7 +166,7 @@ fn a_call_whose_result_never_came_is_said_to_be_interrupted() {
     let before = [started("", vec![text("go")]), completed("m1", vec![call("a"), call("b")]), ended("a", "1")];
     let Message::ToolResults(results) = &messages(&before)[2] else { panic!() };
     assert_eq!(results[0].text, "1");
-    assert_eq!((results[1].text.as_str(), results[1].is_error), (INTERRUPTED, true));
+    assert_eq!((results[1].text.as_str(), results[1].is_error), (NOT_BEGUN, true));
     let history = History::from_events(&before);
     assert_eq!(history.open_calls().iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["b"]);
     assert!(!history.is_settled());
@@ -175,8 +175,20 @@ fn a_call_whose_result_never_came_is_said_to_be_interrupted() {
         [before.as_slice(), &[over(), started("", vec![text("what happened?")]), ended("b", "too late")]].concat();
     let all = messages(&after);
     let Message::ToolResults(results) = &all[2] else { panic!() };
-    assert_eq!(results[1].text, INTERRUPTED);
+    assert_eq!(results[1].text, NOT_BEGUN);
     assert_eq!(all[3], user(&["what happened?"]));
+
+    let begun = Event::ToolCallStarted {
+        turn_id: "t".into(),
+        tool_call_id: "b".into(),
+        name: "look".into(),
+        kind: protocol::content::ToolKind::Read,
+        title: String::new(),
+        input: serde_json::json!({}),
+        locations: vec![],
+    };
+    let Message::ToolResults(results) = &messages(&[before.as_slice(), &[begun]].concat())[2] else { panic!() };
+    assert_eq!(results[1].text, INTERRUPTED);
 }
 
 #[test]

@@ -48,14 +48,15 @@ impl Budget {
 
     /// Takes in what the vendor counted for a request and its answer, which is now the last of these messages.
     pub(super) fn counted(&mut self, usage: &Usage, messages: &[Arc<Message>]) {
-        let total = usage.input + usage.cache_read + usage.cache_write + usage.output;
+        let total = usage.total();
         self.counted = (total > 0).then_some((total, messages.len()));
     }
 
     /// The tokens of a request with these messages: what the vendor counted of them, the rest estimated (001 §11).
     pub(super) fn used(&self, messages: &[Arc<Message>]) -> u64 {
         let (known, from) = self.counted.unwrap_or((self.fixed, 0));
-        known + messages.get(from..).unwrap_or_default().iter().map(|message| estimate(message)).sum::<u64>()
+        let estimated = messages.get(from..).unwrap_or_default().iter().map(|message| estimate(message));
+        estimated.fold(known, u64::saturating_add)
     }
 
     pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {

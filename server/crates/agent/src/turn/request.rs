@@ -1,15 +1,16 @@
 //! One request to the model, with everything that is tried before it fails.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use protocol::Event;
 use protocol::event::Severity;
 use protocol::turn::StopReason;
+use protocol::{AssistantBlock, Event};
 
 use super::retry::{Failures, Next};
 use super::{End, Turn};
-use crate::model::{ModelError, ModelErrorKind, ModelEvent, Request, Response};
+use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, UserBlock};
 use crate::wait::until_cancelled;
 
 /// How one attempt went.
@@ -35,6 +36,7 @@ impl Turn {
             };
             match failures.next(error.kind) {
                 Next::Retry(wait) => {
+                    self.tells_calls |= error.kind == ModelErrorKind::OrphanedToolCalls;
                     self.discard(shown);
                     if !self.wait(wait, failures.retries, error.message).await {
                         return Err(StopReason::Cancelled.into());
@@ -58,7 +60,7 @@ impl Turn {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
-            messages: self.history.messages(),
+            messages: if self.tells_calls { in_words(&self.history.messages()) } else { self.history.messages() },
             max_output_tokens: self.budget.answer,
             thinking_tokens: self.thinking_tokens,
             cache_key: self.session_id.as_str().to_owned(),
@@ -141,6 +143,28 @@ impl Turn {
         self.record(Event::Notice { severity: Severity::Info, text });
         true
     }
+}
+
+/// The conversation with its tool calls and their results as text, for a vendor that finds fault with them although each
+/// call has its result.
+fn in_words(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let told = |block: &AssistantBlock| match block {
+        AssistantBlock::Text { text } => Some(text.clone()),
+        AssistantBlock::ToolCall { id, name, input } => Some(format!("[I called `{name}` ({id}) with {input}]")),
+        AssistantBlock::Thinking { .. } => None,
+    };
+    let message = |message: &Arc<Message>| match &**message {
+        Message::User(_) => Arc::clone(message),
+        Message::Assistant(blocks) => {
+            let texts = blocks.iter().filter_map(told);
+            Arc::new(Message::Assistant(texts.map(|text| AssistantBlock::Text { text }).collect()))
+        }
+        Message::ToolResults(results) => {
+            let texts = results.iter().map(|result| format!("[Result of {}:]\n{}", result.tool_call_id, result.text));
+            Arc::new(Message::User(texts.map(UserBlock::Text).collect()))
+        }
+    };
+    messages.iter().map(message).collect()
 }
 
 fn failed(error: String) -> End {

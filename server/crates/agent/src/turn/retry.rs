@@ -39,8 +39,7 @@ impl Failures {
     /// - too many requests: as long after as the vendor asks, if it names a time, and not at all where that is
     ///   longer than two minutes;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
-    /// - a complaint of calls without results is tried again once, at once: the messages are made anew from a history
-    ///   that gives every call its result;
+    /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in words;
     /// - a request that is too long is made shorter;
     /// - a wrong key and a rejected request stay wrong.
     pub(super) fn next(&mut self, kind: ModelErrorKind) -> Next {

@@ -9,6 +9,7 @@ use super::fakes::{Stage, answer, breaking, call, ending_early, failure, says};
 use crate::model::ModelErrorKind::{
     ContextOverflow, Garbage, Incomplete, OrphanedToolCalls, RateLimited, Rejected, Transient, Unauthorized,
 };
+use crate::model::{Message, Request};
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_again_after_a_growing_wait() {
@@ -83,6 +84,32 @@ async fn garbage_and_orphaned_calls_get_one_more_try() {
         let left = Stage::new(vec![failure(kind), failure(kind)]).play().await;
         assert_eq!((left.outcome.stop, left.requests.len()), (StopReason::Error, 2));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vendor_that_finds_fault_with_calls_is_told_of_them_in_words_for_the_rest_of_the_turn() {
+    let left = Stage::new(vec![
+        answer(vec![call("a", "look", json!({ "say": "blue" }))]),
+        failure(OrphanedToolCalls),
+        answer(vec![says("it is blue")]),
+    ])
+    .play()
+    .await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn);
+    let [_, refused, told] = left.requests.as_slice() else { panic!("{:?}", left.requests) };
+    let has_calls = |request: &Request| request.messages.iter().any(|it| matches!(**it, Message::ToolResults(_)));
+    assert!(has_calls(refused) && !has_calls(told));
+    let text = format!("{:?}", told.messages);
+    assert!(text.contains("I called `look` (a)") && text.contains("blue"), "{text}");
+    assert!(left.messages().iter().any(|it| matches!(**it, Message::ToolResults(_))), "the history is as it was");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_nothing_is_said_to_be_one() {
+    let left = Stage::new(vec![answer(vec![])]).play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn);
+    let said = |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("answered nothing"));
+    assert!(left.log.iter().any(said), "{:?}", left.story());
 }
 
 #[tokio::test(start_paused = true)]
