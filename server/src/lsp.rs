@@ -2,7 +2,7 @@
 //!
 //! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
 //! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
-//! takes the way back through the framework, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
+//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
 //! [`connect`] and [`front`] (one client), [`review`], [`progress`] and [`commands`] (what LSP itself has for what we do).
 
 mod abilities;
@@ -78,6 +78,7 @@ where
     let Options { hub, load_config, resolve, log_file } = options;
     let over = CancellationToken::new();
     let (inlet, level, pump) = stdio::pump(output, over.clone());
+    let answers = inlet.answers();
     let tasks = Arc::new(Mutex::new(JoinSet::new()));
     let shut_down = Arc::new(AtomicBool::new(false));
 
@@ -85,7 +86,7 @@ where
     let client = framework.inner().client.clone();
     let connector =
         Connector { hub: hub.clone(), client, level, load_config, resolve, log_file, tasks: Arc::clone(&tasks) };
-    let ingress = Ingress::new(framework, connector, over.clone(), Arc::clone(&shut_down));
+    let ingress = Ingress::new(framework, connector, answers, over.clone(), Arc::clone(&shut_down));
     Server::new(Frames::new(input, over), inlet, socket).concurrency_level(CONCURRENCY).serve(ingress).await;
 
     let is_orderly = shut_down.load(Ordering::SeqCst);

@@ -4,9 +4,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protocol::ErrorCode;
 use protocol::methods::{self, Request as Method};
+use protocol::session::SessionOpenResult;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::oneshot;
 
 use super::Error;
@@ -14,15 +16,27 @@ use super::Error;
 /// Where a request's answer goes. Dropping it answers with an internal error.
 pub type Reply<T> = oneshot::Sender<Result<T, Error>>;
 
-/// The answer to a request, as JSON, once it is there.
-pub type Answer = BoxFuture<'static, Result<Value, Error>>;
+/// The answer to a request, as the text of JSON, once it is there.
+pub type Answer = BoxFuture<'static, Result<Box<RawValue>, Error>>;
+
+/// The answer to `azimuth/session/open`. It may hold a whole log, and the events in it are the store's own text.
+pub type Opened = SessionOpenResult<Box<RawValue>>;
+
+macro_rules! result {
+    (SessionOpen) => {
+        Opened
+    };
+    ($name:ident) => {
+        <methods::$name as Method>::Result
+    };
+}
 
 macro_rules! requests {
     ($($name:ident),* $(,)?) => {
         /// A request of ours.
         pub enum Request {
             $(#[doc = concat!("`", stringify!($name), "` of [`protocol::methods`].")]
-            $name(<methods::$name as Method>::Params, Reply<<methods::$name as Method>::Result>),)*
+            $name(<methods::$name as Method>::Params, Reply<result!($name)>),)*
         }
 
         impl Request {
@@ -41,7 +55,7 @@ macro_rules! requests {
                 match method {
                     $(<methods::$name as Method>::METHOD => Some(typed(params).map(|params| {
                         let (reply, answer) = oneshot::channel();
-                        (Self::$name(params, reply), json(answer))
+                        (Self::$name(params, reply), written(answer))
                     })),)*
                     _ => None,
                 }
@@ -73,13 +87,21 @@ pub(crate) fn typed<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
     })
 }
 
-fn json<T: Serialize + Send + 'static>(answer: oneshot::Receiver<Result<T, Error>>) -> Answer {
+fn written<T: Serialize + Send + 'static>(answer: oneshot::Receiver<Result<T, Error>>) -> Answer {
     async move {
-        let failed = |what: String| Error::new(ErrorCode::InternalError, what);
-        let value = answer.await.map_err(|_| failed("the request was dropped; the server's log says why".into()))??;
-        serde_json::to_value(value).map_err(|error| failed(format!("the answer could not be written: {error}")))
+        let dropped = |_| Error::new(ErrorCode::InternalError, "the request was dropped; the server's log says why");
+        write(&answer.await.map_err(dropped)??)
     }
     .boxed()
+}
+
+/// Writes an answer as JSON.
+///
+/// # Errors
+/// A value that has no form in JSON.
+pub(crate) fn write(answer: &impl Serialize) -> Result<Box<RawValue>, Error> {
+    to_raw_value(answer)
+        .map_err(|error| Error::new(ErrorCode::InternalError, format!("the answer could not be written: {error}")))
 }
 
 #[cfg(test)]

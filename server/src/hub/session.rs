@@ -29,9 +29,9 @@ use agent::tool::Tool;
 use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
-use protocol::session::{Mode, SessionInfo, SessionNewResult, SessionOpenResult};
+use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SequencedEvent, SessionId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::paths::Roots;
 use workspace::reader::Reader;
@@ -47,6 +47,7 @@ use self::reviews::Applied;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use super::feed::{Log, blocking};
+use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
@@ -110,7 +111,7 @@ enum Own {
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
     /// All that was recorded before a client opened the session is stored.
-    Opened(Caller, u64, Reply<SessionOpenResult>),
+    Opened(Caller, u64, Reply<Opened>),
 }
 
 /// Starts a session's task: a new session's, or that of one in the store.
@@ -448,7 +449,7 @@ impl Session {
     }
 
     /// Gives all events up to now and has the later ones follow as notifications.
-    fn open(&mut self, caller: &Caller, since: u64, reply: Reply<SessionOpenResult>) {
+    fn open(&mut self, caller: &Caller, since: u64, reply: Reply<Opened>) {
         self.followers.insert(caller.id, Arc::clone(&caller.editor));
         self.begun += 1;
         let (log, own, caller) = (self.log.clone(), self.own.clone(), caller.clone());
@@ -458,7 +459,7 @@ impl Session {
         });
     }
 
-    fn opened(&mut self, caller: Caller, since: u64, reply: Reply<SessionOpenResult>) {
+    fn opened(&mut self, caller: Caller, since: u64, reply: Reply<Opened>) {
         self.begun -= 1;
         let (feed, store, id) = (self.log.feed().clone(), Arc::clone(&self.shared.parts.store), self.id.clone());
         let mut session = self.info();
@@ -466,14 +467,14 @@ impl Session {
         let queue = self.state.queue.iter().map(|(id, _)| id.clone()).collect();
         let follows = self.followers.contains_key(&caller.id);
         tokio::spawn(async move {
-            let events = match blocking(move || store.events(&id, since, usize::MAX)).await {
+            let events = match blocking(move || store.raw_events(&id, since)).await {
                 Ok(events) => events,
                 Err(error) => return drop(reply.send(Err(error.into()))),
             };
             // A client may count more events than there are, as after a database that was damaged and recovered.
-            let last = events.last().map_or(since.min(session.last_seq), |event: &SequencedEvent| event.seq);
+            let last = events.last().map_or(since.min(session.last_seq), |event| event.seq);
             session.last_seq = session.last_seq.max(last);
-            let _ = reply.send(Ok(SessionOpenResult { session, events, running_turn, queue }));
+            let _ = reply.send(Ok(Opened { session, events, running_turn, queue }));
             if follows {
                 caller.editor.follow(feed, last);
             }

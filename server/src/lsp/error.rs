@@ -7,9 +7,9 @@ use tower_lsp::jsonrpc::{self, Id, Response};
 use super::frames::Fault;
 use crate::hub::Error;
 
-/// The answer to a request.
-pub(super) fn response(id: Id, result: Result<Value, Error>) -> Response {
-    Response::from_parts(id, result.map_err(to_jsonrpc))
+/// The answer to a request that failed.
+pub(super) fn response(id: Id, error: Error) -> Response {
+    Response::from_error(id, to_jsonrpc(error))
 }
 
 /// The answer to a message that could not be read, whose id is therefore not known.

@@ -19,6 +19,7 @@ use super::names::Names;
 use super::outbox::Outbox;
 use super::settings::{self, SECTION, Settings};
 use super::{progress, review};
+use crate::hub::request::write;
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 
 /// A connected client.
@@ -138,7 +139,7 @@ impl Front {
         let actions = move |file: Option<PathBuf>| {
             file.map(|file| review::actions(&board.watch().borrow(), &file, &params, &abilities)).unwrap_or_default()
         };
-        file.map(move |file| Ok(json!(actions(file)))).boxed()
+        file.map(move |file| write(&actions(file))).boxed()
     }
 
     pub(super) fn code_lens(&mut self, params: OfDocument) -> Answer {
@@ -147,7 +148,7 @@ impl Front {
         let lenses = move |file: Option<PathBuf>| {
             file.map(|file| review::lenses(&board.watch().borrow(), &file)).unwrap_or_default()
         };
-        file.map(move |file| Ok(json!(lenses(file)))).boxed()
+        file.map(move |file| write(&lenses(file))).boxed()
     }
 
     pub(super) fn execute_command(&mut self, params: ExecuteCommand) -> Result<Answer, Error> {
@@ -155,11 +156,11 @@ impl Front {
             Action::Post(request, answer) => {
                 self.connection.post(Input::Request(request));
                 // A command has no result; what it did shows.
-                Ok(answer.map(|result| result.map(|_| Value::Null)).boxed())
+                Ok(answer.map(|result| result.and_then(|_| write(&()))).boxed())
             }
             Action::OpenLog => {
                 self.outbox.show_document(&paths::to_uri(&self.log_file));
-                Ok(std::future::ready(Ok(Value::Null)).boxed())
+                Ok(std::future::ready(write(&())).boxed())
             }
         }
     }

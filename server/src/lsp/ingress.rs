@@ -14,6 +14,7 @@ use std::task::{Context, Poll};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protocol::ErrorCode;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ use super::connect::Connector;
 use super::frames::MALFORMED;
 use super::front::Front;
 use super::messages::typed;
+use super::stdio::Answers;
 use super::{error, methods};
 use crate::hub::{Answer, Error};
 
@@ -34,6 +36,7 @@ pub(super) struct Ingress {
     framework: LspService<Backend>,
     stage: Stage,
     pending: Pending,
+    answers: Answers,
     /// Cancelled when the connection is over: then nothing that waits is worth waiting for.
     over: CancellationToken,
     /// Whether the client said `shutdown`.
@@ -57,11 +60,12 @@ impl Ingress {
     pub(super) fn new(
         framework: LspService<Backend>,
         connector: Connector,
+        answers: Answers,
         over: CancellationToken,
         shut_down: Arc<AtomicBool>,
     ) -> Self {
         let (stage, pending) = (Stage::Fresh(Box::new(connector)), Pending::default());
-        Self { framework, stage, pending, over, shut_down }
+        Self { framework, stage, pending, answers, over, shut_down }
     }
 
     fn route(&mut self, request: Request) -> Reply {
@@ -92,12 +96,12 @@ impl Ingress {
             (method, Some(id)) => match &mut self.stage {
                 Stage::Connected(front) => match methods::request(front, method, params.unwrap_or_default()) {
                     Ok(answer) => self.wait(id, answer),
-                    Err(error) => now(Some(error::response(id, Err(error)))),
+                    Err(error) => now(Some(error::response(id, error))),
                 },
-                Stage::Fresh(_) => now(Some(error::response(id, Err(error::not_initialized())))),
+                Stage::Fresh(_) => now(Some(error::response(id, error::not_initialized()))),
                 Stage::ShutDown(_) | Stage::Broken => {
                     let error = error::invalid_request("the server is shut down");
-                    now(Some(error::response(id, Err(error))))
+                    now(Some(error::response(id, error)))
                 }
             },
         }
@@ -108,7 +112,7 @@ impl Ingress {
         let params = match &self.stage {
             Stage::Fresh(_) => match typed(params) {
                 Ok(params) => params,
-                Err(error) => return now(Some(error::response(id, Err(error)))),
+                Err(error) => return now(Some(error::response(id, error))),
             },
             _ => return self.framework(request),
         };
@@ -137,13 +141,14 @@ impl Ingress {
         self.framework.call(request.finish()).map(|answer| Ok(answer.unwrap_or_default())).boxed()
     }
 
-    /// Waits for an answer, until it is cancelled or the connection is over.
+    /// Waits for an answer, until it is cancelled or the connection is over. What the framework gets to send is only an
+    /// error; it takes no answer that is written already.
     fn wait(&self, id: Id, answer: Answer) -> Reply {
         let Some(cancelled) = self.pending.add(&id) else {
             let error = error::invalid_request(format!("a request with the id {id} waits for its answer already"));
-            return now(Some(error::response(id, Err(error))));
+            return now(Some(error::response(id, error)));
         };
-        let (pending, over) = (self.pending.clone(), self.over.clone());
+        let (pending, answers, over) = (self.pending.clone(), self.answers.clone(), self.over.clone());
         async move {
             let result = tokio::select! {
                 result = guard(answer) => result,
@@ -151,7 +156,13 @@ impl Ingress {
                 () = over.cancelled() => Err(Error::new(ErrorCode::InternalError, "the connection is over")),
             };
             pending.remove(&id);
-            Ok(Some(error::response(id, result)))
+            Ok(match result {
+                Ok(result) => {
+                    answers.send(&id, &result);
+                    None
+                }
+                Err(error) => Some(error::response(id, error)),
+            })
         }
         .boxed()
     }
@@ -171,7 +182,7 @@ impl Service<Request> for Ingress {
         let id = request.id().cloned();
         // A panic here would end the connection.
         catch_unwind(AssertUnwindSafe(|| self.route(request)))
-            .unwrap_or_else(|_| now(id.map(|id| error::response(id, Err(panicked())))))
+            .unwrap_or_else(|_| now(id.map(|id| error::response(id, panicked()))))
     }
 }
 
@@ -180,7 +191,7 @@ fn now(response: Option<Response>) -> Reply {
 }
 
 /// Makes a panic an error.
-async fn guard(answer: Answer) -> Result<Value, Error> {
+async fn guard(answer: Answer) -> Result<Box<RawValue>, Error> {
     AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| Err(panicked()))
 }
 

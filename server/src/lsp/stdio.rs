@@ -10,10 +10,13 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
+use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tower_lsp::jsonrpc::Id;
 
 /// The level counts as high from here on, in bytes: about as much as a pipe holds.
 const HIGH: usize = 64 * 1024;
@@ -31,6 +34,11 @@ where
 
 /// The pump's near end: a writer that never waits.
 pub(super) struct Inlet(Arc<Shared>);
+
+/// The way into the pump for answers that are written already: the framework would build a tree of values of each, and
+/// one may be as long as a session.
+#[derive(Clone)]
+pub(super) struct Answers(Arc<Shared>);
 
 /// How many bytes the pump holds.
 #[derive(Clone)]
@@ -58,7 +66,37 @@ impl Level {
     }
 }
 
+impl Inlet {
+    /// The way past the framework.
+    pub(super) fn answers(&self) -> Answers {
+        Answers(Arc::clone(&self.0))
+    }
+}
+
+impl Answers {
+    /// Sends the result of a request. It never stands in the middle of another message, since the framework hands over
+    /// all that it has written at once, and that is whole messages.
+    pub(super) fn send(&self, id: &Id, result: &RawValue) {
+        let (id, result) = (json!(id), result.get());
+        let (before, after) = (r#"{"jsonrpc":"2.0","result":"#, format!(r#","id":{id}}}"#));
+        let header = format!("Content-Length: {}\r\n\r\n", before.len() + result.len() + after.len());
+        self.0.take(&[&header, before, result, &after].map(str::as_bytes));
+    }
+}
+
 impl Shared {
+    /// Takes what is to be written, in one piece, unless nobody reads it any more.
+    fn take(&self, parts: &[&[u8]]) {
+        let mut held = self.held();
+        if !held.closed {
+            let length: usize = parts.iter().map(|part| part.len()).sum();
+            held.bytes.reserve(length);
+            parts.iter().for_each(|part| held.bytes.extend_from_slice(part));
+            self.level.send_modify(|level| *level += length);
+            self.changed.notify_one();
+        }
+    }
+
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,12 +115,7 @@ impl Drop for Inlet {
 
 impl AsyncWrite for Inlet {
     fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let mut held = self.0.held();
-        if !held.closed {
-            held.bytes.extend_from_slice(bytes);
-            self.0.level.send_modify(|level| *level += bytes.len());
-            self.0.changed.notify_one();
-        }
+        self.0.take(&[bytes]);
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -148,6 +181,24 @@ mod tests {
         far.read_to_end(&mut received).await.unwrap();
         assert_eq!(received, sent);
         level.low().await;
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_a_message_of_its_own_among_those_of_the_framework() {
+        let (near, mut far) = tokio::io::duplex(16);
+        let (mut inlet, _, task) = pump(near, CancellationToken::new());
+        inlet.write_all(b"before ").await.unwrap();
+        let result = RawValue::from_string(r#"{"text":"Grüße"}"#.into()).unwrap();
+        inlet.answers().send(&Id::String("a\"b".into()), &result);
+        inlet.write_all(b" after").await.unwrap();
+        inlet.shutdown().await.unwrap();
+        inlet.answers().send(&Id::Number(1), &result);
+
+        let mut received = String::new();
+        far.read_to_string(&mut received).await.unwrap();
+        let body = r#"{"jsonrpc":"2.0","result":{"text":"Grüße"},"id":"a\"b"}"#;
+        assert_eq!(received, format!("before Content-Length: {}\r\n\r\n{body} after", body.len()));
         task.await.unwrap();
     }
 

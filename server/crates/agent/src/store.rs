@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use protocol::session::SessionInfo;
 use protocol::{Event, SequencedEvent, SessionId};
+use serde_json::value::RawValue;
 
 /// What outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
@@ -40,6 +41,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::NotFound`], or a failure of the store.
     fn events(&self, session: &SessionId, since: u64, limit: usize) -> Result<Vec<SequencedEvent>, StoreError>;
+
+    /// All events after number `since`, in order, each as the JSON of an [`Event`] that was stored. This costs a
+    /// fraction of [`Store::events`], for whoever only hands them on.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], or a failure of the store; what is no JSON is one.
+    fn raw_events(&self, session: &SessionId, since: u64) -> Result<Vec<SequencedEvent<Box<RawValue>>>, StoreError>;
 
     /// One session.
     ///

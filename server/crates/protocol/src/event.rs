@@ -26,15 +26,17 @@ pub struct EventParams {
 }
 
 /// An event with its place in the session.
+// `E` is another type only for who hands events on as JSON, without a look into them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SequencedEvent {
+#[schemars(rename = "SequencedEvent")]
+pub struct SequencedEvent<E = Event> {
     /// Its number in the session: 1, 2, 3, … without gaps.
     pub seq: u64,
     /// When it happened.
     pub at: u64,
     /// What happened.
-    pub event: Event,
+    pub event: E,
 }
 
 /// What happened in a session.

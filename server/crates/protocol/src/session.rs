@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Usage;
-use crate::{QueueId, SequencedEvent, SessionId, TurnId};
+use crate::{Event, QueueId, SequencedEvent, SessionId, TurnId};
 
 /// What the agent may do in a turn (001 §8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,13 +105,15 @@ pub struct SessionOpenParams {
 }
 
 /// Result of `azimuth/session/open`. The client is attached: later events follow as `azimuth/event`.
+// For `E` see `SequencedEvent`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionOpenResult {
+#[schemars(rename = "SessionOpenResult")]
+pub struct SessionOpenResult<E = Event> {
     /// The session.
     pub session: SessionInfo,
     /// The events after `since`, in order.
-    pub events: Vec<SequencedEvent>,
+    pub events: Vec<SequencedEvent<E>>,
     /// The turn that runs, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_turn: Option<TurnId>,

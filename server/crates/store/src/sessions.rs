@@ -6,6 +6,7 @@ use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 
 use crate::error::Error;
 
@@ -153,6 +154,27 @@ pub(crate) fn events(
     since: u64,
     limit: usize,
 ) -> Result<Vec<SequencedEvent>, Error> {
+    read_events(connection, session, since, limit, decode)
+}
+
+/// The events after `since` as they are stored. [`StoreError::NotFound`] if there is no such session.
+pub(crate) fn raw_events(
+    connection: &Connection,
+    session: &SessionId,
+    since: u64,
+) -> Result<Vec<SequencedEvent<Box<RawValue>>>, Error> {
+    // That it is JSON is made sure of, so that a damaged row spoils no more than itself.
+    read_events(connection, session, since, usize::MAX, |json| RawValue::from_string(json.to_owned()))
+}
+
+/// The events after `since`, at most `limit`, each as `read` makes it from its JSON.
+fn read_events<E>(
+    connection: &Connection,
+    session: &SessionId,
+    since: u64,
+    limit: usize,
+    read: impl Fn(&str) -> Result<E, serde_json::Error>,
+) -> Result<Vec<SequencedEvent<E>>, Error> {
     let sql = "SELECT seq, at, json FROM events WHERE session = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
     let mut statement = connection.prepare_cached(sql)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -166,7 +188,7 @@ pub(crate) fn events(
         }
         last = seq;
         let json = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
-        let event = decode(json).map_err(|error| undecodable(session, seq, &error))?;
+        let event = read(json).map_err(|error| undecodable(session, seq, &error))?;
         events.push(SequencedEvent { seq, at, event });
     }
     if events.is_empty() {

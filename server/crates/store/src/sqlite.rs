@@ -7,6 +7,7 @@ use agent::store::{SessionFilter, SessionLock, Store, StoreError};
 use protocol::session::SessionInfo;
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use serde_json::value::RawValue;
 
 use crate::blobs::{self, Blobs};
 use crate::error::Error;
@@ -198,6 +199,10 @@ impl Store for SqliteStore {
 
     fn events(&self, session: &SessionId, since: u64, limit: usize) -> Result<Vec<SequencedEvent>, StoreError> {
         self.read(|connection| sessions::events(connection, session, since, limit))
+    }
+
+    fn raw_events(&self, session: &SessionId, since: u64) -> Result<Vec<SequencedEvent<Box<RawValue>>>, StoreError> {
+        self.read(|connection| sessions::raw_events(connection, session, since))
     }
 
     fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {

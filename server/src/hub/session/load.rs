@@ -27,6 +27,8 @@ use crate::hub::router::Shared;
 
 /// How long a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
+/// How many events of the log are in memory at once.
+const PAGE: usize = 256;
 
 /// Opens a session and takes it for this process.
 pub(super) async fn load(
@@ -40,11 +42,7 @@ pub(super) async fn load(
         let lock = take(&*store, &session)?;
         let info = store.info(&session)?;
         let mut state = State::new(info.folders, info.created_at);
-        let mut last = 0;
-        for event in store.events(&session, 0, usize::MAX)? {
-            state.apply(&event.event);
-            last = event.seq;
-        }
+        let last = fold(&*store, &session, &mut state)?;
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
@@ -133,6 +131,17 @@ pub(super) async fn load(
         session.record(Event::Notice { severity: Severity::Warning, text });
     }
     Ok((session, inbox))
+}
+
+/// Takes the session's log into its state, in pages, since a log may be long. Gives the number of its last event.
+fn fold(store: &dyn Store, session: &SessionId, state: &mut State) -> Result<u64, StoreError> {
+    let mut last = 0;
+    loop {
+        let page = store.events(session, last, PAGE)?;
+        let Some(event) = page.last() else { return Ok(last) };
+        last = event.seq;
+        page.iter().for_each(|event| state.apply(&event.event));
+    }
 }
 
 /// Takes the session for this process. An earlier task of ours may still be on its way out of it.

@@ -144,6 +144,33 @@ fn a_tool_call_nested_as_deep_as_a_model_can_send_it_stays_readable() {
 }
 
 #[test]
+fn the_json_of_events_is_given_as_it_was_stored() {
+    let (_folder, store) = store();
+    let id = session(&store, "one");
+    let appended = store.append(&id, deltas(["a\u{2028}\n\"".into(), "b".into()]), false).unwrap();
+    let raw = store.raw_events(&id, 1).unwrap();
+    let read = raw.iter().map(|event| (event.seq, event.at, crate::sessions::decode(event.event.get()).unwrap()));
+    assert!(read.eq(appended.iter().map(|event| (event.seq, event.at, event.event.clone()))));
+    assert_eq!(serde_json::to_value(&raw).unwrap(), serde_json::to_value(&appended).unwrap());
+    assert_eq!(store.raw_events(&id, 3).unwrap().len(), 0);
+    let nobody = store.raw_events(&"nobody".into(), 0).map(|events| events.len());
+    assert!(matches!(nobody, Err(StoreError::NotFound { .. })), "{nobody:?}");
+}
+
+#[test]
+fn an_event_that_is_no_json_and_one_that_is_missing_are_damage_and_are_handed_to_nobody() {
+    for damage in ["UPDATE events SET json = '{\"type\":\"me' WHERE seq = 2", "DELETE FROM events WHERE seq = 2"] {
+        let (_folder, store) = store();
+        let id = session(&store, "one");
+        store.append(&id, deltas(["a".into(), "b".into()]), false).unwrap();
+        store.writer.lock().unwrap().connection.execute(damage, []).unwrap();
+        let error = store.raw_events(&id, 0).map(|events| events.len()).unwrap_err().to_string();
+        assert!(error.contains("event 2"), "{error}");
+        assert!(crate::recover::is_due(&store.layout), "the next process looks at it");
+    }
+}
+
+#[test]
 fn an_event_of_a_newer_azimuth_is_no_damage() {
     let (_folder, store) = store();
     let id = session(&store, "one");
