@@ -24,6 +24,8 @@ const ROUNDS: usize = 90;
 const TOKENS: usize = 50_000;
 /// How many events the long session has.
 const EVENTS: usize = 10_000;
+/// How often it is opened.
+const OPENS: usize = 11;
 
 fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
@@ -132,18 +134,30 @@ fn tokens(binary: &Path) {
     println!("{:<44} {:>10.2} µs   (aim 8; wall {:.2})", "CPU for a streamed token", per(cpu), per(wall));
 }
 
-/// Opening a session of many events.
+/// Opening a session of many events, by a process that has not, and then by the one that has: from the request until
+/// the answer has come in full. Parsing it is the client's.
 fn open(binary: &Path) {
     let world = World::new(Vec::new());
     let session = corpus::long_session(&world.data(), &world.project(), EVENTS);
-    let mut client = world.start(binary);
     let params = json!({ "sessionId": session, "since": 0 });
-    let began = Instant::now();
-    let opened = client.request("azimuth/session/open", &params);
-    let time = began.elapsed();
-    let events = opened["events"].as_array().map_or(0, Vec::len);
-    assert!(events >= EVENTS, "only {events} events came");
-    println!("{:<44} {:>10.1} ms   (aim 50)", format!("open a session of {events} events"), ms(time));
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for _ in 0..OPENS {
+        let mut client = world.start(binary);
+        // What a start leaves to do is not counted.
+        client.request("azimuth/session/list", &json!({}));
+        for times in &mut times {
+            let began = Instant::now();
+            let opened = client.request("azimuth/session/open", &params);
+            times.push(client.arrived - began);
+            let events = opened["events"].as_array().map_or(0, Vec::len);
+            assert!(events >= EVENTS, "only {events} events came");
+        }
+    }
+    for (name, mut times) in ["open a session of 10,000 events", "open it again"].into_iter().zip(times) {
+        times.sort();
+        let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
+        println!("{name:<44} {:>10.1} ms   (aim 50; at worst {:.1})", ms(median), ms(worst));
+    }
 }
 
 /// A data folder, a project and a vendor.

@@ -15,7 +15,9 @@ use crate::PATIENCE;
 pub struct Process {
     child: Child,
     input: ChildStdin,
-    messages: Receiver<Value>,
+    messages: Receiver<(Instant, Vec<u8>)>,
+    /// When the last message that was looked at had come in full. What it takes to parse it comes after that.
+    pub arrived: Instant,
     /// The events that came, in order.
     pub events: Vec<Value>,
     next: i64,
@@ -37,7 +39,7 @@ impl Process {
             .expect("the server starts");
         let input = child.stdin.take().expect("a pipe");
         let messages = read(BufReader::new(child.stdout.take().expect("a pipe")));
-        let mut client = Self { child, input, messages, events: Vec::new(), next: 1 };
+        let mut client = Self { child, input, messages, arrived: Instant::now(), events: Vec::new(), next: 1 };
         let root = format!("file://{}", project.display());
         let capabilities = json!({ "experimental": { "azimuth": { "panel": true } } });
         client.request("initialize", &json!({ "processId": null, "rootUri": root, "capabilities": capabilities }));
@@ -73,7 +75,7 @@ impl Process {
     pub fn listen(&mut self, time: Duration) {
         let until = Instant::now() + time;
         while let Ok(message) = self.messages.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            self.keep(&message);
+            self.take(message);
         }
     }
 
@@ -82,7 +84,7 @@ impl Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
         while let Ok(message) = self.messages.recv() {
-            self.keep(&message);
+            self.take(message);
         }
     }
 
@@ -132,28 +134,29 @@ impl Process {
     /// The next message; none where the server ended.
     fn receive(&mut self) -> Option<Value> {
         match self.messages.recv_timeout(PATIENCE) {
-            Ok(message) => {
-                self.keep(&message);
-                Some(message)
-            }
+            Ok(message) => Some(self.take(message)),
             Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => panic!("the server is silent"),
         }
     }
 
-    fn keep(&mut self, message: &Value) {
+    fn take(&mut self, (arrived, body): (Instant, Vec<u8>)) -> Value {
+        self.arrived = arrived;
+        let message: Value = serde_json::from_slice(&body).expect("JSON");
         if message["method"] == "azimuth/event" {
             self.events.push(message["params"].clone());
         }
+        message
     }
 }
 
-/// Reads messages on a thread of their own, up to the end of the output or a message that is cut off.
-fn read(mut output: BufReader<ChildStdout>) -> Receiver<Value> {
+/// Reads messages on a thread of their own, up to the end of the output or a message that is cut off, and notes when
+/// each came.
+fn read(mut output: BufReader<ChildStdout>) -> Receiver<(Instant, Vec<u8>)> {
     let (sender, messages) = mpsc::channel();
     std::thread::spawn(move || {
         while let Some(message) = message(&mut output) {
-            if sender.send(message).is_err() {
+            if sender.send((Instant::now(), message)).is_err() {
                 return;
             }
         }
@@ -161,7 +164,7 @@ fn read(mut output: BufReader<ChildStdout>) -> Receiver<Value> {
     messages
 }
 
-fn message(output: &mut BufReader<ChildStdout>) -> Option<Value> {
+fn message(output: &mut BufReader<ChildStdout>) -> Option<Vec<u8>> {
     let mut length = None;
     loop {
         let mut line = String::new();
@@ -176,7 +179,7 @@ fn message(output: &mut BufReader<ChildStdout>) -> Option<Value> {
     }
     let mut body = vec![0; length?];
     output.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    Some(body)
 }
 
 impl Drop for Process {
