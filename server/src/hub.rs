@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent::store::Store;
+use agent::tool::Tool;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use workspace::buffers::Change;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub catalog: Arc<providers::Catalog>,
     /// The user's configuration.
     pub config: Arc<Config>,
+    /// Tools beside the built-in ones, for every session.
+    pub tools: Vec<Arc<dyn Tool>>,
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::store::StoreError;
+use agent::tool::Tool;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -30,11 +31,13 @@ pub struct Options {
 pub struct Custom {
     /// How links in paths are resolved; by default by asking the disk ([`lsp::on_disk`]).
     pub resolve: Arc<lsp::Resolve>,
+    /// Tools beside the built-in ones, for every session; by default none. Their names must differ from those.
+    pub tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Default for Custom {
     fn default() -> Self {
-        Self { resolve: Arc::new(lsp::on_disk) }
+        Self { resolve: Arc::new(lsp::on_disk), tools: Vec::new() }
     }
 }
 
@@ -71,7 +74,8 @@ where
     // What is wrong with them is said once there is someone to tell.
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
-    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config) });
+    let hub =
+        Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config), tools: custom.tools });
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
     let options = lsp::Options { hub, load_config, resolve: custom.resolve, log_file };

@@ -118,3 +118,21 @@ async fn settings_that_the_editor_sends_hold_for_the_requests_right_behind_them(
     assert!(is_asked(&client, &model).await);
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test]
+async fn settings_that_the_editor_sends_hold_for_the_next_turn_of_an_open_session_too() {
+    let model = ModelServer::start([Answer::calls("shell_run", json!({ "command": "pwd" }))]).await;
+    let project = Project::new([]);
+    let setup = Setup::empty().with_slow_configuration();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let settings = json!({ "azimuth": { "permissions": { "ask": ["Shell(pwd)"] } } });
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
+    client.prompt(&session, "Where are we?").await;
+    let (_, question) = client.until_asked(&session).await;
+    model.then(Answer::says("Well."));
+    client.answer(&session, &question, "reject_once").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(client.finish().await, 0);
+}

@@ -45,6 +45,7 @@ impl Setup {
             warnings,
             catalog: Arc::new(catalog),
             config: Arc::new(config),
+            tools: Vec::new(),
         }
     }
 }

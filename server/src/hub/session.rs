@@ -320,6 +320,10 @@ impl Session {
             }
             Message::Config(config) => {
                 let folders: Vec<_> = self.roots.iter().map(|root| root.path.clone()).collect();
+                // With nothing to be read it holds for the very next request.
+                if folders.iter().all(|folder| config.projects.contains(folder)) {
+                    return self.own(Own::Config(config));
+                }
                 let own = self.own.clone();
                 tokio::task::spawn_blocking(move || {
                     let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));

@@ -100,7 +100,7 @@ pub(super) async fn load(
         ours: HashMap::new(),
         rules: Arc::new(RwLock::default()),
         grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
-        tools: tools::builtin(&services).into(),
+        tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
         search,
         seen,
