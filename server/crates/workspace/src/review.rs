@@ -10,9 +10,10 @@
 //! All texts have LF line ends and no byte order mark.
 //!
 //! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
-//! it is found again), `clusters` (which hunks a further change touches), `proposal` (the hunks of one file), `wire` (as
+//! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches), `proposal` (the hunks of one file), `wire` (as
 //! clients and the log see it, and back), `notes` (words for the model), `diff` (as others take changes).
 
+mod anchor;
 mod clusters;
 mod diff;
 mod document;
@@ -336,8 +337,8 @@ impl Review {
     /// anything changed by it, be it only what the model reads.
     ///
     /// Hunks move with the lines around them. A pending one whose lines changed (for an insertion, the lines beside it)
-    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If the text comes to be as
-    /// it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
+    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If all that changed there
+    /// comes to be as it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
     /// application of ours is known as such and moves nothing.
     pub fn base_changed(&mut self, path: &Path, base: Option<&str>) -> bool {
         let mut by = None;
@@ -436,9 +437,10 @@ impl Review {
     /// Makes the state anew after the process ended: from the proposals with open hunks as the log last has them, and
     /// the documents as they are now.
     ///
-    /// A hunk is found by its lines together with the line above and the line below: where it was, or else at the only
-    /// place in the file that has them. One that is not found is conflicted. Of hunks that were applying, the text tells
-    /// whether they arrived; one of which it does not is unverified.
+    /// In a text that is as it was, with or without the hunks that were applying, every hunk is where it was. In any
+    /// other one a hunk is found by its lines together with five lines above and below, if these stood at no other place
+    /// and stand at no other place now. One that is not found is conflicted, and one that was in conflict stays so. Of
+    /// hunks that were applying, the text tells whether they arrived; one of which it does not is unverified.
     pub fn restore<T: AsRef<str>>(proposals: Vec<Proposal>, base: impl Fn(&PathBuf) -> Option<T>) -> Self {
         let mut review = Self::default();
         for seen in proposals {

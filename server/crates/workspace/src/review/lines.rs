@@ -183,11 +183,12 @@ pub(super) struct Moved {
     pub(super) touched: bool,
 }
 
-/// Follows a place through a change. Blocks are sorted and disjoint.
+/// Follows a place through a change. Blocks are sorted and disjoint. What is far from the place costs next to nothing.
 pub(super) fn follow(place: &Range<usize>, blocks: &[Block]) -> Moved {
-    let Range { mut start, mut end } = place.clone();
+    let first = blocks.partition_point(|block| block.old.end < place.start);
+    let (mut start, mut end) = (shifted(place.start, blocks, first), shifted(place.end, blocks, first));
     let mut touched = false;
-    for Block { old, new } in blocks {
+    for Block { old, new } in blocks.iter().skip(first).take_while(|block| block.old.start <= place.end) {
         let inserts_here = place.is_empty() && old.is_empty() && old.start == place.start;
         if old.end <= place.start && !inserts_here {
             start = place.start - old.end + new.end;
@@ -206,6 +207,27 @@ pub(super) fn follow(place: &Range<usize>, blocks: &[Block]) -> Moved {
         };
     }
     Moved { place: start..end.max(start), touched }
+}
+
+/// A place together with all blocks that touch or adjoin it, before and after. Blocks are sorted and disjoint.
+pub(super) fn hull(place: &Range<usize>, blocks: &[Block]) -> Block {
+    let first = blocks.partition_point(|block| block.old.end < place.start);
+    let mut old = place.clone();
+    let mut behind = first;
+    while let Some(block) = blocks.get(behind).filter(|block| block.old.start <= old.end) {
+        old = old.start.min(block.old.start)..old.end.max(block.old.end);
+        behind += 1;
+    }
+    let new = shifted(old.start, blocks, first)..shifted(old.end, blocks, behind);
+    Block { old, new }
+}
+
+/// A line, moved by as much as the first `count` blocks, all above it, move it.
+fn shifted(line: usize, blocks: &[Block], count: usize) -> usize {
+    match count.checked_sub(1).and_then(|last| blocks.get(last)) {
+        Some(Block { old, new }) => line + new.end - old.end,
+        None => line,
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use protocol::{HunkId, ProposalId, ToolCallId};
 
 use super::clusters::clusters;
 use super::document::Document;
-use super::hunk::{By, Hunk, Kind};
+use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
 use crate::text;
@@ -497,9 +497,10 @@ impl FileProposal {
     fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) {
         let before = std::mem::replace(&mut self.text, after);
         let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
+        let mut old = Shared::new(&old);
         for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
             match hunk.kind {
-                Kind::Lines => hunk.follow(&old, &new, blocks, by),
+                Kind::Lines => hunk.follow(&mut old, &new, blocks, by),
                 Kind::Create | Kind::Delete => hunk.follow_file(&self.text, by),
             }
         }

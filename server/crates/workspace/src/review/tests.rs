@@ -560,14 +560,92 @@ fn after_a_crash_pending_hunks_are_where_they_were() {
 
 #[test]
 fn after_a_crash_hunks_that_moved_are_found_and_others_conflict() {
-    let mut world = World::new(Some(TEN));
-    let seen = world.propose(&TEN.replace("two\n", "TWO\n").replace("nine\n", "nine\n9.5\n").replace("five\n", "5\n"));
-    world.document = Some(TEN.replace("one\n", "zero\none\n").replace("five\n", "fife\n"));
+    let base = numbered(1..31);
+    let mut world = World::new(Some(&base));
+    let changed = |text: &str| text.replace("line 8\n", "LINE 8\n").replace("line 25\n", "line 25\n25.5\n");
+    let seen = world.propose(&changed(&base).replace("line 15\n", "LINE 15\n"));
+    world.document = Some(base.replace("line 1\n", "zero\nline 1\n").replace("line 15\n", "line XV\n"));
     restart(&mut world);
     assert_eq!(world.states(), [HunkState::Pending, HunkState::Conflicted, HunkState::Pending]);
     assert_eq!(world.proposal().revision, seen.revision + 1);
-    assert_eq!(world.read().unwrap(), world.text().replace("two\n", "TWO\n").replace("nine\n", "nine\n9.5\n"));
+    assert_eq!(world.read().unwrap(), changed(world.text()));
     assert_eq!(world.notes().len(), 1, "the model hears of the conflict");
+    restart(&mut world);
+    assert_eq!(world.states(), [HunkState::Pending, HunkState::Conflicted, HunkState::Pending]);
+}
+
+/// Functions of equal form, which differ in their names only.
+fn functions(names: impl IntoIterator<Item = char>) -> String {
+    names
+        .into_iter()
+        .map(|name| format!("int {name}(int x)\n{{\n    x += 1;\n    check(x);\n    return x;\n}}\n\n"))
+        .collect()
+}
+
+#[test]
+fn a_hunk_whose_function_is_deleted_does_not_go_to_another_one() {
+    for typed in ["", "int a(int x)\n{\n    x += 2;\n    check(x);\n    return x;\n}\n\n"] {
+        let base = functions('a'..='b');
+        let mut world = World::new(Some(&base));
+        world.propose(&base.replacen("x += 1", "x += 9", 1));
+        world.types(Some(&format!("{typed}{}", functions(['b']))));
+        assert_eq!(world.states(), [HunkState::Conflicted]);
+        world.types(Some(&format!("{}// more\n", world.text())));
+        assert_eq!(world.states(), [HunkState::Conflicted], "whatever is typed elsewhere");
+        assert_eq!(world.read().as_deref(), Some(world.text()));
+        world.types(Some(&format!("{base}// more\n")));
+        assert_eq!(world.states(), [HunkState::Pending], "the user undid it");
+        assert_eq!(world.read().unwrap(), format!("{}// more\n", base.replacen("x += 1", "x += 9", 1)));
+    }
+}
+
+#[test]
+fn lines_that_went_one_after_the_other_bring_the_hunk_back_when_all_are_there_again() {
+    let mut world = World::new(Some(TEN));
+    world.propose(&TEN.replace("five\n", "FIVE\n"));
+    let without = |gone: &[&str]| gone.iter().fold(TEN.to_owned(), |text, line| text.replace(line, ""));
+    let steps = [vec!["five\n"], vec!["five\n", "six\n"], vec!["four\n", "five\n", "six\n"]];
+    for step in steps.iter().chain(steps.iter().rev().skip(1)) {
+        world.types(Some(&without(step)));
+        assert_eq!(world.states(), [HunkState::Conflicted], "{step:?}");
+    }
+    world.types(Some(TEN));
+    assert_eq!(world.states(), [HunkState::Pending]);
+}
+
+#[test]
+fn after_a_crash_a_hunk_never_comes_up_in_another_function_of_the_same_form() {
+    let with_hunk = |functions: String| {
+        let at = functions.find("int c").map_or(functions.len(), |c| c + functions[c..].find("return x").unwrap());
+        let (above, below) = functions.split_at(at);
+        above.to_owned() + &below.replacen("return x", "return -x", 1)
+    };
+    for (now, state) in [
+        // The file grew by one function meanwhile, so that another one stands where the hunk was.
+        (functions(['A', 'a', 'b', 'c', 'd', 'e']), HunkState::Pending),
+        (functions(['a', 'b', 'd', 'e']), HunkState::Conflicted),
+        (functions(['A', 'a', 'b', 'd', 'e']), HunkState::Conflicted),
+        (functions('a'..='e'), HunkState::Pending),
+    ] {
+        let mut world = World::new(Some(&functions('a'..='e')));
+        world.propose(&with_hunk(functions('a'..='e')));
+        world.document = Some(now.clone());
+        restart(&mut world);
+        assert_eq!(world.states(), [state]);
+        assert_eq!(world.read().unwrap(), with_hunk(now), "in no other function than c");
+    }
+}
+
+#[test]
+fn after_a_crash_a_twin_that_is_left_alone_is_not_taken_for_the_one_that_is_gone() {
+    let step = "- name: test\n  run: make\n  with: all\n  in: src\n  as: root\n  for: 5\n  to: log\n";
+    let mut world = World::new(Some(&step.repeat(4)));
+    let base = step.repeat(4);
+    world.propose(&base.replacen("  in: src\n", "  in: lib\n", 2).replacen("  in: lib\n", "  in: src\n", 1));
+    assert_eq!(world.proposal().hunks[0].start_line, 7 + 3);
+    world.document = Some(step.to_owned());
+    restart(&mut world);
+    assert_eq!(world.states(), [HunkState::Conflicted]);
 }
 
 #[test]
