@@ -35,6 +35,7 @@ use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal
 use protocol::{HunkId, ProposalId, ToolCallId};
 
 pub use self::diff::{LineEdit, diff, to_line_edits};
+pub use self::document::Base;
 use self::hunk::{By, Hunk};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
@@ -129,8 +130,7 @@ pub enum DecideError {
 }
 
 impl Review {
-    /// Makes a file's plan hunks. `base` is the document's text as it is now, none where there is no file; `display` the
-    /// path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
+    /// Makes a file's plan hunks. `base` is the document as it is now, `display` the path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
     ///
     /// Each run of changed lines is a hunk, apart from the next by an unchanged line; a single line without letters and
     /// digits between two runs does not part them. To make or to delete a file is one hunk. A pending hunk that the plan
@@ -139,19 +139,20 @@ impl Review {
     /// # Errors
     /// [`EditRefused::Stale`] if the plan was made against another text than the one the model would read now, and
     /// [`EditRefused::NoChange`].
-    pub fn propose(
+    pub fn propose<'t>(
         &mut self,
         plan: &FilePlan,
-        base: Option<&str>,
+        base: impl Into<Base<'t>>,
         display: &str,
         uri: &str,
         call: &ToolCallId,
     ) -> Result<Change, EditRefused> {
+        let base = base.into();
         self.base_changed(&plan.path, base);
         let open = self.proposals.iter_mut().find(|proposal| proposal.path == plan.path && proposal.is_open());
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
-            None => base,
+            None => base.text(),
         };
         if read.map(text::hash) != plan.read {
             return Err(EditRefused::Stale { path: display.to_owned() });
@@ -328,19 +329,21 @@ impl Review {
         let path = proposal.path.clone();
         for other in self.proposals.iter_mut().filter(|other| other.path == path && !other.is_open()) {
             if other.id != application.proposal_id {
-                other.base_changed(base.as_deref(), By::Us);
+                other.base_changed(base.as_deref().into(), By::Us);
             }
         }
     }
 
-    /// Takes a document's text as it is now: the editor's, else the disk's, none where there is no file. True if
-    /// anything changed by it, be it only what the model reads.
+    /// Takes a document as it is now: the editor's, else the disk's. True if anything changed by it, be it only what the
+    /// model reads.
     ///
-    /// Hunks move with the lines around them. A pending one whose lines changed (for an insertion, the lines beside it)
+    /// Hunks move with the lines around them, as the editor says they moved; texts are compared only where nobody says
+    /// it: a change on disk, or a text that was sent whole. A pending one whose lines changed (for an insertion, the lines beside it)
     /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If all that changed there
     /// comes to be as it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
     /// application of ours is known as such and moves nothing.
-    pub fn base_changed(&mut self, path: &Path, base: Option<&str>) -> bool {
+    pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
+        let base = base.into();
         let mut by = None;
         // The open proposal goes first: it knows whether the change is ours.
         for open in [true, false] {

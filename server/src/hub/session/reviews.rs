@@ -21,7 +21,7 @@ use workspace::buffers::{Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, DecideError, Note};
+use workspace::review::{Application, Base, DecideError, Note};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
@@ -74,13 +74,14 @@ impl Session {
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
-            let base = match self.shared.buffers.get(&file.path) {
-                Open::Yes(snapshot) => Some(Arc::clone(snapshot.normal())),
-                Open::No | Open::OutOfSync => base,
+            let open = self.shared.buffers.get(&file.path);
+            let base = match &open {
+                Open::Yes(snapshot) => Base::Open(snapshot),
+                Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
             };
             let display = self.roots.display(&file.path);
             let uri = paths::to_uri(&file.path);
-            match self.review.propose(&file, base.as_deref(), &display, &uri, call) {
+            match self.review.propose(&file, base, &display, &uri, call) {
                 Ok(change) => {
                     proposed.pending_hunks += change.pending;
                     proposed.added += change.added;
@@ -297,7 +298,7 @@ impl Session {
             return;
         }
         match self.shared.buffers.get(path) {
-            Open::Yes(snapshot) => self.base_changed(path, Some(&**snapshot.normal())),
+            Open::Yes(snapshot) => self.base_changed(path, Base::Open(&snapshot)),
             Open::OutOfSync => {}
             Open::No => {
                 let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reader), self.own.clone());
@@ -312,13 +313,13 @@ impl Session {
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
     pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
         match self.shared.buffers.get(path) {
-            Open::No => self.base_changed(path, text),
+            Open::No => self.base_changed(path, Base::Text(text)),
             Open::Yes(_) | Open::OutOfSync => self.text_changed(path),
         }
     }
 
-    fn base_changed(&mut self, path: &Path, text: Option<&str>) {
-        if self.review.base_changed(path, text) {
+    fn base_changed(&mut self, path: &Path, base: Base<'_>) {
+        if self.review.base_changed(path, base) {
             self.review_changed();
         }
     }

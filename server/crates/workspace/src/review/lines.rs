@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use similar::Algorithm;
 
+use crate::buffers::Move;
+
 /// A text with its lines.
 pub(super) struct Lines<'t> {
     text: &'t str,
@@ -112,6 +114,33 @@ pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// What changed from one text to another where the editor has said so; none where what it said does not fit the texts.
+/// Only lines that were replaced by others in one go are compared.
+pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
+    let (old, new) = (Lines::new(old), Lines::new(new));
+    // Editors count the empty line after a final line end.
+    let within = |range: &Range<usize>, lines: &Lines<'_>| range.start.min(lines.len())..range.end.min(lines.len());
+    let mut blocks = Vec::new();
+    let (mut old_at, mut new_at) = (0, 0);
+    for moved in moves {
+        let block = Block { old: within(&moved.old, &old), new: within(&moved.new, &new) };
+        let (was, is) = (old.slice(block.old.clone()), new.slice(block.new.clone()));
+        if old.slice(old_at..block.old.start) != new.slice(new_at..block.new.start) {
+            return None;
+        }
+        (old_at, new_at) = (block.old.end, block.new.end);
+        if moved.rewritten {
+            let shift = |range: Range<usize>, by: usize| range.start + by..range.end + by;
+            let (by_old, by_new) = (block.old.start, block.new.start);
+            let inner = changes(was, is).into_iter();
+            blocks.extend(inner.map(|inner| Block { old: shift(inner.old, by_old), new: shift(inner.new, by_new) }));
+        } else if was != is {
+            blocks.push(block);
+        }
+    }
+    (old.slice(old_at..old.len()) == new.slice(new_at..new.len())).then_some(blocks)
 }
 
 /// What changed from one text to another, in the blocks that a person decides on.

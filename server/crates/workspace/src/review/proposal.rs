@@ -16,10 +16,11 @@ use protocol::review::{FileChange, HunkState};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
 use super::clusters::clusters;
-use super::document::Document;
+use super::document::{Base, Document};
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
+use crate::buffers::TextId;
 use crate::text;
 
 /// The proposal of one file.
@@ -41,6 +42,8 @@ pub(super) struct FileProposal {
     /// Whether the user changed what is proposed and the model has not been told.
     pub(super) untold_change: bool,
     pub(super) document: Document,
+    /// The name of the document's text, if it is an editor's.
+    seen: Option<TextId>,
     pub(super) text: Document,
     /// The applications that have not been seen in the document, in order.
     flights: VecDeque<Flight>,
@@ -62,8 +65,8 @@ struct Flight {
 }
 
 impl FileProposal {
-    pub(super) fn new(id: ProposalId, path: PathBuf, uri: &str, display: &str, base: Option<&str>) -> Self {
-        let document = Document::new(base);
+    pub(super) fn new(id: ProposalId, path: PathBuf, uri: &str, display: &str, base: Base<'_>) -> Self {
+        let document = Document::new(base.text());
         Self {
             id,
             path,
@@ -78,6 +81,7 @@ impl FileProposal {
             text: document.clone(),
             proposed: document.clone(),
             document,
+            seen: name(base),
             flights: VecDeque::new(),
             awaited: Vec::new(),
             groups: Vec::new(),
@@ -320,7 +324,7 @@ impl FileProposal {
             .any(|hunk| ids.contains(&hunk.id) && (hunk.is_in_text() || hunk.state == HunkState::Undone));
         if flight.is_none() && !failed && !arrived && self.document.is(application.base_text.as_deref()) {
             // It was given up when the document changed, but the document changed back in time for it.
-            self.base_changed(application.target_text.as_deref(), By::Others);
+            self.base_changed(application.target_text.as_deref().into(), By::Others);
         }
         let state = match (flight, outcome) {
             (Some(at), ApplyOutcome::Failed { .. }) => {
@@ -354,27 +358,31 @@ impl FileProposal {
         self.document.get().map(|text| &**text)
     }
 
-    /// Takes the document's text as it is now, and says whose the change is; none if it is none.
+    /// Takes the document as it is now, and says whose the change is; none if it is none.
     ///
     /// `by` is whose it is where it is not one of the applications on their way.
-    pub(super) fn base_changed(&mut self, base: Option<&str>, by: By) -> Option<By> {
+    pub(super) fn base_changed(&mut self, base: Base<'_>, by: By) -> Option<By> {
         let seen = |own: &Self| -> Vec<(HunkState, usize)> {
             own.hunks.iter().map(|hunk| (hunk.state, own.place_in_document(hunk).start)).collect()
         };
         let before = seen(self);
-        let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(base)) {
+        let text = base.text();
+        let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(text)) {
             self.landed(at + 1);
             Some(By::Us)
-        } else if self.document.is(base) {
+        } else if self.document.is(text) {
             None
         } else {
-            let landed = self.nearest(base);
+            let landed = self.nearest(text);
             self.landed(landed);
             // The document is not what the others were made for, so that they will be refused.
             self.take_back(0);
             self.change(base, by);
             Some(by)
         };
+        if news.is_some() || name(base).is_some() {
+            self.seen = name(base);
+        }
         for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Unverified && hunk.lost.is_none()) {
             hunk.state = HunkState::Accepted;
         }
@@ -402,6 +410,7 @@ impl FileProposal {
     fn landed(&mut self, count: usize) {
         if let Some(flight) = self.flights.drain(..count).next_back() {
             self.document = flight.after;
+            self.seen = None;
         }
     }
 
@@ -429,15 +438,15 @@ impl FileProposal {
     }
 
     /// Follows a change of the document that is none of the applications on their way.
-    fn change(&mut self, base: Option<&str>, by: By) {
-        let Some(base) = base else {
+    fn change(&mut self, base: Base<'_>, by: By) {
+        let Some(text) = base.text() else {
             self.follow(self.text.gone(), &[], &[], by);
             self.document = self.text.clone();
             return;
         };
-        let after = Document::new(Some(base));
+        let after = Document::new(Some(text));
         self.document = after.clone();
-        match self.turning(base).filter(|_| self.text.present && by == By::Others) {
+        match self.turning(text).filter(|_| self.text.present && by == By::Others) {
             Some((ids, blocks)) => {
                 self.follow(after, &blocks, &ids, by);
                 for (id, block) in ids.iter().zip(blocks) {
@@ -448,7 +457,12 @@ impl FileProposal {
                 }
             }
             None => {
-                let blocks = lines::changes(&self.text.text, base);
+                let moves = match (base, self.seen) {
+                    (Base::Open(snapshot), Some(seen)) => snapshot.moves_since(seen),
+                    _ => None,
+                };
+                let told = moves.and_then(|moves| lines::told(&self.text.text, text, &moves));
+                let blocks = told.unwrap_or_else(|| lines::changes(&self.text.text, text));
                 self.follow(after, &blocks, &[], by);
             }
         }
@@ -570,6 +584,14 @@ impl FileProposal {
             let blocks: Vec<Block> = flight.hunks.iter().map(|(_, block)| block.reversed()).collect();
             lines::follow(&place, &blocks).place
         })
+    }
+}
+
+/// The name of a document's text, if an editor holds it.
+fn name(base: Base<'_>) -> Option<TextId> {
+    match base {
+        Base::Open(snapshot) => Some(snapshot.text_id()),
+        Base::Text(_) => None,
     }
 }
 

@@ -5,6 +5,8 @@ use protocol::review::Hunk;
 
 use super::*;
 
+mod typing;
+
 /// A session's review, one file, and the document that an editor or the disk holds.
 struct World {
     review: Review,

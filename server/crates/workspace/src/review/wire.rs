@@ -58,7 +58,7 @@ impl FileProposal {
 
     /// Makes a proposal out of what clients last saw of it, over the document as it is now.
     pub(super) fn restore(seen: wire::Proposal, path: PathBuf, base: Option<&str>) -> Self {
-        let mut own = Self::new(seen.proposal_id.clone(), path, &seen.uri, &seen.path, base);
+        let mut own = Self::new(seen.proposal_id.clone(), path, &seen.uri, &seen.path, base.into());
         own.revision = seen.revision;
         own.change = seen.change;
         let text = Arc::clone(&own.text.text);
