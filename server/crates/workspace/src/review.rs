@@ -34,7 +34,7 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
-pub use self::diff::{LineEdit, diff, to_line_edits};
+pub use self::diff::{LineEdit, diff, to_line_edits, with_mark};
 pub use self::document::Base;
 use self::hunk::{By, Hunk};
 pub use self::notes::Note;
@@ -44,8 +44,6 @@ use crate::text;
 /// How many finished proposals are remembered, so that an undo in the editor is noticed and a decision that comes twice
 /// is known for what it is.
 const REMEMBERED: usize = 32;
-/// At most this many notes are given at once.
-const MOST_NOTES: usize = 30;
 
 /// Files as the session proposes them: the text with all pending hunks in it, or none for one that is to be deleted.
 pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
@@ -425,16 +423,10 @@ impl Review {
         });
     }
 
-    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said.
+    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said, and
+    /// given the next time.
     pub fn notes(&mut self) -> Vec<Note> {
-        let mut notes: Vec<Note> = self.proposals.iter_mut().flat_map(notes::of).collect();
-        if notes.len() > MOST_NOTES {
-            let rest = notes.len() - MOST_NOTES;
-            notes.truncate(MOST_NOTES);
-            let text = format!("There is news of {rest} more of your edits; read the files before you rely on them.");
-            notes.push(Note { text, has_word: false });
-        }
-        notes
+        notes::take(&mut self.proposals)
     }
 
     /// Makes the state anew after the process ended: from the proposals with open hunks as the log last has them, and

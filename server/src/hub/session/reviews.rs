@@ -21,7 +21,7 @@ use workspace::buffers::{Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, Base, DecideError, Note};
+use workspace::review::{Application, Base, DecideError, Note, with_mark};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
@@ -516,7 +516,7 @@ async fn through_editor(
         uri: Arc::clone(&snapshot.uri),
         version: snapshot.version,
         label: "Azimuth".into(),
-        edits: application.edits.clone(),
+        edits: with_mark(application.edits.clone(), &snapshot.text),
     };
     if let Err(error) = editor.apply(edit).await {
         return failed(error.to_string());

@@ -20,7 +20,7 @@ use super::document::{Base, Document};
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
-use crate::buffers::TextId;
+use crate::buffers::{Move, TextId};
 use crate::text;
 
 /// The proposal of one file.
@@ -370,7 +370,9 @@ impl FileProposal {
         let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(text)) {
             self.landed(at + 1);
             Some(By::Us)
-        } else if self.document.is(text) {
+        } else if self.document.is(text)
+            && (!self.flights.is_empty() || self.moves(base).is_none_or(|it| it.is_empty()))
+        {
             None
         } else {
             let landed = self.nearest(text);
@@ -457,14 +459,19 @@ impl FileProposal {
                 }
             }
             None => {
-                let moves = match (base, self.seen) {
-                    (Base::Open(snapshot), Some(seen)) => snapshot.moves_since(seen),
-                    _ => None,
-                };
-                let told = moves.and_then(|moves| lines::told(&self.text.text, text, &moves));
+                let told = self.moves(base).and_then(|moves| lines::told(&self.text.text, text, &moves));
                 let blocks = told.unwrap_or_else(|| lines::changes(&self.text.text, text));
                 self.follow(after, &blocks, &[], by);
             }
+        }
+    }
+
+    /// What the editor says it changed since the document was last seen. Even where the text is the same again, equal
+    /// lines may have moved.
+    fn moves(&self, base: Base<'_>) -> Option<Vec<Move>> {
+        match (base, self.seen) {
+            (Base::Open(snapshot), Some(seen)) => snapshot.moves_since(seen),
+            _ => None,
         }
     }
 

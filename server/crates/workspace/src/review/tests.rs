@@ -536,6 +536,38 @@ fn notes_are_bounded() {
     assert!(world.notes()[0].contains("line 72 and 2 more places"));
 }
 
+#[test]
+fn of_forty_words_of_the_user_none_is_lost() {
+    let mut world = World::new(Some(&numbered(100..200)));
+    let proposal = world.propose(
+        &numbered(100..200)
+            .replace("0\n", "zero\n")
+            .replace("3\n", "3!\n")
+            .replace("6\n", "6!\n")
+            .replace("8\n", "8!\n"),
+    );
+    assert_eq!(proposal.hunks.len(), 40);
+    for (at, hunk) in proposal.hunks.iter().enumerate() {
+        let revision = world.proposal().revision;
+        let hunk_ids = Some(vec![hunk.hunk_id.clone()]);
+        let target = DecisionTarget { proposal_id: proposal.proposal_id.clone(), revision, hunk_ids };
+        // Every tenth is rejected without a word.
+        let word = (at % 10 != 0).then(|| format!("word {at}."));
+        world.review.decide(Decision::Reject, &[target], word.as_deref()).unwrap();
+    }
+    let first = world.review.notes();
+    assert_eq!(first.len(), 31);
+    assert!(first[..30].iter().all(|note| note.has_word), "what the user said goes first");
+    assert_eq!(first[30].text, "There is more news of your edits, 7 notes; it follows with your next request.");
+    let second = world.review.notes();
+    assert_eq!(second.len(), 7);
+    let said: String = first.iter().chain(&second).map(|note| format!("{}\n", note.text)).collect();
+    for at in (0..40).filter(|at| at % 10 != 0) {
+        assert_eq!(said.matches(&format!("They said: word {at}.\n")).count(), 1);
+    }
+    assert_eq!(world.review.notes(), []);
+}
+
 /// The process ends, and another takes up what the log last said.
 fn restart(world: &mut World) {
     let seen = world.review.proposals();
