@@ -1,6 +1,6 @@
 //! Differences as clients and models take them: edits by line, and unified diffs.
 
-use similar::{Algorithm, TextDiff};
+use similar::TextDiff;
 
 use super::lines::{self, Block, Lines};
 
@@ -52,7 +52,8 @@ pub fn diff(old: Option<&str>, new: Option<&str>, path: &str) -> String {
     };
     let (from, to) = (name("a", old), name("b", new));
     TextDiff::configure()
-        .algorithm(Algorithm::Histogram)
+        .algorithm(lines::ALGORITHM)
+        .timeout(lines::COMPARING)
         .newline_terminated(true)
         .diff_slices(
             &old.unwrap_or_default().split_inclusive('\n').collect::<Vec<_>>(),

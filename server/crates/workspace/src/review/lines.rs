@@ -4,10 +4,18 @@
 //! of the last line; and the empty text has no lines. All ranges are of line numbers from 0, their ends exclusive.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use similar::Algorithm;
 
 use crate::buffers::Move;
+
+/// How two texts are compared: lines that stand in each of them once are matched first, which is how people see it.
+pub(super) const ALGORITHM: Algorithm = Algorithm::Patience;
+/// How long two texts may be compared. After that fewer lines count as unchanged.
+pub(super) const COMPARING: Duration = Duration::from_secs(1);
+/// Changes in more pieces than this are one piece: nobody decides on so many of them one by one.
+const MOST_PIECES: usize = 300;
 
 /// A text with its lines.
 pub(super) struct Lines<'t> {
@@ -31,10 +39,14 @@ impl<'t> Lines<'t> {
         self.starts.len() - 1
     }
 
+    /// The byte where a line begins; past the last one, the text's end.
+    pub(super) fn byte(&self, line: usize) -> usize {
+        self.starts.get(line).copied().unwrap_or(self.text.len())
+    }
+
     /// The text of some lines. What lies past the end is empty.
     pub(super) fn slice(&self, lines: Range<usize>) -> &'t str {
-        let at = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
-        self.text.get(at(lines.start)..at(lines.end)).unwrap_or_default()
+        self.text.get(self.byte(lines.start)..self.byte(lines.end)).unwrap_or_default()
     }
 
     /// The line above a place.
@@ -89,17 +101,19 @@ impl Block {
 /// What changed from one text to another, in as many blocks as there are, each apart from the next by at least one
 /// line that did not change.
 ///
-/// The work is in proportion to the lines between the first and the last change, where these differ a lot.
+/// The work is in proportion to the lines between the first and the last change, and within these to the lines that stand
+/// in both texts more than once times those that differ; it ends after [`COMPARING`], with larger blocks.
 pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = old.iter().skip(head).rev().zip(new.iter().skip(head).rev()).take_while(|(a, b)| a == b).count();
     let middle = |lines: &[&str]| head..lines.len() - tail;
     let (old_middle, new_middle) = (middle(&old), middle(&new));
-    let ops = similar::capture_diff_slices(
-        Algorithm::Histogram,
+    let ops = similar::capture_diff_slices_deadline(
+        ALGORITHM,
         old.get(old_middle).unwrap_or_default(),
         new.get(new_middle).unwrap_or_default(),
+        Some(Instant::now() + COMPARING),
     );
     let mut blocks: Vec<Block> = Vec::new();
     for op in ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
@@ -149,9 +163,9 @@ pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
 /// at several places with the same effect (a function after a function: does its `}` belong to the one before it?);
 /// it goes where it begins at the least indentation, and after a blank line if it can. And two blocks with a single line
 /// between them that has neither letter nor digit (blank, or a bracket) are one, since such a line is no border that
-/// anyone sees and half of such a change is seldom of use.
+/// anyone sees and half of such a change is seldom of use. What would be more than [`MOST_PIECES`] is one.
 pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {
-    let mut blocks = changes(old, new);
+    let mut blocks = few(changes(old, new));
     let (old, new) = (Lines::new(old), Lines::new(new));
     for at in 0..blocks.len() {
         let floor = at.checked_sub(1).and_then(|before| blocks.get(before)).map_or(0, |before| before.old.end + 1);
@@ -174,6 +188,16 @@ pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {
         }
     }
     joined
+}
+
+/// The same change in no more than [`MOST_PIECES`] blocks: in one, if there are more.
+pub(super) fn few(blocks: Vec<Block>) -> Vec<Block> {
+    match blocks.as_slice() {
+        [first, .., last] if blocks.len() > MOST_PIECES => {
+            vec![Block { old: first.old.start..last.old.end, new: first.new.start..last.new.end }]
+        }
+        _ => blocks,
+    }
 }
 
 /// Moves a block that only inserts or only deletes to where it reads best. `within` are the old lines it may use.

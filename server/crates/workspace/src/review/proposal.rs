@@ -6,7 +6,7 @@
 //! it and those after it are taken out again. When nobody changes anything meanwhile, an application that arrives moves
 //! no hunk.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -163,7 +163,7 @@ impl FileProposal {
         let (pending, mut kept): (Vec<Hunk>, Vec<Hunk>) =
             self.hunks.drain(..).partition(|hunk| hunk.state == HunkState::Pending);
         kept.retain(|hunk| hunk.state != HunkState::Conflicted || hunk.kind == Kind::Lines);
-        let clusters = clusters(pending, lines::changes(proposed, wanted));
+        let clusters = clusters(pending, lines::few(lines::changes(proposed, wanted)));
         let mut renewed = Vec::new();
         // A line of the proposed text, and the lines of the text and the wanted text that it corresponds to. None of the
         // lines from there to the next cluster changed in either.
@@ -479,24 +479,34 @@ impl FileProposal {
     /// and redo in the editor are known for what they are even where a comparison of the lines could see it otherwise.
     fn turning(&self, base: &str) -> Option<(Vec<HunkId>, Vec<Block>)> {
         let text = Lines::new(&self.text.text);
-        let singles = self.hunks.iter().map(|hunk| std::slice::from_ref(&hunk.id));
-        self.groups.iter().rev().map(Vec::as_slice).chain(singles).find_map(|group| {
-            let hunks: Vec<&Hunk> = self.hunks.iter().filter(|hunk| group.contains(&hunk.id)).collect();
-            let first = hunks.first()?;
+        let common = Common::of(&self.text.text, base);
+        let by_id: HashMap<&HunkId, &Hunk> = self.hunks.iter().map(|hunk| (&hunk.id, hunk)).collect();
+        let groups = self.groups.iter().rev().filter_map(|group| {
+            let hunks: Option<Vec<&Hunk>> = group.iter().map(|id| by_id.get(id).copied()).collect();
+            let mut hunks = hunks?;
+            hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
+            Some(hunks)
+        });
+        let singles = self.hunks.iter().map(|hunk| vec![hunk]);
+        groups.chain(singles).find_map(|hunks| {
+            let (first, last) = (hunks.first()?, hunks.last()?);
+            // Nearly always the lengths tell, or where the texts differ, and at no cost.
+            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
+            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
+            if self.text.text.len() + more != base.len() + less
+                || text.byte(first.place.start) > common.head
+                || self.text.text.len() - text.byte(last.place.end) > common.tail
+            {
+                return None;
+            }
             let uniform = hunks.iter().all(|hunk| {
                 hunk.kind == Kind::Lines
                     && hunk.lost.is_none()
                     && hunk.turned().is_some()
                     && hunk.is_in_text() == first.is_in_text()
             });
-            if !uniform || hunks.len() != group.len() {
-                return None;
-            }
-            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
-            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
             let disjoint = hunks.is_sorted_by(|a, b| a.place.end <= b.place.start);
-            // The lengths tell nearly always, and at no cost.
-            if self.text.text.len() + more != base.len() + less || !disjoint {
+            if !uniform || !disjoint {
                 return None;
             }
             if text.replaced(hunks.iter().map(|hunk| (hunk.place.clone(), hunk.other()))) != base {
@@ -519,6 +529,7 @@ impl FileProposal {
         let before = std::mem::replace(&mut self.text, after);
         let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
         let mut old = Shared::new(&old);
+        let except: HashSet<&HunkId> = except.iter().collect();
         for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
             match hunk.kind {
                 Kind::Lines => hunk.follow(&mut old, &new, blocks, by),
@@ -557,18 +568,24 @@ impl FileProposal {
         // A text without a final line end would run into the line below it, if somebody put one there.
         let closed = |hunk: &Hunk| hunk.new.is_empty() || hunk.new.ends_with('\n') || hunk.place.end == end;
         let fits = |hunk: &Hunk| self.text.present && !whole && hunk.lost.is_none() && closed(hunk);
-        let mut taken: Vec<Range<usize>> = Vec::new();
+        // Sorted by begin and end, they are so by their ends too, since none of them overlap: neighbours tell.
+        let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let neighbours = |taken: &BTreeSet<(usize, usize)>, place: &Range<usize>| {
+            let key = (place.start, place.end);
+            let range = |(start, end): &(usize, usize)| *start..*end;
+            [taken.range(..key).next_back().map(range), taken.range(key..).next().map(range)].into_iter().flatten()
+        };
         let mut changed = false;
         // Those that were pending go before those that come back to it.
         for state in [HunkState::Pending, HunkState::Conflicted] {
             for hunk in self.hunks.iter_mut().filter(|hunk| hunk.kind == Kind::Lines && hunk.state == state) {
                 let free = match state {
-                    HunkState::Pending => !taken.iter().any(|place| overlap(place, &hunk.place)),
-                    _ => !taken.iter().any(|place| touch(place, &hunk.place)),
+                    HunkState::Pending => !neighbours(&taken, &hunk.place).any(|place| overlap(&place, &hunk.place)),
+                    _ => !neighbours(&taken, &hunk.place).any(|place| touch(&place, &hunk.place)),
                 };
                 if fits(hunk) && free {
                     hunk.state = HunkState::Pending;
-                    taken.push(hunk.place.clone());
+                    taken.insert((hunk.place.start, hunk.place.end));
                 } else {
                     hunk.state = HunkState::Conflicted;
                 }
@@ -591,6 +608,21 @@ impl FileProposal {
             let blocks: Vec<Block> = flight.hunks.iter().map(|(_, block)| block.reversed()).collect();
             lines::follow(&place, &blocks).place
         })
+    }
+}
+
+/// How many bytes two texts have in common at the begin and at the end.
+struct Common {
+    head: usize,
+    tail: usize,
+}
+
+impl Common {
+    fn of(a: &str, b: &str) -> Self {
+        let (a, b) = (a.as_bytes(), b.as_bytes());
+        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        Self { head, tail }
     }
 }
 

@@ -515,6 +515,43 @@ fn many_hunks_in_a_huge_file_follow_the_user() {
 }
 
 #[test]
+fn twenty_thousand_small_edits_are_one_hunk_and_no_wait() {
+    let line = |n: usize, word: &str| format!("fn name_{n}() {{\n    {word}();\n    same();\n}}\n");
+    let base: String = (0..20_000).map(|n| line(n, "old")).collect();
+    let wanted: String = (0..20_000).map(|n| line(n, "new")).collect();
+    let mut world = World::new(Some(&base));
+    // The aims are a tenth of what is asserted.
+    let start = std::time::Instant::now();
+    assert_eq!(world.propose(&wanted).hunks.len(), 1);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    let start = std::time::Instant::now();
+    world.types(Some(&format!("// typed\n{base}")));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(world.states(), [HunkState::Pending]);
+    assert_eq!(world.read().unwrap(), format!("// typed\n{wanted}"));
+}
+
+#[test]
+fn thousands_of_hunks_of_many_calls_are_no_wait() {
+    let base = numbered(0..20_000);
+    let mut world = World::new(Some(&base));
+    for part in 0..10 {
+        let read = world.read().unwrap();
+        let changed = read
+            .split_inclusive('\n')
+            .enumerate()
+            .map(|(n, line)| if n / 2000 == part && n % 8 == 0 { format!("new {n}\n") } else { line.to_owned() });
+        world.propose(&changed.collect::<String>());
+    }
+    assert_eq!(world.proposal().hunks.len(), 2500);
+    let start = std::time::Instant::now();
+    world.types(Some(&base.replacen("line 5\n", "line 5.5\n", 1)));
+    world.types(Some(&base));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(world.states().iter().all(|state| *state == HunkState::Pending));
+}
+
+#[test]
 fn the_users_word_reaches_the_model() {
     let mut world = World::new(Some(TEN));
     let proposal = world.propose(&TEN.replace("two\nthree\n", "2\n"));
