@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn an_empty_place_has_an_anchor_too() {
         let text = Lines::new("");
-        let anchor = anchors(&text, &[0..0]).pop().flatten().unwrap();
+        let anchor = anchors(&text, std::slice::from_ref(&(0..0))).pop().flatten().unwrap();
         assert_eq!(find(&text, "", &Around::default(), &anchor), Some(0..0));
         assert_eq!(find(&Lines::new("a\n"), "", &Around::default(), &anchor), None);
     }

@@ -13,6 +13,9 @@ use crate::text::PositionEncoding;
 
 const URI: &str = "file:///w/src/a.yaml";
 
+/// A line and a character in it.
+type Place = (u32, u32);
+
 /// A document in an editor, with one session's review.
 struct Editor {
     buffers: Buffers,
@@ -45,7 +48,7 @@ impl Editor {
     }
 
     /// The editor sends a message with changes.
-    fn change(&mut self, changes: &[((u32, u32), (u32, u32), &str)]) {
+    fn change(&mut self, changes: &[(Place, Place, &str)]) {
         let at = |(line, character)| Position { line, character };
         let typed = changes.iter().map(|(start, end, text)| Typed {
             range: Some(Range { start: at(*start), end: at(*end) }),
@@ -72,7 +75,7 @@ const STEP: &str = "- run: make\n  in: src\n  as: root\n";
 fn of_two_equal_steps_the_one_with_the_hunk_is_deleted() {
     let base = STEP.repeat(2);
     let edited = STEP.replace("src", "lib");
-    let ways: [((u32, u32), (u32, u32)); 3] = [((0, 0), (3, 0)), ((0, 2), (3, 2)), ((1, 9), (4, 9))];
+    let ways: [(Place, Place); 3] = [((0, 0), (3, 0)), ((0, 2), (3, 2)), ((1, 9), (4, 9))];
     for (start, end) in ways {
         let mut editor = Editor::open(&base);
         editor.propose(&format!("{edited}{STEP}"));
