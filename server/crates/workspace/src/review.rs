@@ -4,19 +4,21 @@
 //! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which gives [`Application`]s for somebody
 //! else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
 //! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients and
-//! the log, [`Review::notes`] for the model. Nothing here does I/O or knows the time; cloning is cheap enough to try an
-//! operation and go back.
+//! the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a comparison of
+//! texts that takes too long; cloning is cheap enough to try an operation and go back.
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
 //! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
-//! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches), `proposal` (the hunks of one file), `wire` (as
-//! clients and the log see it, and back), `notes` (words for the model), `diff` (as others take changes).
+//! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches),
+//! `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the log see it,
+//! and back), `notes` (words for the model), `diff` (as others take changes).
 
 mod anchor;
 mod clusters;
 mod diff;
 mod document;
+mod flights;
 mod hunk;
 mod lines;
 mod notes;

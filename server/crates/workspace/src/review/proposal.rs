@@ -1,12 +1,10 @@
 //! The proposal of one file: its text, the hunks on it, and the applications on their way.
 //!
 //! Two texts matter. `document` is what the editor or the disk holds, as far as is known. `text` is the document with
-//! every application on its way already in it; hunks have their places in `text`. The applications on their way are a
-//! chain from the one to the other: each was made on the assumption that those before it succeed, and where one fails,
-//! it and those after it are taken out again. When nobody changes anything meanwhile, an application that arrives moves
-//! no hunk.
+//! every application on its way ([`Flights`]) already in it; hunks have their places in `text`. When nobody changes
+//! anything meanwhile, an application that arrives moves no hunk.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +15,7 @@ use protocol::{HunkId, ProposalId, ToolCallId};
 
 use super::clusters::clusters;
 use super::document::{Base, Document};
+use super::flights::Flights;
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
@@ -45,23 +44,11 @@ pub(super) struct FileProposal {
     /// The name of the document's text, if it is an editor's.
     seen: Option<TextId>,
     pub(super) text: Document,
-    /// The applications that have not been seen in the document, in order.
-    flights: VecDeque<Flight>,
-    /// The applications of which no outcome is known.
-    awaited: Vec<Vec<HunkId>>,
+    flights: Flights,
     /// The hunks that were accepted together, so that the editor undoes them together.
     groups: Vec<Vec<HunkId>>,
     /// `text` with all pending hunks in it.
     proposed: Document,
-}
-
-/// An application on its way.
-#[derive(Clone, Debug)]
-struct Flight {
-    /// Its hunks, from top to bottom, and where each one was and is.
-    hunks: Vec<(HunkId, Block)>,
-    before: Document,
-    after: Document,
 }
 
 impl FileProposal {
@@ -82,8 +69,7 @@ impl FileProposal {
             proposed: document.clone(),
             document,
             seen: name(base),
-            flights: VecDeque::new(),
-            awaited: Vec::new(),
+            flights: Flights::default(),
             groups: Vec::new(),
         }
     }
@@ -95,7 +81,7 @@ impl FileProposal {
 
     /// Whether an application is on its way.
     pub(super) fn is_applying(&self) -> bool {
-        !self.awaited.is_empty()
+        self.flights.is_awaited()
     }
 
     /// The hunks in a state.
@@ -290,8 +276,7 @@ impl FileProposal {
         };
         let hunk_ids: Vec<HunkId> = hunks.iter().map(|(id, _)| id.clone()).collect();
         self.follow(after.clone(), &blocks, &hunk_ids, By::Us);
-        self.flights.push_back(Flight { hunks, before: before.clone(), after: after.clone() });
-        self.awaited.push(hunk_ids.clone());
+        self.flights.send(hunks, before.clone(), after.clone());
         self.groups.push(hunk_ids.clone());
         self.unreported = true;
         self.settle();
@@ -310,13 +295,7 @@ impl FileProposal {
     /// Takes the outcome of an application.
     pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
         let ids = &application.hunk_ids;
-        if let Some(at) = self.awaited.iter().position(|awaited| awaited == ids) {
-            self.awaited.remove(at);
-        }
-        // The same hunks may have been accepted again after the document moved on, which the text before tells.
-        let flight = self.flights.iter().position(|flight| {
-            flight.hunks.iter().map(|(id, _)| id).eq(ids) && flight.before.is(application.base_text.as_deref())
-        });
+        let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
         let arrived = self
             .hunks
@@ -342,8 +321,7 @@ impl FileProposal {
             // The document was seen with the hunks in it, which counts more than any word.
             (None, _) => HunkState::Accepted,
         };
-        let on_their_way: Vec<HunkId> =
-            self.flights.iter().flat_map(|flight| flight.hunks.iter().map(|(id, _)| id.clone())).collect();
+        let on_their_way = self.flights.hunks();
         for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Applying && ids.contains(&hunk.id)) {
             if !on_their_way.contains(&hunk.id) {
                 hunk.state = state;
@@ -367,7 +345,7 @@ impl FileProposal {
         };
         let before = seen(self);
         let text = base.text();
-        let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(text)) {
+        let news = if let Some(at) = self.flights.made(text) {
             self.landed(at + 1);
             Some(By::Us)
         } else if self.document.is(text)
@@ -375,7 +353,7 @@ impl FileProposal {
         {
             None
         } else {
-            let landed = self.nearest(text);
+            let landed = self.flights.nearest(&self.document, text);
             self.landed(landed);
             // The document is not what the others were made for, so that they will be refused.
             self.take_back(0);
@@ -394,44 +372,23 @@ impl FileProposal {
         news.or(visible.then_some(By::Us))
     }
 
-    /// How many of the applications on their way a text seems to hold, by what it takes to get there from each.
-    fn nearest(&self, base: Option<&str>) -> usize {
-        let Some(base) = base else { return 0 };
-        let steps = std::iter::once(&self.document).chain(self.flights.iter().map(|flight| &flight.after));
-        let distance = |step: &Document| match step.get() {
-            Some(text) => lines::changes(text, base).iter().map(Block::size).sum(),
-            None => usize::MAX,
-        };
-        if self.flights.is_empty() {
-            return 0;
-        }
-        steps.enumerate().min_by_key(|(_, step)| distance(step)).map_or(0, |(landed, _)| landed)
-    }
-
     /// The document holds the first `count` applications that were on their way.
     fn landed(&mut self, count: usize) {
-        if let Some(flight) = self.flights.drain(..count).next_back() {
-            self.document = flight.after;
+        if let Some(document) = self.flights.landed(count) {
+            self.document = document;
             self.seen = None;
         }
     }
 
     /// Takes the applications from number `from` on out of the text. Their hunks are pending again.
     fn take_back(&mut self, from: usize) {
-        while self.flights.len() > from {
-            let Some(flight) = self.flights.pop_back() else { break };
-            let ids: Vec<HunkId> = flight.hunks.iter().map(|(id, _)| id.clone()).collect();
-            let blocks: Vec<Block> = match flight.after.present {
-                true => flight.hunks.iter().map(|(_, block)| block.reversed()).collect(),
-                false => Vec::new(),
-            };
-            self.groups.retain(|group| *group != ids);
-            self.follow(flight.before, &blocks, &ids, By::Us);
-            for (id, block) in &flight.hunks {
-                if let Some(hunk) =
-                    self.hunks.iter_mut().find(|hunk| hunk.id == *id && hunk.state == HunkState::Applying)
-                {
-                    hunk.place = block.old.clone();
+        while let Some(flight) = self.flights.take_back(from) {
+            let blocks = if flight.after.present { flight.back.as_slice() } else { &[] };
+            self.groups.retain(|group| *group != flight.ids);
+            self.follow(flight.before.clone(), blocks, &flight.ids, By::Us);
+            for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Applying) {
+                if let Some(place) = flight.place_before(&hunk.id) {
+                    hunk.place = place.clone();
                     hunk.lost = None;
                     hunk.state = HunkState::Pending;
                 }
@@ -601,13 +558,7 @@ impl FileProposal {
 
     /// Where a hunk is in the document, which lacks what is on its way.
     pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
-        self.flights.iter().rev().fold(hunk.place.clone(), |place, flight| {
-            if let Some((_, block)) = flight.hunks.iter().find(|(id, _)| *id == hunk.id) {
-                return block.old.clone();
-            }
-            let blocks: Vec<Block> = flight.hunks.iter().map(|(_, block)| block.reversed()).collect();
-            lines::follow(&place, &blocks).place
-        })
+        self.flights.place_in_document(&hunk.id, &hunk.place)
     }
 }
 
