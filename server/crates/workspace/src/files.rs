@@ -407,7 +407,7 @@ mod tests {
             return;
         }
         let words = created.unwrap_err().to_string();
-        assert!(words.ends_with("new.txt cannot be written: Permission denied (os error 13)"), "{words}");
+        assert!(words.contains("new.txt cannot be written: Permission denied"), "{words}");
         assert!(matches!(deleted, Err(FileError::Io { action: "deleted", .. })));
         assert_eq!((written.unwrap(), fs::read(&path).unwrap()), (text::hash("new"), b"new".to_vec()));
     }
