@@ -246,8 +246,7 @@ impl Session {
             Review::restore(proposals, |path| super::reviews::base(&reader, path).ok().flatten())
         });
         if let Ok(review) = restored.await {
-            self.review = review;
-            self.review_changed();
+            self.review_restored(review);
         }
     }
 }

@@ -21,7 +21,7 @@ use workspace::buffers::{Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, Base, DecideError, Note, with_mark};
+use workspace::review::{Application, Base, DecideError, Note, Review, with_mark};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
@@ -308,6 +308,16 @@ impl Session {
                 });
             }
         }
+    }
+
+    /// Takes up the review of the last process. Open documents are looked at at once, so that what is typed from now on
+    /// is followed as the editor says it.
+    pub(super) fn review_restored(&mut self, review: Review) {
+        self.review = review;
+        self.review_changed();
+        let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
+        let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
+        paths.iter().for_each(|path| self.text_changed(path));
     }
 
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.

@@ -105,6 +105,19 @@ fn of_two_equal_steps_the_one_with_the_hunk_is_deleted() {
 }
 
 #[test]
+fn after_a_restart_equal_steps_are_told_apart_again_as_soon_as_the_document_was_seen() {
+    let mut editor = Editor::open(&STEP.repeat(2));
+    editor.propose(&format!("{}{STEP}", STEP.replace("src", "lib")));
+    let text = editor.text();
+    editor.review = Review::restore(editor.review.proposals(), |_| Some(text.clone()));
+    editor.look();
+    assert_eq!(editor.states(), [HunkState::Pending]);
+    editor.change(&[((0, 0), (3, 0), "")]);
+    editor.look();
+    assert_eq!(editor.states(), [HunkState::Conflicted]);
+}
+
+#[test]
 fn a_formatter_that_replaces_everything_moves_no_hunk_in_lines_it_left_alone() {
     let mut editor = Editor::open("a  = 1\nb = 2\nc =  3\nd = 4\n");
     editor.propose("a  = 1\nb = 20\nc =  3\nd = 4\n");
