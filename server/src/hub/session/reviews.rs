@@ -547,8 +547,7 @@ async fn on_disk(roots: Arc<Roots>, application: &Application) -> ApplyOutcome {
     let (path, expected) = (application.path.clone(), application.base_hash.clone());
     let target = application.target_text.clone();
     let written = tokio::task::spawn_blocking(move || {
-        // Links may have changed since the edit was proposed (001 §20).
-        let path = roots.check(&path).map_err(|error| error.to_string())?;
+        let path = still_writable(&roots, &path)?;
         match (target, expected) {
             (Some(text), Some(expected)) => files::write(&path, &text, &expected).map(drop),
             (Some(text), None) => files::create(&path, &text).map(drop),
@@ -561,5 +560,40 @@ async fn on_disk(roots: Arc<Roots>, application: &Application) -> ApplyOutcome {
         Ok(Ok(())) => ApplyOutcome::Verified,
         Ok(Err(reason)) => ApplyOutcome::Failed { reason },
         Err(error) => ApplyOutcome::Failed { reason: error.to_string() },
+    }
+}
+
+/// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
+/// since the edit was proposed (001 §20).
+fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+    let now = roots.check(path).map_err(|error| error.to_string())?;
+    let name = roots.display(path);
+    if now != path {
+        let elsewhere = roots.display(&now);
+        return Err(format!("{name} leads to {elsewhere} by now, through a link; nothing was written"));
+    }
+    match roots.protected(&now) {
+        None => Ok(now),
+        Some(reason) => Err(format!("{name} must not be changed: {reason}; nothing was written")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_is_not_written_through_a_link_that_came_after_its_review() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        files::create(&root.join(".git/config"), "[core]\n").unwrap();
+        let roots = Roots::new([&root]).unwrap();
+        let reviewed = roots.resolve("build/x").unwrap();
+        assert_eq!(still_writable(&roots, &reviewed), Ok(reviewed.clone()));
+        std::os::unix::fs::symlink(root.join(".git"), root.join("build")).unwrap();
+        let refused = still_writable(&roots, &reviewed).unwrap_err();
+        assert_eq!(refused, "build/x leads to .git/x by now, through a link; nothing was written");
+        let refused = still_writable(&roots, &root.join(".git/config")).unwrap_err();
+        assert_eq!(refused, ".git/config must not be changed: it belongs to git itself; nothing was written");
     }
 }
