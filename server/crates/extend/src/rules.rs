@@ -29,7 +29,7 @@ pub const MAX_CURSOR_FILES: usize = 500;
 pub const MAX_CURSOR_ENTRIES: usize = 5_000;
 
 /// How large a file of rules may be to be read at all, in bytes. Rules are read anew for each turn, and no more than
-/// [`MAX_FILE_BYTES`] of one is taken.
+/// [`MAX_FILE_BYTES`] of one is taken. Of Cursor's rules no further one is read once this much was.
 pub const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// What stands at the end of a text that was cut off.
@@ -87,13 +87,14 @@ impl Loading<'_> {
         let folder = root.path.join(CURSOR_FOLDER);
         let mut files = BTreeSet::new();
         self.find_cursor(&folder, &mut files, &mut 0);
-        let mut text = String::new();
+        let (mut text, mut read) = (String::new(), 0);
         for path in files {
-            // What is found from here on would be cut off.
-            if text.len() > MAX_CURSOR_BYTES {
+            // What is found from here on would be cut off. Heads of rules are not taken, but are read.
+            if text.len() > MAX_CURSOR_BYTES || read > MAX_READ_BYTES {
                 break;
             }
             let Some(rule) = self.read(&path) else { continue };
+            read += u64::try_from(rule.len()).unwrap_or(u64::MAX);
             let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy();
             let body = without_frontmatter(&rule).trim();
             if !body.is_empty() {
