@@ -163,6 +163,8 @@ fn reading_commands_that_can_do_more_are_asked() {
             "git tag v1",
             "git stash",
             "printf -v PATH x",
+            "printf 'a%n' PATH",
+            "printf %-5ln PATH",
             "test -v 'a[$x]'",
             "[ -v x ]",
             "awk 1 file",
