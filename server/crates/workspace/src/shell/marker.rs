@@ -79,6 +79,11 @@ impl Filter {
         self.previous = self.current.replace(nonce);
     }
 
+    /// Whether the marks of this nonce count.
+    pub(super) fn expects(&self, nonce: &Nonce) -> bool {
+        self.current.as_ref() == Some(nonce)
+    }
+
     /// Gives the pieces of what has come, in order. What may still become a mark is held back until more comes.
     pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(Piece<'_>)) {
         let mut held = std::mem::take(&mut self.held);

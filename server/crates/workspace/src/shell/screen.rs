@@ -65,9 +65,9 @@ impl Screen {
         (Followed { started, ended }, ready)
     }
 
-    /// Whether a command has started and its end was not seen.
-    pub(super) fn is_running(&self) -> bool {
-        self.command.as_ref().is_some_and(|command| command.started.is_none())
+    /// Whether the command whose marks have this nonce has started and its end was not seen.
+    pub(super) fn is_running(&self, nonce: &Nonce) -> bool {
+        self.filter.expects(nonce) && self.command.as_ref().is_some_and(|command| command.started.is_none())
     }
 
     /// Takes in what was read.

@@ -67,6 +67,8 @@ pub(super) struct Terminal {
     gone: CancellationToken,
     /// The mark of the last command's end, which is asked for again after an interrupt.
     end: Mutex<Option<Nonce>>,
+    /// The shell's own folder, where the last command ran in another.
+    away_from: Mutex<Option<PathBuf>>,
 }
 
 /// How hard a command is asked to end.
@@ -128,6 +130,7 @@ impl Terminal {
             screen,
             gone,
             end: Mutex::new(None),
+            away_from: Mutex::new(None),
         })
     }
 
@@ -156,30 +159,34 @@ impl Terminal {
         drop(presses);
         let nonce = Nonce::random();
         let (followed, ready) = lock(&self.screen).follow(nonce.clone());
-        self.wait_until_ready(&nonce, ready).await?;
+        let home = lock(&self.away_from).take();
+        self.wait_until_ready(&nonce, ready, home.as_deref()).await?;
         let (start, end) = (nonce.print_start(), nonce.print_end());
         *lock(&self.end) = Some(nonce);
         let command = format!("command eval {} </dev/tty", quoted(command));
-        self.control(&match folder {
-            None => format!("{start}; {command}\n{end}\n"),
-            Some((there, back)) => format!(
-                "{start}; command cd -- {} && {command}\n{end}\ncommand cd -- {} 2>/dev/null\n",
-                quoted(&there.to_string_lossy()),
-                quoted(&back.to_string_lossy())
-            ),
-        })
-        .await?;
+        let enter = folder.map_or_else(String::new, |(there, back)| {
+            *lock(&self.away_from) = Some(back.to_owned());
+            format!("{} && ", enter(there))
+        });
+        self.control(&format!("{start}; {enter}{command}\n{end}\n")).await?;
         Ok(followed)
     }
 
-    /// Waits until the shell reads what it is sent. An interrupt that came at the last command's very end still makes it
+    /// Waits until the shell is back at home and reads what it is sent. An interrupt that came at the last command's very end still makes it
     /// drop a line or what it has read ahead; that must not be a part of a command.
-    async fn wait_until_ready(&self, nonce: &Nonce, mut ready: oneshot::Receiver<()>) -> io::Result<()> {
+    async fn wait_until_ready(
+        &self,
+        nonce: &Nonce,
+        mut ready: oneshot::Receiver<()>,
+        home: Option<&Path>,
+    ) -> io::Result<()> {
+        let go_home = home.map_or_else(String::new, |home| format!("{} 2>/dev/null; ", enter(home)));
+        let line = format!("{go_home}{}\n", nonce.print_ready());
         let mut pause = Duration::from_millis(50);
         let mut force = Signal::INT;
         loop {
             self.end_left_over(force);
-            self.control(&format!("{}\n", nonce.print_ready())).await?;
+            self.control(&line).await?;
             match tokio::time::timeout(pause, &mut ready).await {
                 Ok(heard) => return heard.map_err(|_| io::ErrorKind::BrokenPipe.into()),
                 // Another mark does no harm.
@@ -204,6 +211,7 @@ impl Terminal {
     /// Ctrl-C by the driver, and gets no second one.
     pub(super) async fn see_interrupts_through(self: &Arc<Self>) -> Infallible {
         let mut presses = self.presses.lock().await;
+        let Some(command) = lock(&self.end).clone() else { return std::future::pending().await };
         let Some(mut press) = presses.recv().await else { return std::future::pending().await };
         let mut pause = FIRST_PAUSE;
         loop {
@@ -213,7 +221,7 @@ impl Terminal {
                 Ok(Some(another)) => (press, pause) = (another, FIRST_PAUSE),
                 Err(_) => {
                     if !press.handled && pause <= LAST_REPEAT {
-                        press = self.interrupt_again().await;
+                        press = self.interrupt_again(command.clone()).await;
                     }
                     pause = LONGEST_PAUSE.min(pause * 2);
                 }
@@ -221,14 +229,14 @@ impl Terminal {
         }
     }
 
-    async fn interrupt_again(self: &Arc<Self>) -> Press {
+    async fn interrupt_again(self: &Arc<Self>, command: Nonce) -> Press {
         let terminal = Arc::clone(self);
         let interrupted = tokio::task::spawn_blocking(move || {
             let Some(group) = foreground(&terminal.master) else { return false };
             let handled = processes::handles_interrupts(terminal.leader, group);
-            // While the screen is locked no command's end is seen, so this cannot reach the next command.
+            // While the screen is locked the command's end is not seen, so this cannot reach the next one.
             let screen = lock(&terminal.screen);
-            if screen.is_running() {
+            if screen.is_running(&command) {
                 let _ = kill_process_group(group, Signal::INT);
             }
             handled
@@ -343,6 +351,10 @@ fn command(start: &Start, pipe: &Path, mark: &str) -> CommandBuilder {
 
 fn program(start: &Start) -> OsString {
     start.program.as_os_str().to_owned()
+}
+
+fn enter(folder: &Path) -> String {
+    format!("command cd -- {}", quoted(&folder.to_string_lossy()))
 }
 
 /// Text as one word of the shell.
