@@ -27,8 +27,12 @@ pub fn from_prompt(prompt: &[PromptBlock]) -> Option<String> {
             !is_fence && !in_fence
         })
         .map(plain)
-        .find(|line| line.chars().any(char::is_alphanumeric))
+        .find(|line| says_something(line))
         .map(|line| shorten(first_sentence(&line)))
+}
+
+fn says_something(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
 }
 
 /// A line without Markdown's marks, its blanks made single.
@@ -41,7 +45,7 @@ fn plain(line: &str) -> String {
 /// Up to the first sentence's end, which a blank follows, without its full stop.
 fn first_sentence(line: &str) -> &str {
     let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
-    let sentence = end.and_then(|end| line.get(..=end)).unwrap_or(line);
+    let sentence = end.and_then(|end| line.get(..=end)).filter(|sentence| says_something(sentence)).unwrap_or(line);
     sentence.trim_end_matches(['.', ':', ' '])
 }
 
@@ -77,6 +81,7 @@ mod tests {
             ("```rust\nfn main() {}\n```\nWhat does this do?", "What does this do?"),
             ("see v1.2.3 of main.rs", "see v1.2.3 of main.rs"),
             ("> quoted", "quoted"),
+            (". a", ". a"),
         ];
         for (text, expected) in cases {
             assert_eq!(title(text).as_deref(), Some(expected), "{text}");
