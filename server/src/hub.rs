@@ -6,6 +6,7 @@
 //! longer than [`GRACE`].
 
 pub mod board;
+pub mod chats;
 pub mod editor;
 pub mod error;
 pub mod feed;
@@ -21,8 +22,8 @@ use std::time::Duration;
 use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
-use tokio::sync::mpsc;
-use workspace::buffers::Change;
+use tokio::sync::{mpsc, oneshot};
+use workspace::buffers::{Buffers, Change};
 use workspace::text::PositionEncoding;
 
 pub use self::board::Board;
@@ -57,6 +58,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Hub {
     posts: mpsc::UnboundedSender<router::Post>,
+    buffers: Arc<Buffers>,
     board: Board,
 }
 
@@ -64,14 +66,15 @@ impl Hub {
     /// Starts a hub on the current runtime.
     pub fn start(parts: Parts) -> Self {
         let board = Board::default();
-        let posts = router::start(parts, board.clone());
-        Self { posts, board }
+        let buffers = Arc::<Buffers>::default();
+        let posts = router::start(parts, board.clone(), Arc::clone(&buffers));
+        Self { posts, buffers, board }
     }
 
     /// Connects a client.
     pub fn connect(&self, client: Client) -> Connection {
         let id = ClientId::next();
-        let connection = Connection { id, posts: self.posts.clone() };
+        let connection = Connection { id, posts: self.posts.clone(), buffers: Arc::clone(&self.buffers) };
         connection.send(router::Message::Connected(client));
         connection
     }
@@ -84,7 +87,7 @@ impl Hub {
     /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done, or
     /// after [`PATIENCE`], as where the disk is full.
     pub async fn shutdown(&self) {
-        let (done, wait) = tokio::sync::oneshot::channel();
+        let (done, wait) = oneshot::channel();
         let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
         if tokio::time::timeout(PATIENCE, wait).await.is_err() {
             tracing::error!("the sessions could not be ended in time");
@@ -106,12 +109,37 @@ pub struct Client {
 pub struct Connection {
     id: ClientId,
     posts: mpsc::UnboundedSender<router::Post>,
+    buffers: Arc<Buffers>,
 }
 
 impl Connection {
     /// Posts an input. Never waits; inputs are handled in order.
     pub fn post(&self, input: Input) {
         self.send(router::Message::Input(input));
+    }
+
+    /// Posts a request and waits for its answer.
+    ///
+    /// # Errors
+    /// Those of the request; and an internal error where the hub ends before it answers.
+    pub async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(Input::Request(request(reply)));
+        let ended = || Error::new(protocol::ErrorCode::InternalError, "the session ended; the log says why");
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Waits until all that was posted before has been handled.
+    pub async fn caught_up(&self) {
+        let (reply, caught_up) = oneshot::channel();
+        self.post(Input::CatchUp(reply));
+        // Without a hub there is nothing to come.
+        let _ = caught_up.await;
+    }
+
+    /// The documents that the client has open.
+    pub fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
     }
 
     fn send(&self, message: router::Message) {
@@ -130,6 +158,8 @@ impl Drop for Connection {
 pub enum Input {
     /// One of our requests.
     Request(Request),
+    /// Answered when all that was posted before has been handled.
+    CatchUp(oneshot::Sender<()>),
     /// A document was opened.
     Opened {
         /// The document, as the client writes it.

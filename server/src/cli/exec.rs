@@ -17,7 +17,7 @@ use protocol::terminal::TerminalOpenParams;
 use protocol::turn::{TurnCancelParams, TurnStartParams};
 use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TerminalId};
 use providers::scripted::{Recorder, Scripted};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use workspace::paths;
 use workspace::shell::Spool;
 use workspace::text::PositionEncoding;
@@ -29,7 +29,7 @@ use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
 use super::{Exec, Failure};
-use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Error, Feed, Hub, Input, Reply, Request};
+use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -286,7 +286,7 @@ impl Job {
                 }],
                 message: decided.message.clone().filter(|_| decision == Decision::Reject),
             };
-            match request(connection, |reply| Request::ReviewDecide(params, reply)).await? {
+            match connection.ask(|reply| Request::ReviewDecide(params, reply)).await {
                 Ok(result) => turn.accepted(&hunks, &result.proposals),
                 // The agent edited on meanwhile: the proposal as it is now comes as the next event.
                 Err(error) if error.code == ErrorCode::StaleReview => {}
@@ -348,18 +348,8 @@ impl Editor for Terminal {
     }
 }
 
-/// Posts a request and waits for its answer.
-async fn request<T>(
-    connection: &Connection,
-    make: impl FnOnce(Reply<T>) -> Request,
-) -> Result<Result<T, Error>, Failure> {
-    let (reply, answer) = oneshot::channel();
-    connection.post(Input::Request(make(reply)));
-    answer.await.map_err(|_| Failure::Said("the session ended; its log says why".into()))
-}
-
 async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
-    request(connection, make).await?.map_err(Failure::new)
+    connection.ask(make).await.map_err(Failure::new)
 }
 
 /// Cancels the turn. Its end comes as an event.

@@ -59,7 +59,7 @@ pub(super) enum Message {
 
 impl Post {
     fn is_request(&self) -> bool {
-        matches!(self.message, Message::Input(Input::Request(_)))
+        matches!(self.message, Message::Input(Input::Request(_) | Input::CatchUp(_)))
     }
 }
 
@@ -80,9 +80,9 @@ pub(super) struct Shared {
 }
 
 /// Starts the router.
-pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
+pub(super) fn start(parts: Parts, board: Board, buffers: Arc<Buffers>) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
-    let shared = Shared { board, buffers: Arc::default(), router: posts.downgrade(), parts: Arc::new(parts) };
+    let shared = Shared { board, buffers, router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
         shared,
@@ -211,6 +211,7 @@ impl Router {
     fn input(&mut self, id: ClientId, input: Input) {
         match input {
             Input::Request(request) => self.request(id, request),
+            Input::CatchUp(reply) => drop(reply.send(())),
             Input::Opened { uri, language, version, text, file } => {
                 let opened = self.shared.buffers.open(&uri, &language, version, text);
                 if opened.is_ok() {

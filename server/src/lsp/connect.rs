@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tower_lsp::Client;
 
 use super::abilities::Abilities;
+use super::chat::{Chats, Pace};
 use super::front::Front;
 use super::messages::Initialize;
 use super::names::{Names, Resolve};
@@ -53,7 +54,11 @@ impl Connector {
         settings.take_options(params.initialization_options.clone().unwrap_or_default());
         settings::reload(&settings, &connection, &outbox);
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        tasks.spawn(idle.run(Arc::clone(&connection)));
+        let chats = (!abilities.azimuth.panel).then(|| {
+            let pace = Pace::of_client(params.client_info.as_ref());
+            Chats::new(Arc::clone(&connection), Arc::new(outbox.clone()), folders.clone(), pace)
+        });
+        tasks.spawn(idle.run(Arc::clone(&connection), chats.clone()));
         if let Some(process_id) = params.process_id {
             let over = over.clone();
             tasks.spawn(async move {
@@ -62,6 +67,6 @@ impl Connector {
             });
         }
         let board = self.hub.board().clone();
-        Front { connection, outbox, abilities, names, settings, board, folders, log_file: self.log_file }
+        Front { connection, outbox, abilities, names, settings, board, chats, folders, log_file: self.log_file }
     }
 }

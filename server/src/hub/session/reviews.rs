@@ -26,6 +26,7 @@ use workspace::text::hash;
 
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
+use crate::hub::chats::is_chat;
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error};
 
@@ -449,7 +450,7 @@ pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, Rea
 
 /// The project's documents with unsaved text. Blocks.
 fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
-    let inside = |buffer: &Arc<Snapshot>| roots.check(&buffer.path).is_ok();
+    let inside = |buffer: &Arc<Snapshot>| !is_chat(&buffer.uri) && roots.check(&buffer.path).is_ok();
     reader.unsaved().into_iter().filter(inside).collect()
 }
 
