@@ -96,7 +96,7 @@ fn capabilities(abilities: &Abilities) -> ServerCapabilities {
         // A panel shows hunks itself.
         code_lens_provider: (!abilities.azimuth.panel).then_some(CodeLensOptions { resolve_provider: Some(false) }),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: commands::ALL.map(String::from).to_vec(),
+            commands: commands::announced(abilities).map(String::from).collect(),
             work_done_progress_options: WorkDoneProgressOptions::default(),
         }),
         workspace: Some(WorkspaceServerCapabilities { workspace_folders: Some(folders), file_operations: None }),

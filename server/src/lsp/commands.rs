@@ -35,6 +35,12 @@ pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 pub(super) const ALL: [&str; 9] =
     [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
 
+/// The commands that a client is told of. One with a panel has its own to chat with.
+pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
+    let panel = abilities.azimuth.panel;
+    ALL.into_iter().filter(move |command| !panel || ![CHAT_SEND, CHAT_OPEN].contains(command))
+}
+
 /// What a review command is about.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
