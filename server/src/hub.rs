@@ -1,4 +1,4 @@
-//! The hub: a router to one task per session, and the one home of the editor's open documents (design D1, §2).
+//! The hub: a router to one task per session, and the one home of each client's open documents (design D1, §2).
 //!
 //! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
 //! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
@@ -58,7 +58,6 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Hub {
     posts: mpsc::UnboundedSender<router::Post>,
-    buffers: Arc<Buffers>,
     board: Board,
 }
 
@@ -66,16 +65,15 @@ impl Hub {
     /// Starts a hub on the current runtime.
     pub fn start(parts: Parts) -> Self {
         let board = Board::default();
-        let buffers = Arc::<Buffers>::default();
-        let posts = router::start(parts, board.clone(), Arc::clone(&buffers));
-        Self { posts, buffers, board }
+        let posts = router::start(parts, board.clone());
+        Self { posts, board }
     }
 
-    /// Connects a client.
+    /// Connects a client. It has no documents open yet.
     pub fn connect(&self, client: Client) -> Connection {
-        let id = ClientId::next();
-        let connection = Connection { id, posts: self.posts.clone(), buffers: Arc::clone(&self.buffers) };
-        connection.send(router::Message::Connected(client));
+        let (id, buffers) = (ClientId::next(), Arc::<Buffers>::default());
+        let connection = Connection { id, posts: self.posts.clone(), buffers: Arc::clone(&buffers) };
+        connection.send(router::Message::Connected(client, buffers));
         connection
     }
 

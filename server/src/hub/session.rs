@@ -33,6 +33,7 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
+use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::review::{Application, Review};
@@ -57,6 +58,8 @@ use crate::config::Config;
 pub(super) struct Caller {
     pub(super) id: ClientId,
     pub(super) editor: Arc<dyn Editor>,
+    /// The documents that it has open.
+    pub(super) buffers: Arc<Buffers>,
 }
 
 /// What a new session begins with.
@@ -74,8 +77,8 @@ pub(super) enum Message {
     Request(Caller, Request),
     /// A client is gone for good.
     Gone(ClientId),
-    /// An open document changed.
-    TextChanged(PathBuf),
+    /// A document that a client has open changed.
+    TextChanged(ClientId, PathBuf),
     /// Files on disk changed, or documents were closed.
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
@@ -114,16 +117,17 @@ enum Own {
     Opened(Caller, u64, Reply<Opened>),
 }
 
-/// Starts a session's task: a new session's, or that of one in the store.
+/// Starts a session's task: a new session's, or that of one in the store. Its home is the client that wants it.
 pub(super) fn start(
     shared: Shared,
     config: Arc<Config>,
     id: SessionId,
     new: Option<NewSession>,
+    home: Caller,
 ) -> mpsc::UnboundedSender<Message> {
     let (sender, inbox) = mpsc::unbounded_channel();
     tokio::spawn(async move {
-        match load::load(shared.clone(), config, id.clone(), new).await {
+        match load::load(shared.clone(), config, id.clone(), new, home).await {
             Ok((session, own)) => session.run(inbox, own).await,
             Err(error) => refuse(&shared, &id, &error, inbox).await,
         }
@@ -166,7 +170,7 @@ async fn refuse(shared: &Shared, id: &SessionId, error: &Error, mut inbox: mpsc:
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Gone(_) | Message::TextChanged(_) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Gone(_) | Message::TextChanged(..) | Message::FilesChanged(_) | Message::Config(_) => {}
         }
     }
 }
@@ -190,7 +194,10 @@ struct Session {
     state: State,
     roots: Arc<Roots>,
     /// Those who see it.
-    followers: HashMap<ClientId, Arc<dyn Editor>>,
+    followers: HashMap<ClientId, Caller>,
+    /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
+    /// first one, and once that is gone, any that follows (design D2).
+    home: Option<Caller>,
     turn: Option<Running>,
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
@@ -290,8 +297,8 @@ impl Session {
         reply: Reply<Done>,
     ) {
         let (shared, id) = (self.shared.clone(), self.id.clone());
-        for editor in std::mem::take(&mut self.followers).into_values() {
-            editor.unfollow(&id);
+        for follower in std::mem::take(&mut self.followers).into_values() {
+            follower.editor.unfollow(&id);
         }
         self.end(own).await;
         let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
@@ -313,7 +320,11 @@ impl Session {
             }
             Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
-            Message::TextChanged(path) => self.text_changed(&path),
+            Message::TextChanged(client, path) => {
+                if self.home.as_ref().is_some_and(|home| home.id == client) {
+                    self.text_changed(&path);
+                }
+            }
             Message::FilesChanged(paths) => {
                 self.search.forget_files();
                 paths.iter().for_each(|path| self.text_changed(path));
@@ -352,7 +363,7 @@ impl Session {
                 self.config = config;
                 self.set_rules();
             }
-            Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
+            Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
                 self.begun -= 1;
                 let selected = model.map(|model| {
@@ -368,6 +379,9 @@ impl Session {
 
     /// The table of requests: what is done at once, and what begins here and comes back.
     fn request(&mut self, caller: Caller, request: Request) {
+        if self.home.is_none() {
+            self.set_home(Some(caller.clone()));
+        }
         match request {
             // Done at once.
             Request::SessionClose(_, reply) => {
@@ -439,7 +453,7 @@ impl Session {
     }
 
     fn follow(&mut self, caller: &Caller, since: u64) {
-        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        self.followers.insert(caller.id, caller.clone());
         caller.editor.follow(self.log.feed().clone(), since);
     }
 
@@ -450,11 +464,26 @@ impl Session {
         if self.turn.as_ref().is_some_and(|turn| turn.home.id == client) {
             self.interrupt_turn();
         }
+        if self.home.as_ref().is_some_and(|home| home.id == client) {
+            self.set_home(self.followers.values().next().cloned());
+        }
+    }
+
+    /// Reads through another client's open documents from now on.
+    fn set_home(&mut self, home: Option<Caller>) {
+        let id = |caller: &Option<Caller>| caller.as_ref().map(|caller| caller.id);
+        let same = id(&self.home) == id(&home);
+        self.home = home;
+        if !same {
+            self.reader.set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
+            self.search.forget_files();
+            self.texts_changed();
+        }
     }
 
     /// Gives all events up to now and has the later ones follow as notifications.
     fn open(&mut self, caller: &Caller, since: u64, reply: Reply<Opened>) {
-        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        self.followers.insert(caller.id, caller.clone());
         self.begun += 1;
         let (log, own, caller) = (self.log.clone(), self.own.clone(), caller.clone());
         tokio::spawn(async move {

@@ -19,7 +19,7 @@ use workspace::shell::{Observer, Shell, ShellConfig};
 
 use super::overlay::Overlay;
 use super::state::State;
-use super::{NewSession, Own, Question, Session};
+use super::{Caller, NewSession, Own, Question, Session};
 use crate::config::Config;
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -36,6 +36,7 @@ pub(super) async fn load(
     config: Arc<Config>,
     id: SessionId,
     new: Option<NewSession>,
+    home: Caller,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
     let read = blocking(move || {
@@ -60,7 +61,7 @@ pub(super) async fn load(
     let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
-    let reader = Arc::new(Reader::new(Arc::clone(&shared.buffers), Arc::new(overlay.clone())));
+    let reader = Arc::new(Reader::new(Arc::clone(&home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
     let shell = shell(&own, &roots, folder, terminal.clone())?;
@@ -84,6 +85,7 @@ pub(super) async fn load(
         log,
         roots,
         followers: HashMap::new(),
+        home: Some(home),
         turn: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
