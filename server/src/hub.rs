@@ -23,6 +23,7 @@ use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 use workspace::buffers::{Buffers, Change};
 use workspace::text::PositionEncoding;
 
@@ -32,6 +33,7 @@ pub use self::error::Error;
 pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
 use crate::config::Config;
+use crate::sockets::Sockets;
 
 /// How long a disk is waited for by those who only need it to answer in order. A disk on a network may never answer.
 pub const GRACE: Duration = Duration::from_secs(1);
@@ -52,6 +54,8 @@ pub struct Parts {
     pub config: Arc<Config>,
     /// Tools beside the built-in ones, for every session.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where the processes meet that share the store.
+    pub sockets: Arc<Sockets>,
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.
@@ -59,14 +63,17 @@ pub struct Parts {
 pub struct Hub {
     posts: mpsc::UnboundedSender<router::Post>,
     board: Board,
+    sockets: Arc<Sockets>,
+    ended: CancellationToken,
 }
 
 impl Hub {
     /// Starts a hub on the current runtime.
     pub fn start(parts: Parts) -> Self {
         let board = Board::default();
+        let (sockets, ended) = (Arc::clone(&parts.sockets), CancellationToken::new());
         let posts = router::start(parts, board.clone());
-        Self { posts, board }
+        Self { posts, board, sockets, ended }
     }
 
     /// Connects a client. It has no documents open yet.
@@ -82,9 +89,21 @@ impl Hub {
         &self.board
     }
 
+    /// Where the processes meet that share the store.
+    pub fn sockets(&self) -> &Arc<Sockets> {
+        &self.sockets
+    }
+
+    /// Cancelled once all sessions have ended, and others may take them.
+    pub fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
     /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done, or
     /// after [`PATIENCE`], as where the disk is full.
     pub async fn shutdown(&self) {
+        // However it ends.
+        let _ended = self.ended.clone().drop_guard();
         let (done, wait) = oneshot::channel();
         let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
         if tokio::time::timeout(PATIENCE, wait).await.is_err() {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use azimuth::config::{self, Config, Sources};
 use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts, Request};
+use azimuth::sockets::Sockets;
 use futures_util::FutureExt;
 use harness::{Answer, ModelServer, Project, Setup, Wire, patiently};
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
@@ -34,6 +35,7 @@ fn hub(setup: &Setup) -> Hub {
         catalog: Arc::new(providers::Catalog::new(config.providers.clone())),
         config: Arc::new(config),
         tools: Vec::new(),
+        sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
     })
 }
 

@@ -24,12 +24,13 @@ use workspace::text::PositionEncoding;
 
 use self::watch::{CANCELLED, Watch};
 use super::questions::Answerer;
-use super::setup::Setup;
+use super::setup::{Setup, log_file};
 use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
 use super::{Exec, Failure};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
+use crate::{lsp, serve};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -71,7 +72,10 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         style: if args.json { Style::PLAIN } else { Style::for_stdout() },
         signals,
     };
-    Ok(ExitCode::from(job.run(Hub::start(parts)).await?))
+    let hub = Hub::start(parts);
+    // A window may attach and look on.
+    let _others = serve::serve_others(hub.clone(), Arc::new(lsp::on_disk), log_file(&setup.data_folder));
+    Ok(ExitCode::from(job.run(hub).await?))
 }
 
 /// A prompt to do, and how.

@@ -91,6 +91,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         begun: Begun::default(),
         clients: HashMap::new(),
         sessions: HashMap::new(),
+        ending: false,
     };
     tokio::spawn(router.run(inbox));
     posts
@@ -104,6 +105,8 @@ struct Router {
     begun: Begun<Done>,
     clients: HashMap<ClientId, Connected>,
     sessions: HashMap<SessionId, Open>,
+    /// The process ends: no session is opened any more, so that others can take them.
+    ending: bool,
 }
 
 /// A client that is connected.
@@ -199,6 +202,7 @@ impl Router {
     }
 
     fn shutdown(&mut self, done: oneshot::Sender<()>) {
+        self.ending = true;
         let ended: Vec<_> = self
             .sessions
             .drain()
@@ -304,6 +308,9 @@ impl Router {
     /// Hands a request to its session's task, which is started if need be and answers if there is no such session.
     fn hand_over(&mut self, id: ClientId, session: SessionId, request: Request) {
         let Some(client) = self.clients.get(&id) else { return };
+        if self.ending {
+            return request.fail(ending());
+        }
         let caller = client.caller.clone();
         // A task that is gone, such as that of a deleted session, is followed by one that says so.
         if self.sessions.get(&session).is_some_and(|open| open.inbox.is_closed()) {
@@ -341,6 +348,9 @@ impl Router {
     }
 
     fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, reply: Reply<SessionNewResult>) {
+        if self.ending {
+            return drop(reply.send(Err(ending())));
+        }
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         let inbox = session::start(shared, config, session.clone(), Some(new), caller.clone());
         let mut open = Open { inbox, sent: 0 };
@@ -362,6 +372,10 @@ impl Router {
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
     }
+}
+
+fn ending() -> Error {
+    Error::new(ErrorCode::OperationFailed, "the window that ran this session is closing; try again")
 }
 
 /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].
