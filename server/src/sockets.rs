@@ -62,7 +62,7 @@ impl Sockets {
 
     /// Listens from now on. Blocks, and needs a runtime. Where it cannot, other processes cannot attach to this one's
     /// sessions, and are told so.
-    pub(crate) fn listen(&self) {
+    pub fn listen(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*state, State::Wanted(_)) {
             return;
@@ -121,7 +121,7 @@ impl Listener {
     ///
     /// # Errors
     /// The system has no more connections to give.
-    pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
+    pub async fn accept(&self) -> io::Result<UnixStream> {
         loop {
             let (stream, _) = self.listener.accept().await?;
             match check_peer(&stream) {

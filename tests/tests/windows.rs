@@ -1,6 +1,8 @@
 //! Several windows on one session, each with a server process of its own: the first one holds the session, the others
 //! attach to it (design D2).
 
+use agent::store::Store;
+use azimuth::sockets::Sockets;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{HunkState, Proposal};
@@ -8,6 +10,8 @@ use protocol::session::SessionOpenResult;
 use protocol::turn::StopReason;
 use protocol::{Event, SequencedEvent, SessionId, methods};
 use serde_json::json;
+use store::SqliteStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn world(answers: impl IntoIterator<Item = Answer>, files: &[(&str, &str)]) -> (ModelServer, Setup, Project) {
     let model = ModelServer::start(answers).await;
@@ -193,7 +197,7 @@ async fn when_the_host_is_killed_the_second_window_goes_on_and_nothing_is_lost()
 #[tokio::test]
 async fn of_three_windows_one_of_the_others_holds_the_session_when_the_first_is_closed() {
     let (_model, setup, project) =
-        world([Answer::says("One."), Answer::says("Two."), Answer::says("Three.")], &[]).await;
+        world([Answer::says("One."), Answer::says("Two."), Answer::says("Three."), Answer::says("Four.")], &[]).await;
     let first = Window::open(&setup, &project, Profile::panel()).await;
     let second = Window::open(&setup, &project, Profile::panel()).await;
     let third = Window::open(&setup, &project, Profile::panel()).await;
@@ -211,9 +215,66 @@ async fn of_three_windows_one_of_the_others_holds_the_session_when_the_first_is_
     third.prompt(&session, "Three.").await;
     let there = third.until_end(&session, StopReason::EndTurn).await;
     assert_eq!(second.until_end(&session, StopReason::EndTurn).await, there);
-    assert_eq!(log(&second, &session).await, log(&third, &session).await);
-    second.close().await;
+    let kept = log(&second, &session).await;
+    assert_eq!(kept, log(&third, &session).await);
+    // Whichever of the two held it.
+    second.kill().await;
+    third.prompt(&session, "Four.").await;
+    third.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(log(&third, &session).await[..kept.len()], kept);
     third.close().await;
+}
+
+#[tokio::test]
+async fn a_request_that_its_host_did_not_come_to_answer_says_to_try_again() {
+    let (_model, setup, project) = world([], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    first.freeze();
+    let rename = json!({ "sessionId": session, "title": "Ours" });
+    let renamed = second.request("azimuth/session/rename", rename.clone());
+    // This one the host need not be asked, so that it tells that the one before it is on its way.
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.kill().await;
+    let error = renamed.await.unwrap_err();
+    assert!(error.message.contains("try again"), "{error:?}");
+    second.request("azimuth/session/rename", rename).await.unwrap();
+    let title = second.call::<methods::SessionList>(json!({})).await.sessions[0].title.clone();
+    assert_eq!(title, "Ours");
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_another_version_holds_is_refused_with_words() {
+    let (_model, setup, project) = world([], &[]).await;
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let session = window.new_session().await;
+    window.close().await;
+    // This process holds it, and answers as an Azimuth that is none of ours.
+    let store = SqliteStore::open(&setup.data_folder()).unwrap();
+    let _lock = store.lock(&session).unwrap();
+    let sockets = Sockets::new(setup.home().join("azimuth"), &setup.data_folder());
+    let listener = sockets.listener();
+    sockets.listen();
+    let listener = listener.await.unwrap();
+    let other = tokio::spawn(async move {
+        let mut stream = listener.accept().await.unwrap();
+        let mut begun = [0; 16];
+        stream.read_exact(&mut begun).await.unwrap();
+        let info = json!({ "capabilities": {}, "serverInfo": { "name": "azimuth", "version": "0.0.7" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "result": info }).to_string();
+        stream.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
+        // It says nothing more, but stays.
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+    });
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let error = window.request("azimuth/session/open", json!({ "sessionId": session })).await.unwrap_err();
+    assert_eq!(error.code, -32014, "{error:?}");
+    assert!(error.message.contains("0.0.7") && error.message.contains("open in another process"), "{error:?}");
+    harness::patiently("the other's end", other).await.unwrap();
+    window.close().await;
 }
 
 #[tokio::test]

@@ -74,8 +74,11 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     };
     let hub = Hub::start(parts);
     // A window may attach and look on.
-    let _others = serve::serve_others(hub.clone(), Arc::new(lsp::on_disk), log_file(&setup.data_folder));
-    Ok(ExitCode::from(job.run(hub).await?))
+    let others = serve::serve_others(hub.clone(), Arc::new(lsp::on_disk), log_file(&setup.data_folder));
+    let code = job.run(hub.clone()).await;
+    hub.ended().cancel();
+    others.await;
+    Ok(ExitCode::from(code?))
 }
 
 /// A prompt to do, and how.

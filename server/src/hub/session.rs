@@ -272,6 +272,7 @@ fn give_log(
 async fn refuse(open: Open, error: &Error) {
     let Open { shared, id, mut inbox, followers, .. } = open;
     // They looked on until its host ended.
+    shared.board.put(&id, Vec::new());
     followers.values().for_each(|follower| follower.editor.alert(&error.message));
     loop {
         if inbox.is_empty() {

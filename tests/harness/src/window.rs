@@ -35,6 +35,12 @@ impl Window {
         Self { client, child }
     }
 
+    /// Stops the server where it stands; it does nothing any more and says nothing.
+    pub fn freeze(&self) {
+        let process = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    }
+
     /// Kills the server as a crash would. What it said and nobody looked at does not matter.
     pub async fn kill(mut self) {
         self.client.waive("azimuth/event");

@@ -194,6 +194,9 @@ impl Relay<'_> {
                 }
             });
         }
+        if !self.links.contains_key(&self.open.home.id) {
+            self.open.home = caller.clone();
+        }
         self.links.insert(caller.id, link);
         self.ask_reviews();
         Ok(())
@@ -216,7 +219,7 @@ impl Relay<'_> {
             request.fail(link::gone());
             return Some(ended);
         }
-        let Some(link) = self.links.get_mut(&caller.id) else { return None };
+        let link = self.links.get_mut(&caller.id)?;
         self.begun += 1;
         let news = self.news.clone();
         match request {
@@ -325,5 +328,5 @@ impl Relay<'_> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(answer: Result<Box<RawValue>, Error>) -> Result<T, Error> {
-    request::read(&*answer?)
+    request::read(&answer?)
 }
