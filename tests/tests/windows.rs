@@ -45,6 +45,18 @@ async fn accept(window: &Window, session: &SessionId, proposal: &Proposal) {
     window.call::<methods::ReviewDecide>(params).await;
 }
 
+/// Starts a turn while the session passes to another host: a request that the one before does not answer is sent again,
+/// as its error says.
+async fn prompt_again(window: &Window, session: &SessionId, text: &str) {
+    let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
+    let accepted = async {
+        while let Err(error) = window.request("azimuth/turn/start", params.clone()).await {
+            assert!(error.message.contains("try again"), "{error:?}");
+        }
+    };
+    harness::patiently("the next host", accepted).await;
+}
+
 fn is_accepted(event: &Event) -> bool {
     matches!(event, Event::ProposalChanged { proposal } if proposal.hunks.iter().all(|it| it.state == HunkState::Accepted))
 }
@@ -148,7 +160,7 @@ async fn the_terminal_shows_the_same_in_both_windows_and_goes_on_with_another_ho
 
     // The view goes on by itself, and its offsets too; the harness looks.
     first.kill().await;
-    second.prompt(&session, "Run the other.").await;
+    prompt_again(&second, &session, "Run the other.").await;
     second.until_end(&session, StopReason::EndTurn).await;
     second.terminal_until(&terminal, "atwz\r\n").await;
     second.close().await;
@@ -209,7 +221,7 @@ async fn of_three_windows_one_of_the_others_holds_the_session_when_the_first_is_
         window.until_end(&session, StopReason::EndTurn).await;
     }
     first.close().await;
-    second.prompt(&session, "Two.").await;
+    prompt_again(&second, &session, "Two.").await;
     let there = third.until_end(&session, StopReason::EndTurn).await;
     assert_eq!(second.until_end(&session, StopReason::EndTurn).await, there);
     third.prompt(&session, "Three.").await;
@@ -219,7 +231,7 @@ async fn of_three_windows_one_of_the_others_holds_the_session_when_the_first_is_
     assert_eq!(kept, log(&third, &session).await);
     // Whichever of the two held it.
     second.kill().await;
-    third.prompt(&session, "Four.").await;
+    prompt_again(&third, &session, "Four.").await;
     third.until_end(&session, StopReason::EndTurn).await;
     assert_eq!(log(&third, &session).await[..kept.len()], kept);
     third.close().await;

@@ -253,6 +253,7 @@ mod tests {
             new_text: new_text.into(),
             line_before,
             line_after,
+            anchor: None,
             state: HunkState::Pending,
         }
     }
@@ -265,6 +266,7 @@ mod tests {
             path: "a.txt".into(),
             change,
             hunks,
+            base_hash: None,
         };
         let mut out = Vec::new();
         View::new(&mut out, Style::PLAIN).diff(&proposal).unwrap();

@@ -49,6 +49,7 @@ pub(super) mod tests {
             new_text: new.into(),
             line_before: None,
             line_after: None,
+            anchor: None,
             state: HunkState::Pending,
         }
     }

@@ -174,6 +174,7 @@ mod tests {
             path: "a b.rs".into(),
             change: FileChange::Modify,
             hunks,
+            base_hash: None,
         };
         Arc::new([(SessionId::from("s"), Arc::from([proposal]))].into())
     }

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
@@ -37,14 +38,16 @@ impl Window {
 
     /// Stops the server where it stands; it does nothing any more and says nothing.
     pub fn freeze(&self) {
-        let process = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+        let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap();
+        kill_process(process, Signal::STOP).unwrap();
+        // The signal takes a moment.
+        waitid(WaitId::Pid(process), WaitIdOptions::STOPPED).unwrap();
     }
 
     /// Kills the server as a crash would. What it said and nobody looked at does not matter.
     pub async fn kill(mut self) {
-        self.client.waive("azimuth/event");
         self.child.kill().await.unwrap();
+        self.client.give_up();
     }
 
     /// Closes the window as a user does. What it showed last does not matter.

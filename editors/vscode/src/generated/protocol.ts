@@ -710,6 +710,8 @@ export interface Hunk {
   lineBefore?: string;
   /** The line below them, with its line end; absent at the document's end. */
   lineAfter?: string;
+  /** What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it. */
+  anchor?: string;
 }
 
 /** A hunk. It keeps its id for as long as its content stays the same. */
@@ -1004,6 +1006,8 @@ export interface Proposal {
   change: FileChange;
   /** The hunks, from top to bottom, decided ones included. */
   hunks: Hunk[];
+  /** The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them. */
+  baseHash?: string;
 }
 
 /** The pending change of one file. */

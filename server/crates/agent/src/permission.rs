@@ -214,6 +214,21 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     if stopped.is_some() { None } else { find(&rules.allow, &case, fits) }
 }
 
+/// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
+/// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
+/// there. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
+pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: &Path) -> bool {
+    let case = Case { tool: "", action: &Action::Read, reads: &[], mode: Mode::Agent, folders };
+    let places = Places::new(folders);
+    let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
+    let is_answered = |pattern: &Pattern<'_>| named.is_some_and(|named| pattern.fits_path(named, &places));
+    let is_open = |sourced: &&SourcedRule| sourced.rule.pattern.is_some();
+    find(&rules.deny, &case, fits).is_none()
+        && rules.ask.iter().filter(is_open).all(|rule| {
+            find(std::slice::from_ref(rule), &case, |pattern| fits(pattern) && !is_answered(pattern)).is_none()
+        })
+}
+
 /// What an answer "always" would cover, in words.
 pub fn scope_in_words(always: &[Rule]) -> String {
     always::in_words(always)

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
+use workspace::buffers::Open;
 use workspace::files::FileError;
 use workspace::paths::{Root, Roots};
 use workspace::reader::{ReadError, Reader};
@@ -23,6 +24,13 @@ pub const MAX_CURSOR_BYTES: usize = 30_000;
 
 /// How many Cursor rules of a folder are looked at, so that a strange folder does not hold up a session.
 pub const MAX_CURSOR_FILES: usize = 500;
+
+/// How many entries of Cursor's folder and the folders in it are looked at to find them.
+pub const MAX_CURSOR_ENTRIES: usize = 5_000;
+
+/// How large a file of rules may be to be read at all, in bytes. Rules are read anew for each turn, and no more than
+/// [`MAX_FILE_BYTES`] of one is taken. Of Cursor's rules no further one is read once this much was.
+pub const MAX_READ_BYTES: u64 = 1 << 20;
 
 /// What stands at the end of a text that was cut off.
 const TRUNCATED: &str = "\n[truncated]";
@@ -78,10 +86,15 @@ impl Loading<'_> {
     fn cursor(&mut self, root: &Root) {
         let folder = root.path.join(CURSOR_FOLDER);
         let mut files = BTreeSet::new();
-        self.find_cursor(&folder, &mut files);
-        let mut text = String::new();
+        self.find_cursor(&folder, &mut files, &mut 0);
+        let (mut text, mut read) = (String::new(), 0);
         for path in files {
+            // What is found from here on would be cut off. Heads of rules are not taken, but are read.
+            if text.len() > MAX_CURSOR_BYTES || read > MAX_READ_BYTES {
+                break;
+            }
             let Some(rule) = self.read(&path) else { continue };
+            read += u64::try_from(rule.len()).unwrap_or(u64::MAX);
             let name = path.strip_prefix(&folder).unwrap_or(&path).to_string_lossy();
             let body = without_frontmatter(&rule).trim();
             if !body.is_empty() {
@@ -94,23 +107,25 @@ impl Loading<'_> {
         }
     }
 
-    /// Gathers the rules in a folder and the folders in it, sorted.
-    fn find_cursor(&mut self, folder: &Path, files: &mut BTreeSet<PathBuf>) {
-        // Folders that are links can lead in circles.
+    /// Gathers the rules in a folder and the folders in it, sorted. Links to folders are not followed: they lead out of the
+    /// rules, or in circles. (Cursor's folder itself may be one.)
+    fn find_cursor(&mut self, folder: &Path, files: &mut BTreeSet<PathBuf>, looked_at: &mut usize) {
         let Some(real) = self.check(folder) else { return };
         if !self.seen.insert(real) {
             return;
         }
         let Ok(entries) = folder.read_dir() else { return };
-        let mut entries: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        for path in entries {
+        let left = MAX_CURSOR_ENTRIES - *looked_at;
+        let mut entries: Vec<_> = entries.flatten().take(left).map(|entry| (entry.path(), entry.file_type())).collect();
+        *looked_at += entries.len();
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (path, kind) in entries {
             if files.len() == MAX_CURSOR_FILES {
                 return;
             }
-            if path.is_dir() {
-                self.find_cursor(&path, files);
-            } else if path.extension().is_some_and(|extension| extension == "mdc") {
+            if kind.is_ok_and(|kind| kind.is_dir()) {
+                self.find_cursor(&path, files, looked_at);
+            } else if path.extension().is_some_and(|extension| extension == "mdc") && !path.is_dir() {
                 files.insert(path);
             }
         }
@@ -120,6 +135,13 @@ impl Loading<'_> {
     fn read(&mut self, path: &Path) -> Option<String> {
         let real = self.check(path)?;
         if !self.seen.insert(real.clone()) {
+            return None;
+        }
+        let is_open = !matches!(self.reader.buffers().get(&real), Open::No);
+        if let Some(size) = real.metadata().ok().map(|metadata| metadata.len()).filter(|_| !is_open)
+            && size > MAX_READ_BYTES
+        {
+            self.problem(path, &format!("a file of {size} bytes is too large for rules"));
             return None;
         }
         match self.reader.base(&real) {
@@ -148,7 +170,7 @@ impl Loading<'_> {
         }
     }
 
-    fn problem(&mut self, path: &Path, error: &dyn std::error::Error) {
+    fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
         let problem = format!("The rules in {} were left out: {error}.", self.roots.display(path));
         tracing::warn!("{problem}");
         self.rules.problems.push(problem);
@@ -297,6 +319,35 @@ mod tests {
         let world = World::new(&[("project/.cursor/rules/a.mdc", "A.")]);
         symlink(world.path("project/.cursor/rules"), world.path("project/.cursor/rules/again")).unwrap();
         assert_eq!(world.load(&["project"]).blocks.len(), 1);
+    }
+
+    #[test]
+    fn links_to_folders_are_not_followed() {
+        let world =
+            World::new(&[("project/.cursor/rules/a.mdc", "A."), ("project/src/b.mdc", "B."), ("project/c.mdc", "C.")]);
+        symlink(world.path("project"), world.path("project/.cursor/rules/all")).unwrap();
+        symlink(world.path("project/c.mdc"), world.path("project/.cursor/rules/c.mdc")).unwrap();
+        let rules = world.load(&["project"]);
+        let [(_, text)] = blocks(&rules).try_into().unwrap();
+        assert!(text.ends_with("## a.mdc\n\nA.\n\n## c.mdc\n\nC."), "a link to a file is one: {text}");
+    }
+
+    #[test]
+    fn no_more_is_read_than_is_taken() {
+        let large = "x".repeat(usize::try_from(MAX_READ_BYTES).unwrap() + 1);
+        let world = World::new(&[
+            ("project/AGENTS.md", &large),
+            ("project/.cursor/rules/a.mdc", &large),
+            ("project/.cursor/rules/b.mdc", &"b".repeat(MAX_CURSOR_BYTES + 1)),
+            ("project/.cursor/rules/c.mdc", "not text\0"),
+        ]);
+        let rules = world.load(&["project"]);
+        assert_eq!(rules.blocks.len(), 1);
+        assert!(rules.blocks[0].text.len() <= MAX_CURSOR_BYTES + TRUNCATED.len());
+        // The third file would be a problem too, had it been read.
+        let problem = "were left out: a file of 1048577 bytes is too large for rules.";
+        assert_eq!(rules.problems.len(), 2, "{:?}", rules.problems);
+        assert!(rules.problems.iter().all(|told| told.ends_with(problem)), "{:?}", rules.problems);
     }
 
     #[test]

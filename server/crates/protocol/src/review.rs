@@ -23,6 +23,10 @@ pub struct Proposal {
     pub change: FileChange,
     /// The hunks, from top to bottom, decided ones included.
     pub hunks: Vec<Hunk>,
+    /// The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows
+    /// after a restart whether they still have them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_hash: Option<String>,
 }
 
 /// What becomes of a file.
@@ -57,6 +61,10 @@ pub struct Hunk {
     /// The line below them, with its line end; absent at the document's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_after: Option<String>,
+    /// What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines
+    /// cannot be told from others in the document. Clients have no use for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<String>,
     /// How it stands.
     pub state: HunkState,
 }

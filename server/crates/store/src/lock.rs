@@ -5,6 +5,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use agent::store::{SessionLock, StoreError};
 use protocol::SessionId;
@@ -13,6 +14,9 @@ use crate::clock;
 use crate::error::Error;
 use crate::files;
 use crate::layout::Layout;
+
+/// How long a lock may outlive a process that was killed.
+const LINGERING: Duration = Duration::from_secs(2);
 
 /// The sessions that one store has locked.
 #[derive(Clone, Debug, Default)]
@@ -57,10 +61,15 @@ impl Drop for HeldSession {
 fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
     let path = layout.lock(session)?;
     files::private_folder(&layout.locks())?;
+    let until = Instant::now() + LINGERING;
     loop {
         let mut file = files::private_file(&path)?;
         match file.try_lock() {
             Ok(()) => {}
+            Err(TryLockError::WouldBlock) if is_gone(&path) && Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            }
             Err(TryLockError::WouldBlock) => {
                 let holder = holder(&path);
                 let process = process_of(&holder);
@@ -75,6 +84,13 @@ fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
             return Ok(file);
         }
     }
+}
+
+/// Whether the process that a lock's file names is there no more. It was killed, then, and what keeps its lock is a copy of
+/// the file in a process that it was just starting, which lets go as soon as that runs a program.
+fn is_gone(path: &Path) -> bool {
+    let number = holder(path).strip_prefix("process ").and_then(|rest| rest.split(',').next().map(str::to_owned));
+    number.is_some_and(|number| Path::new("/proc/self").exists() && !Path::new("/proc").join(number).exists())
 }
 
 /// Says that a process has the database open, for as long as the file is.

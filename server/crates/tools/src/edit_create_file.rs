@@ -1,7 +1,5 @@
 //! `edit_create_file`.
 
-use agent::edit::{EditPlan, FilePlan};
-use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
@@ -12,7 +10,7 @@ use workspace::reader::ReadError;
 use workspace::text;
 
 use crate::typed::Typed;
-use crate::{Services, blocking, counted, location, read_file, writable};
+use crate::{Services, blocking, counted, describe_edit, planned, read_file, writable};
 
 /// Makes a new file with the given text; folders on the way are made with it. To change a file that exists use
 /// edit_replace_exact, which says only what changes; replace a whole file (overwrite) only where nearly all of it
@@ -25,8 +23,7 @@ pub(crate) struct Input {
     /// The whole text of the file. End it with a line break, as text files do.
     content: String,
     /// Whether to replace all of a file that exists. Without it a file that exists is an error.
-    #[serde(default)]
-    overwrite: bool,
+    overwrite: Option<bool>,
 }
 
 pub(crate) struct EditCreateFile {
@@ -47,10 +44,8 @@ impl Typed for EditCreateFile {
     const ACCESS: Access = Access::Edit;
 
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        let path = writable(&self.services, &input.path)?;
-        let verb = if input.overwrite { "Writing" } else { "Creating" };
-        let title = format!("{verb} {}", self.services.roots.display(&path));
-        Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+        let verb = if input.overwrite.unwrap_or_default() { "Writing" } else { "Creating" };
+        describe_edit(&self.services, verb, &input.path)
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
@@ -69,8 +64,9 @@ impl Typed for EditCreateFile {
                 let parent = services.roots.display(parent);
                 return Err(ToolError::Failed(format!("{name} cannot be created: {parent} is a file, not a folder")));
             }
+            let overwrite = input.overwrite.unwrap_or_default();
             // There is nothing to lose in an empty file, such as a document that was only just opened.
-            if let Some(file) = read.as_ref().filter(|file| !input.overwrite && !file.text.is_empty()) {
+            if let Some(file) = read.as_ref().filter(|file| !overwrite && !file.text.is_empty()) {
                 let lines = counted(file.text.lines().count(), "line");
                 return Err(ToolError::Failed(format!(
                     "{name} exists already ({lines}). Nothing was changed. Read it and change it with \
@@ -81,13 +77,8 @@ impl Typed for EditCreateFile {
             let content = text::normalise(content).0.into_owned();
             let lines = counted(content.lines().count(), "line");
             let what = if read.is_some() { "Replacement of all of" } else { "New file" };
-            let plan = FilePlan { path: path.clone(), read: read.map(|file| file.hash), new_text: Some(content) };
-            Ok(Output {
-                text: format!("{what} {name} ({lines})."),
-                locations: vec![location(&path, Some(1))],
-                plan: Some(EditPlan { files: vec![plan] }),
-                ..Output::default()
-            })
+            let text = format!("{what} {name} ({lines}).");
+            Ok(planned(path, read.map(|file| file.hash), content, 1, text))
         })
         .await
     }
@@ -115,8 +106,12 @@ mod tests {
     #[tokio::test]
     async fn a_file_that_exists_is_replaced_only_on_purpose() {
         let world = World::new(&[("a", "old\ntext\n")]);
-        let text = world.text("edit_create_file", json!({ "path": "a", "content": "new\n" })).await;
-        assert!(text.starts_with("error: a exists already (2 lines). Nothing was changed."), "{text}");
+        for input in
+            [json!({ "path": "a", "content": "new\n" }), json!({ "path": "a", "content": "new\n", "overwrite": null })]
+        {
+            let text = world.text("edit_create_file", input).await;
+            assert!(text.starts_with("error: a exists already (2 lines). Nothing was changed."), "{text}");
+        }
         let input = json!({ "path": "a", "content": "new\n", "overwrite": true });
         let output = world.call("edit_create_file", input).await.unwrap();
         assert_eq!(output.text, "Replacement of all of a (1 line).");

@@ -1,7 +1,5 @@
 //! `edit_replace_exact`.
 
-use agent::edit::{EditPlan, FilePlan};
-use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
@@ -11,7 +9,7 @@ use workspace::edit::replace_exact;
 use workspace::review::to_line_edits;
 
 use crate::typed::Typed;
-use crate::{Services, blocking, counted, location, read_file, writable};
+use crate::{Services, blocking, counted, describe_edit, planned, read_file, writable};
 
 /// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
 /// can copy old_text exactly: white space counts, and line numbers are not part of the file. Make old_text small but
@@ -50,12 +48,10 @@ impl Typed for EditReplaceExact {
     const ACCESS: Access = Access::Edit;
 
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        let path = writable(&self.services, &input.path)?;
         if input.expected_count == Some(0) {
             return Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned()));
         }
-        let title = format!("Editing {}", self.services.roots.display(&path));
-        Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+        describe_edit(&self.services, "Editing", &input.path)
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
@@ -70,13 +66,8 @@ impl Typed for EditReplaceExact {
                 .map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
             let first = to_line_edits(&file.text, &new_text).first().map_or(1, |edit| edit.start_line + 1);
             let places = counted(count, "place");
-            let plan = FilePlan { path: path.clone(), read: Some(file.hash), new_text: Some(new_text) };
-            Ok(Output {
-                text: format!("Edit of {name} in {places}, from line {first}."),
-                locations: vec![location(&path, u64::try_from(first).ok())],
-                plan: Some(EditPlan { files: vec![plan] }),
-                ..Output::default()
-            })
+            let text = format!("Edit of {name} in {places}, from line {first}.");
+            Ok(planned(path, Some(file.hash), new_text, first, text))
         })
         .await
     }

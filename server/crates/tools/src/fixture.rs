@@ -1,6 +1,6 @@
 //! A small project in a temporary folder, for the tests of the tools.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::tool::{Call, Output, Tool, ToolError};
@@ -63,6 +63,12 @@ impl World {
         };
         let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
         Services { search: Search::new(roots.clone(), reader.clone()), roots, reader, shell, seen: Seen::default() }
+    }
+
+    /// With a search that shows only some files.
+    pub(crate) fn services_showing(&self, shows: fn(&Path) -> bool) -> Services {
+        let services = self.services();
+        Services { search: services.search.showing_only(Arc::new(move |_| Box::new(shows))), ..services }
     }
 
     /// Calls a built-in tool.

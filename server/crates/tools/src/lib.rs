@@ -9,7 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::tool::{Tool, ToolError};
+use agent::edit::{EditPlan, FilePlan, TextHash};
+use agent::permission::Action;
+use agent::tool::{Description, Output, Tool, ToolError};
 use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
@@ -39,7 +41,7 @@ pub struct Services {
     pub reader: Reader,
     /// What the model has seen of them.
     pub seen: Seen,
-    /// Search over the same.
+    /// Search over the same, which leaves out what the user's rules keep from the model.
     pub search: Search,
     /// The session's shell.
     pub shell: Arc<Shell>,
@@ -76,6 +78,35 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
             Err(ToolError::Failed(format!("{name} must not be changed: {reason}")))
         }
     }
+}
+
+/// What a call that edits one file would do; the verb is for people, such as `Editing`.
+pub(crate) fn describe_edit(services: &Services, verb: &str, path: &str) -> Result<Description, ToolError> {
+    let path = writable(services, path)?;
+    let title = format!("{verb} {}", services.roots.display(&path));
+    Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+}
+
+/// What came of such a call: a plan to make this of the file, which was read with that hash if there is one. The edit
+/// begins at that line, from 1.
+pub(crate) fn planned(path: PathBuf, read: Option<TextHash>, new_text: String, line: usize, text: String) -> Output {
+    let locations = vec![location(&path, u64::try_from(line).ok())];
+    let plan = EditPlan { files: vec![FilePlan { path, read, new_text: Some(new_text) }] };
+    Output { text, locations, plan: Some(plan), ..Output::default() }
+}
+
+/// What a search did not look into, in words; nothing where it looked into all.
+pub(crate) fn not_searched(unreadable: usize, left_out: usize) -> Vec<String> {
+    let mut words = Vec::new();
+    if unreadable > 0 {
+        let what =
+            if unreadable == 1 { "1 file or folder".to_owned() } else { format!("{unreadable} files or folders") };
+        words.push(format!("[{what} could not be read]"));
+    }
+    if left_out > 0 {
+        words.push(format!("[{} left out by the user's permission rules]", counted(left_out, "file")));
+    }
+    words
 }
 
 /// A place in a file; the line counts from 1, as in all that the model reads.

@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::paths;
 use workspace::search::Scope;
 
 use crate::typed::Typed;
-use crate::{Services, blocking, counted};
+use crate::{Services, blocking, counted, location, not_searched};
 
 /// How many files and folders are given at most.
 const MAX_ENTRIES: usize = 300;
@@ -53,18 +54,21 @@ impl Typed for ListFiles {
     const ACCESS: Access = Access::Read;
 
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        let title = match self.scope(input)?.path {
+        let path = self.scope(input)?.path;
+        let locations = path.iter().map(|path| location(path, None)).collect();
+        let title = match path {
             Some(path) => format!("Listing {}", self.services.roots.display(&path)),
             None => "Listing the workspace".to_owned(),
         };
-        Ok(Description { title, locations: Vec::new(), action: Action::Read })
+        Ok(Description { title, locations, action: Action::Read })
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
         let scope = self.scope(&input)?;
         let services = self.services.clone();
         blocking(move || {
-            let files = services.search.files(&scope, &call.cancel)?;
+            let found = services.search.files(&scope, &call.cancel)?;
+            let files = found.paths;
             let name = scope.path.as_deref().map(|path| services.roots.display(path));
             if files.len() == 1 && files.first() == scope.path.as_ref() {
                 let name = name.unwrap_or_default();
@@ -73,14 +77,17 @@ impl Typed for ListFiles {
             let mut tree = Folder::default();
             for file in &files {
                 match scope.path.as_deref().and_then(|folder| file.strip_prefix(folder).ok()) {
-                    Some(rest) => tree.add(rest),
+                    Some(rest) => tree.add(Path::new(&paths::shown(rest))),
                     None => tree.add(Path::new(&services.roots.display(file))),
                 }
             }
             let head = name.map(|name| format!("{name}: ")).unwrap_or_default();
             let summary = counted(files.len(), "file");
-            let text = format!("{head}{summary}\n{}", tree.shown(input.depth.unwrap_or(usize::MAX)));
-            Ok(Output { text: text.trim_end().to_owned(), summary, ..Output::default() })
+            let mut lines = vec![format!("{head}{summary}"), tree.shown(input.depth.unwrap_or(usize::MAX))];
+            lines.extend(not_searched(found.unreadable, found.left_out));
+            lines.retain(|line| !line.is_empty());
+            let lines: Vec<_> = lines.iter().map(|line| line.trim_end()).collect();
+            Ok(Output { text: lines.join("\n"), summary, ..Output::default() })
         })
         .await
     }
@@ -152,7 +159,7 @@ impl Folder {
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, call};
 
     #[tokio::test]
     async fn a_small_project_is_shown_whole() {
@@ -188,6 +195,25 @@ mod tests {
         let big = world.text("list_files", json!({ "path": "big" })).await;
         assert_eq!(big.lines().count(), 302);
         assert!(big.ends_with("299\n[100 more files and folders; find files by name with find_files]"), "{big}");
+    }
+
+    #[tokio::test]
+    async fn what_was_not_looked_into_is_said() {
+        let world = World::new(&[("a", ""), (".env", ""), ("sub/b\nc", ""), ("closed/x", "")]);
+        let services = world.services_showing(|path| !path.ends_with(".env"));
+        let list = |path: &str| call(&services, "list_files", json!({ "path": path }));
+        let whole = list(".").await.unwrap().text;
+        assert!(whole.ends_with("\n[1 file left out by the user's permission rules]"), "{whole}");
+        assert_eq!(list("sub").await.unwrap().text, "sub: 1 file\nb\\nc");
+        let closed = world.path("closed");
+        let set = |mode| std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        set(0o000);
+        // Root reads everything.
+        let is_root = closed.read_dir().is_ok();
+        let text = list("closed").await.unwrap().text;
+        set(0o700);
+        let unreadable = "closed: 0 files\n[1 file or folder could not be read]";
+        assert_eq!(text, if is_root { "closed: 1 file\nx" } else { unreadable });
     }
 
     #[tokio::test]

@@ -24,7 +24,8 @@ const MAX_LINE_BYTES: usize = 2_000;
 
 /// Reads a text file, or some of its lines, as it is in the user's editor, unsaved changes and your own pending edits
 /// included. Each line comes after its number and a tab, which are not part of the file. At most 500 lines or 100 KB
-/// are given at once; of a large file read only the lines that you need, which search_text finds.
+/// are given at once; of a large file read only the lines that you need, which search_text finds. Of a line longer than
+/// 2,000 bytes one part is given at a time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -34,6 +35,8 @@ pub(crate) struct Input {
     start_line: Option<usize>,
     /// The last line to read. Without it reading goes on to the end, or as far as fits.
     end_line: Option<usize>,
+    /// Where in the first line to begin, in bytes from 1: for a line that was cut off.
+    start_column: Option<usize>,
 }
 
 pub(crate) struct ReadFile {
@@ -72,7 +75,7 @@ impl Typed for ReadFile {
             let name = services.roots.display(&path);
             let file = services.reader.read(&path).map_err(|error| in_words(&services, &path, error, &call))?;
             services.seen.note(&path, Some(file.hash.clone()));
-            let mut part = part(&name, &file.text, input.start_line, input.end_line)?;
+            let mut part = part(&name, &file.text, &input)?;
             if file.source == Source::Pending {
                 part.text.insert_str(0, "[with your edits that the user has not decided yet]\n");
             }
@@ -89,10 +92,13 @@ struct Part {
     first: usize,
 }
 
-fn part(name: &str, text: &str, start: Option<usize>, end: Option<usize>) -> Result<Part, ToolError> {
-    let first = start.unwrap_or(1);
+fn part(name: &str, text: &str, input: &Input) -> Result<Part, ToolError> {
+    let (first, end, column) = (input.start_line.unwrap_or(1), input.end_line, input.start_column.unwrap_or(1));
     if first == 0 {
         return Err(ToolError::InvalidInput("`start_line` counts from 1".to_owned()));
+    }
+    if column == 0 {
+        return Err(ToolError::InvalidInput("`start_column` counts from 1".to_owned()));
     }
     if end.is_some_and(|end| end < first) {
         return Err(ToolError::InvalidInput("`end_line` is before `start_line`".to_owned()));
@@ -113,11 +119,19 @@ fn part(name: &str, text: &str, start: Option<usize>, end: Option<usize>) -> Res
             break;
         }
         last += 1;
-        let shown = line.get(..line.floor_char_boundary(MAX_LINE_BYTES)).unwrap_or(line);
+        let from = if last == first { column - 1 } else { 0 };
+        if from > 0 && from >= line.len() {
+            let words = format!("line {first} of {name} has only {}", counted(line.len(), "byte"));
+            return Err(ToolError::InvalidInput(format!("{words}; `start_column` {column} is past its end")));
+        }
+        let from = line.floor_char_boundary(from);
+        let to = line.floor_char_boundary(from + MAX_LINE_BYTES);
+        let (before, shown) = (if from > 0 { "…" } else { "" }, line.get(from..to).unwrap_or(line));
         // Writing into a string cannot fail.
-        let _ = write!(out, "{last:>6}\t{shown}");
-        if shown.len() < line.len() {
-            let _ = write!(out, "… [this line goes on for {} more bytes]", line.len() - shown.len());
+        let _ = write!(out, "{last:>6}\t{before}{shown}");
+        if to < line.len() {
+            let (more, next) = (counted(line.len() - to, "more byte"), to + 1);
+            let _ = write!(out, "… [this line has {more}; read on with start_line {last} and start_column {next}]");
         }
         out.push('\n');
     }
@@ -205,7 +219,8 @@ mod tests {
         let world =
             World::new(&[("min.js", &"é".repeat(5_000)), ("wide", &format!("{}\n", "x".repeat(1_900)).repeat(100))]);
         let text = world.text("read_file", json!({ "path": "min.js" })).await;
-        assert!(text.ends_with("é… [this line goes on for 8000 more bytes]"), "{}", text.len());
+        let more = "é… [this line has 8000 more bytes; read on with start_line 1 and start_column 2001]";
+        assert!(text.ends_with(more), "{}", text.len());
         let text = world.text("read_file", json!({ "path": "wide" })).await;
         assert!(text.len() < 101_000, "{}", text.len());
         assert!(
@@ -213,6 +228,31 @@ mod tests {
             "{}",
             &text[text.len() - 80..]
         );
+    }
+
+    #[tokio::test]
+    async fn a_very_long_line_can_be_read_to_its_end() {
+        let line: String = (0..1_500).map(|number| format!("{number} é ")).collect();
+        let world = World::new(&[("min.js", &format!("short\n{line}\nnext\n"))]);
+        let (mut read, mut column) = (String::new(), Some(1));
+        while let Some(from) = column {
+            let input = json!({ "path": "min.js", "start_line": 2, "end_line": 2, "start_column": from });
+            let text = world.text("read_file", input).await;
+            let shown = text.lines().nth(1).unwrap().strip_prefix("     2\t").unwrap();
+            let shown = shown.strip_prefix('…').unwrap_or(shown);
+            let (part, rest) = shown.split_once('…').unwrap_or((shown, ""));
+            read.push_str(part);
+            let next = rest.strip_suffix(']').and_then(|rest| rest.rsplit(' ').next());
+            column = next.map(|next| next.parse::<usize>().unwrap());
+        }
+        assert_eq!(read, line);
+        let past = json!({ "path": "min.js", "start_line": 1, "start_column": 6 });
+        assert_eq!(
+            world.text("read_file", past).await,
+            "error: invalid input: line 1 of min.js has only 5 bytes; `start_column` 6 is past its end"
+        );
+        let zero = world.text("read_file", json!({ "path": "min.js", "start_column": 0 })).await;
+        assert_eq!(zero, "error: invalid input: `start_column` counts from 1");
     }
 
     #[tokio::test]
@@ -263,6 +303,9 @@ mod tests {
             "error: invalid input: src/main.rs has only 1 line; `start_line` 7 is past its end"
         );
         assert!(read(json!({ "path": "src/main.rs", "start_line": 0 })).await.contains("counts from 1"));
-        assert!(read(json!({ "path": "a", "start_line": 3, "end_line": 2 })).await.starts_with("error:"));
+        assert_eq!(
+            read(json!({ "path": "src/main.rs", "start_line": 3, "end_line": 2 })).await,
+            "error: invalid input: `end_line` is before `start_line`"
+        );
     }
 }

@@ -12,7 +12,7 @@ use workspace::paths::Roots;
 use workspace::search::{Found, LineKind, Scope, TextQuery};
 
 use crate::typed::Typed;
-use crate::{Services, blocking, counted, location};
+use crate::{Services, blocking, counted, location, not_searched};
 
 /// How many matching lines are given unless told (001 §13.1).
 const DEFAULT_LIMIT: usize = 50;
@@ -92,7 +92,8 @@ impl Typed for SearchText {
         let within = query.scope.path.as_deref().map(|path| self.services.roots.display(path));
         let within = within.or(query.scope.glob).map(|within| format!(" in {within}")).unwrap_or_default();
         let title = format!("Searching for `{}`{within}", query.pattern);
-        Ok(Description { title, locations: Vec::new(), action: Action::Read })
+        let locations = query.scope.path.iter().map(|path| location(path, None)).collect();
+        Ok(Description { title, locations, action: Action::Read })
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
@@ -136,8 +137,8 @@ fn output(roots: &Roots, query: &TextQuery, found: &Found) -> Output {
         let all = format!("{} in {}", counted(total, "match"), counted(found.total_files, "file"));
         let _ = writeln!(text, "[the first {given} of {all}; narrow the query, `path` or `glob`]");
     }
-    if found.unreadable > 0 {
-        let _ = writeln!(text, "[{} could not be read]", counted(found.unreadable, "file or folder"));
+    for words in not_searched(found.unreadable, found.left_out) {
+        let _ = writeln!(text, "{words}");
     }
     let summary = match total {
         0 => "no matches".to_owned(),
@@ -160,7 +161,7 @@ fn locations(found: &Found) -> Vec<Location> {
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, call};
 
     #[tokio::test]
     async fn matches_come_as_path_line_and_text() {
@@ -208,6 +209,29 @@ mod tests {
         let text = world.text("search_text", json!({ "query": "x", "limit": 200, "context_lines": 5 })).await;
         assert!(text.len() < 51_000, "{}", text.len());
         assert!(text.contains(" of 2000 matches in 1 file; narrow"), "{}", &text[text.len() - 100..]);
+    }
+
+    #[test]
+    fn permission_judges_the_path_that_is_searched() {
+        let world = World::new(&[(".env", "x"), ("src/a.rs", "x")]);
+        for tool in crate::builtin(&world.services()) {
+            let (searched, input) = match tool.spec().name.as_str() {
+                "search_text" => (".env", json!({ "query": "x", "path": ".env" })),
+                "find_files" => ("src", json!({ "pattern": "*", "path": "src" })),
+                "list_files" => ("src", json!({ "path": "src" })),
+                _ => continue,
+            };
+            let locations = tool.describe(&input).unwrap().locations;
+            assert_eq!(locations, [crate::location(&world.path(searched), None)], "{}", tool.spec().name);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_users_rules_keep_from_the_model_is_not_searched() {
+        let world = World::new(&[("sub/.env", "secret=1"), ("a.rs", "secret")]);
+        let services = world.services_showing(|path| !path.ends_with(".env"));
+        let text = call(&services, "search_text", json!({ "query": "secret" })).await.unwrap().text;
+        assert_eq!(text, "a.rs:1: secret\n[1 file left out by the user's permission rules]");
     }
 
     #[tokio::test]

@@ -3,9 +3,12 @@
 //! One task writes (the hub's, in the order of the wire); any thread reads. What is read is an immutable
 //! [`Snapshot`], so a reader is never disturbed by what is typed meanwhile.
 
+mod apply;
+mod moves;
+
 use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -13,8 +16,13 @@ use agent::edit::TextHash;
 use protocol::content;
 use tokio::sync::watch;
 
+use self::apply::Applied;
+pub(crate) use self::moves::Move;
 use crate::paths::{self, PathError};
 use crate::text::{self, LineIndex, PositionEncoding};
+
+/// As many of a document's last changes are remembered as changes.
+const MOST_STEPS: usize = 256;
 
 /// The open documents.
 #[derive(Debug, Default)]
@@ -104,12 +112,52 @@ struct Document {
     in_sync: bool,
 }
 
-/// What can be worked out of a text, once and only when it is asked for.
-#[derive(Debug, Default)]
+/// A text's name, what can be worked out of it, once and only when it is asked for, and how it came to be.
+#[derive(Debug)]
 struct Derived {
+    id: TextId,
     hash: OnceLock<TextHash>,
     lines: OnceLock<LineIndex>,
     normal: OnceLock<Arc<str>>,
+    /// The last changes, the oldest first.
+    steps: Vec<Arc<Step>>,
+}
+
+/// Names a text that a document had; no other text of any document has the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TextId(u64);
+
+/// A change of one text into the next.
+#[derive(Debug)]
+struct Step {
+    from: TextId,
+    moves: Vec<Move>,
+}
+
+impl Derived {
+    /// Of a text of which nothing is known but that it is there.
+    fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: TextId(LAST.fetch_add(1, Ordering::Relaxed)),
+            hash: OnceLock::new(),
+            lines: OnceLock::new(),
+            normal: OnceLock::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Of the text that changes made of this one.
+    fn after(&self, lines: LineIndex, moves: Option<Vec<Move>>) -> Self {
+        let steps = match moves {
+            Some(moves) => {
+                let kept = self.steps.iter().skip((self.steps.len() + 1).saturating_sub(MOST_STEPS)).cloned();
+                kept.chain([Arc::new(Step { from: self.id, moves })]).collect()
+            }
+            None => Vec::new(),
+        };
+        Self { lines: lines.into(), steps, ..Self::new() }
+    }
 }
 
 impl Buffers {
@@ -134,7 +182,7 @@ impl Buffers {
             version,
             text: text.into(),
             saved_version: None,
-            derived: Arc::default(),
+            derived: Arc::new(Derived::new()),
         });
         let mut documents = self.write();
         documents.remove(uri);
@@ -164,7 +212,8 @@ impl Buffers {
     ///
     /// # Errors
     /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, a version that is not
-    /// higher than the last, or changes of parts while the text is not known.
+    /// higher than the last, changes of parts while the text is not known, or thousands of changes of a large document
+    /// that are sorted neither up nor down.
     pub fn change(
         &self,
         uri: &str,
@@ -180,16 +229,16 @@ impl Buffers {
         } else if !in_sync && changes.first().is_none_or(|change| change.range.is_some()) {
             Err("an earlier change did not fit".to_owned())
         } else {
-            applied(&old, changes, encoding)
+            apply::apply(&old.text, old.lines(), changes, encoding)
         };
         let mut documents = self.write();
         let Some(document) = documents.by_uri.get_mut(uri) else {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
         };
         let result = match result {
-            Ok((text, lines)) => {
-                let derived = Derived { lines: lines.into(), ..Derived::default() };
-                let snapshot = Snapshot { version, text, derived: Arc::new(derived), ..Snapshot::clone(&old) };
+            Ok(Applied { text, lines, moves }) => {
+                let derived = Arc::new(old.derived.after(lines, moves));
+                let snapshot = Snapshot { version, text, derived, ..Snapshot::clone(&old) };
                 *document = Document { snapshot: Arc::new(snapshot), in_sync: true };
                 Ok(document.snapshot.clone())
             }
@@ -217,7 +266,7 @@ impl Buffers {
         if let Some(text) = text {
             if text != &*snapshot.text {
                 snapshot.text = text.into();
-                snapshot.derived = Arc::default();
+                snapshot.derived = Arc::new(Derived::new());
             }
             document.in_sync = true;
         }
@@ -362,44 +411,29 @@ impl Snapshot {
             if normal.len() == self.text.len() { self.text.clone() } else { normal.into() }
         })
     }
-}
 
-/// The text that changes make of a document, with its line index.
-fn applied(old: &Snapshot, changes: &[Change], encoding: PositionEncoding) -> Result<(Arc<str>, LineIndex), String> {
-    let mut text = String::from(&*old.text);
-    let mut lines = old.lines().clone();
-    for change in changes {
-        match change.range {
-            None => {
-                text.clone_from(&change.text);
-                lines = LineIndex::new(&text);
-            }
-            Some(range) => {
-                let bytes = bytes(&text, &lines, range, encoding)?;
-                lines.replace(bytes.clone(), &change.text);
-                text.replace_range(bytes, &change.text);
-            }
+    /// The name of the text.
+    pub(crate) fn text_id(&self) -> TextId {
+        self.derived.id
+    }
+
+    /// What the editor changed since an earlier text, sorted; none where that is not known.
+    pub(crate) fn moves_since(&self, earlier: TextId) -> Option<Vec<Move>> {
+        if earlier == self.derived.id {
+            return Some(Vec::new());
         }
+        let first = self.derived.steps.iter().position(|step| step.from == earlier)?;
+        let mut moves = Vec::new();
+        for step in self.derived.steps.iter().skip(first) {
+            // From the bottom, so that each is where it was in the text before the step.
+            step.moves.iter().rev().for_each(|next| {
+                let moved = next.new.len();
+                let new = next.old.start..next.old.start + moved;
+                moves::add(&mut moves, Move { new, ..next.clone() });
+            });
+        }
+        Some(moves)
     }
-    Ok((text.into(), lines))
-}
-
-fn bytes(
-    text: &str,
-    lines: &LineIndex,
-    range: content::Range,
-    encoding: PositionEncoding,
-) -> Result<Range<usize>, String> {
-    let offset = |position: content::Position| {
-        lines.offset(text, position, encoding).ok_or_else(|| {
-            format!("position {}:{} is not in its {} lines", position.line, position.character, lines.lines())
-        })
-    };
-    let (start, end) = (offset(range.start)?, offset(range.end)?);
-    if start > end {
-        return Err("a range ends before it begins".to_owned());
-    }
-    Ok(start..end)
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@ use locate::{Located, preview};
 
 /// Replaces `old` by `new` where it occurs, which must be exactly `expected_count` times (001 §13.5).
 ///
-/// CRLF in `old` and `new` counts as LF. Whether the text ends in a line break stays as it is.
+/// CRLF in `old` and `new` counts as LF. Whether the text ends in a line break stays as it is, unless nothing is left of
+/// it: an edit that reaches the end gives a text that ended in one (or in several) at least one, and leaves a text that
+/// ended in none without any. What `new` brings beyond that stays.
 ///
 /// # Errors
 /// See [`EditError`]. `old` is found nowhere, or not as often as expected, or its occurrences overlap.
@@ -39,7 +41,9 @@ pub fn replace_exact(text: &str, old: &str, new: &str, expected_count: usize) ->
         let candidates = locate::candidates(text, starts);
         return Err(EditError::Count { found, expected: expected_count, candidates });
     }
-    Ok(with_final_newline_of(text, text.replace(old.as_ref(), &new)))
+    let changed = text.replace(old.as_ref(), &new);
+    let reaches_end = starts.last().is_some_and(|start| start + old.len() == text.len());
+    Ok(if reaches_end { with_final_newline_of(text, changed) } else { changed })
 }
 
 /// Why an edit has no certain place. The words are for the model.
@@ -88,15 +92,12 @@ fn with_lf(text: &str) -> Cow<'_, str> {
 
 /// Gives `changed` a final line break if and only if `original` has one, as every edit must (001 §13.5).
 fn with_final_newline_of(original: &str, mut changed: String) -> String {
-    if original.is_empty() || changed.is_empty() {
-        return changed;
-    }
-    match (original.ends_with('\n'), changed.ends_with('\n')) {
-        (true, false) => changed.push('\n'),
-        (false, true) => {
-            changed.pop();
+    if original.ends_with('\n') {
+        if !changed.is_empty() && !changed.ends_with('\n') {
+            changed.push('\n');
         }
-        _ => {}
+    } else {
+        changed.truncate(changed.trim_end_matches('\n').len());
     }
     changed
 }
@@ -157,6 +158,16 @@ mod tests {
         assert_eq!(replace_exact("a\nb\n", "b\n", "c", 1).unwrap(), "a\nc\n");
         assert_eq!(replace_exact("a\nb", "b", "c\n", 1).unwrap(), "a\nc");
         assert_eq!(replace_exact("a\n", "a\n", "", 1).unwrap(), "");
+        assert_eq!(replace_exact("a\nb\n", "b\n", "c\n\n", 1).unwrap(), "a\nc\n\n", "more is what was asked for");
+        assert_eq!(replace_exact("a\n\nb\n", "b\n", "", 1).unwrap(), "a\n\n");
+    }
+
+    #[test]
+    fn a_text_without_a_final_line_break_gets_none_however_many_there_are() {
+        assert_eq!(replace_exact("a\n\nb", "b", "", 1).unwrap(), "a");
+        assert_eq!(replace_exact("a\nb", "b", "c\n\n", 1).unwrap(), "a\nc");
+        assert_eq!(replace_exact("a\nb", "a\nb", "\n", 1).unwrap(), "");
+        assert_eq!(replace_exact("a\n\nb", "a\n", "c\n\n\n", 1).unwrap(), "c\n\n\n\nb", "away from the end");
     }
 
     #[test]
@@ -177,6 +188,13 @@ mod tests {
         fn a_single_occurrence_is_replaced_in_place(head in "[a-y \n]{0,40}", tail in "[a-y \n]{0,40}", new in "[a-y]{1,9}") {
             let edited = replace_exact(&format!("{head}Z{tail}"), "Z", &new, 1).unwrap();
             prop_assert_eq!(edited, format!("{head}{new}{tail}"));
+        }
+
+        #[test]
+        fn the_end_of_a_text_stays_as_it_is(text in "[ab\n]{1,12}", old in "[ab\n]{1,3}", new in "[ab\n]{0,3}") {
+            if let Ok(edited) = replace_exact(&text, &old, &new, text.matches(&old).count()) {
+                prop_assert!(edited.is_empty() || edited.ends_with('\n') == text.ends_with('\n'), "{edited:?}");
+            }
         }
 
         #[test]

@@ -12,6 +12,8 @@ use agent::edit::TextHash;
 
 use crate::text::{self, Decoded, Format, NotText};
 
+mod kept;
+
 /// The largest file that is read as a whole, in bytes: 16 MiB. What is larger is not source that a model could use,
 /// and texts are held in memory. Searching has no such limit.
 pub const MAX_BYTES: u64 = 16 << 20;
@@ -61,6 +63,12 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// It may be read but not written to.
+    #[error("{} is write-protected; nothing was written. To have it changed, make it writable", path.display())]
+    WriteProtected {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system refused.
     #[error("{} cannot be {action}: {reason}", path.display())]
     Io {
@@ -84,12 +92,15 @@ pub fn read(path: &Path) -> Result<Decoded, FileError> {
 /// Writes a new text into a file whose text has the hash `expected`, in the file's own encoding and with its own line
 /// ends. The text is normal (see [`crate::text`]). Gives the hash of what stands there now. Blocks.
 ///
-/// The file is replaced in one step: whoever reads it sees the old text or the new one, even after a crash. Its mode is
-/// kept; other hard links to it keep the old text.
+/// The file is replaced in one step: whoever reads it sees the old text or the new one, even after a crash. Its mode,
+/// owner and group are kept; other hard links to it keep the old text. Where a new file could not have that owner, or would
+/// lose access lists and other attributes (seen on Linux), and where a file cannot be replaced, since it is a mount point
+/// of its own or its folder takes no new files, the text is written into the file that is there, which keeps all of it; a
+/// crash in the middle of that can leave a part.
 ///
 /// # Errors
-/// [`FileError::Stale`] if the file's text is another, at the beginning or right before the new one is put in its
-/// place; the kinds of [`read`].
+/// [`FileError::WriteProtected`] if it is not writable; [`FileError::Stale`] if the file's text is another, at the
+/// beginning or right before the new one is put in its place; the kinds of [`read`].
 pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHash, FileError> {
     Prepared::new(path, new_text, expected)?.put(path)?;
     Ok(text::hash(new_text))
@@ -130,11 +141,13 @@ pub fn delete(path: &Path, expected: &TextHash) -> Result<(), FileError> {
     Ok(())
 }
 
-/// A new text, safe on disk beside the file that it is to replace.
+/// A new text, ready to be put in the place of a file's old one.
 struct Prepared {
     /// The file's bytes when it was prepared.
     before: Vec<u8>,
-    temporary: tempfile::NamedTempFile,
+    bytes: Vec<u8>,
+    /// The new file, safe on disk beside the old one; none where the old one is to be written into.
+    replacement: Option<tempfile::NamedTempFile>,
 }
 
 impl Prepared {
@@ -145,19 +158,56 @@ impl Prepared {
             return Err(FileError::Stale { path: path.to_owned() });
         }
         let failed = |error| io_error(path, "written", error);
-        let permissions = fs::metadata(path).map_err(failed)?.permissions();
-        let temporary = temporary(path, &old.encode(new_text), Some(permissions)).map_err(failed)?;
-        Ok(Self { before, temporary })
+        let metadata = fs::metadata(path).map_err(failed)?;
+        // Replacing a file asks only for its folder; it is the file that its owner protected. Root may write to all, so
+        // the mode is asked too.
+        if metadata.permissions().readonly() {
+            return Err(FileError::WriteProtected { path: path.to_owned() });
+        }
+        open_to_write(path)?;
+        let bytes = old.encode(new_text);
+        let replacement = match kept::can_be_replaced(path, &metadata) {
+            false => None,
+            true => match temporary(path, &bytes, Some(&metadata)) {
+                // In a folder that takes no new files the file itself can still be written.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+                made => Some(made.map_err(failed)?),
+            },
+        };
+        Ok(Self { before, bytes, replacement })
     }
 
     fn put(self, path: &Path) -> Result<(), FileError> {
         if read_bytes(path)? != self.before {
             return Err(FileError::Stale { path: path.to_owned() });
         }
-        self.temporary.persist(path).map_err(|error| io_error(path, "written", error.error))?;
-        sync_folder(path);
-        Ok(())
+        match self.replacement.map(|replacement| replacement.persist(path)) {
+            Some(Ok(_)) => {
+                sync_folder(path);
+                return Ok(());
+            }
+            Some(Err(error)) if !is_mount_point(&error.error) => return Err(io_error(path, "written", error.error)),
+            Some(Err(_)) | None => {}
+        }
+        let mut file = open_to_write(path)?;
+        // Shortened last, so that a full disk loses as little as can be.
+        let length = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
+        let written = file.write_all(&self.bytes).and_then(|()| file.set_len(length)).and_then(|()| file.sync_all());
+        written.map_err(|error| io_error(path, "written", error))
     }
+}
+
+/// Opens a file that is there to write into it, without changing it.
+fn open_to_write(path: &Path) -> Result<File, FileError> {
+    File::options().write(true).open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => FileError::WriteProtected { path: path.to_owned() },
+        _ => io_error(path, "written", error),
+    })
+}
+
+/// Whether a file could not be replaced because something is mounted right there.
+fn is_mount_point(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices)
 }
 
 fn decode(path: &Path, bytes: &[u8]) -> Result<Decoded, FileError> {
@@ -185,18 +235,25 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// A file beside `path` with these bytes, safe on disk. It removes itself unless it is put in place.
-fn temporary(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<tempfile::NamedTempFile> {
+/// A file beside `path` with these bytes, safe on disk, and with mode, owner and group of the file `like`, or else of any
+/// new file. It removes itself unless it is put in place. Nobody else can read it before it has its mode.
+fn temporary(path: &Path, bytes: &[u8], like: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".azimuth-");
     // What a new file gets: all that the umask allows.
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    if like.is_none() {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
     let mut temporary = builder.tempfile_in(folder)?;
+    if let Some(like) = like {
+        kept::take(temporary.as_file(), like)?;
+    }
     temporary.write_all(bytes)?;
-    if let Some(permissions) = permissions {
-        temporary.as_file().set_permissions(permissions)?;
+    if let Some(like) = like {
+        // Writing took away what makes a program run as its owner.
+        temporary.as_file().set_permissions(like.permissions())?;
     }
     temporary.as_file().sync_all()?;
     Ok(temporary)
@@ -339,8 +396,80 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_written_to_is_an_error_in_words() {
         let folder = Folder::new();
-        let path = folder.with("file", b"");
-        let refused = create(&path.join("below"), "x").unwrap_err();
-        assert!(matches!(refused, FileError::Io { action: "written", .. } | FileError::NotFound { .. }), "{refused}");
+        let path = folder.with("kept.txt", b"old");
+        let set = |mode| fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(mode)).unwrap();
+        set(0o555);
+        let created = create(&folder.path("new.txt"), "x");
+        let (written, deleted) = (write(&path, "new", &text::hash("old")), delete(&path, &text::hash("new")));
+        set(0o755);
+        if rustix::process::geteuid().is_root() {
+            assert!(created.is_ok() && deleted.is_ok(), "nothing is closed to root");
+            return;
+        }
+        let words = created.unwrap_err().to_string();
+        assert!(words.contains("new.txt cannot be written: Permission denied"), "{words}");
+        assert!(matches!(deleted, Err(FileError::Io { action: "deleted", .. })));
+        assert_eq!((written.unwrap(), fs::read(&path).unwrap()), (text::hash("new"), b"new".to_vec()));
+    }
+
+    #[test]
+    fn a_write_protected_file_is_not_written_to() {
+        let folder = Folder::new();
+        let path = folder.with("generated.rs", b"old");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = write(&path, "new", &text::hash("old")).unwrap_err();
+        assert!(refused.to_string().contains("generated.rs is write-protected; nothing was written"), "{refused}");
+        assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"old".to_vec(), vec!["generated.rs".to_owned()]));
+    }
+
+    #[test]
+    fn what_only_the_owner_may_read_is_never_readable_by_others() {
+        let folder = Folder::new();
+        let path = folder.with("secret", b"old");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let like = fs::metadata(&path).unwrap();
+        let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o777;
+        let prepared = Prepared::new(&path, "new", &text::hash("old")).unwrap();
+        assert_eq!(mode(prepared.replacement.as_ref().unwrap().path()), 0o600);
+        // Before its first byte too.
+        assert_eq!(mode(temporary(&path, b"", Some(&like)).unwrap().path()), 0o600);
+        prepared.put(&path).unwrap();
+        assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o600, b"new".to_vec()));
+    }
+
+    #[test]
+    fn owner_and_attributes_survive_a_write() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = Folder::new();
+        let tagged = folder.with("tagged.txt", b"old and longer");
+        let flags = rustix::fs::XattrFlags::empty();
+        // Not every file system of a temporary folder has attributes.
+        if rustix::fs::setxattr(&tagged, c"user.azimuth", b"kept", flags).is_ok() {
+            write(&tagged, "new", &text::hash("old and longer")).unwrap();
+            assert_eq!(fs::read(&tagged).unwrap(), b"new");
+            let mut value = [0; 8];
+            let length = rustix::fs::getxattr(&tagged, c"user.azimuth", &mut value[..]).unwrap();
+            assert_eq!(&value[..length], b"kept");
+        }
+
+        let plain = folder.with("plain.txt", b"old");
+        let before = fs::metadata(&plain).unwrap();
+        write(&plain, "new", &text::hash("old")).unwrap();
+        let after = fs::metadata(&plain).unwrap();
+        assert_ne!(before.ino(), after.ino(), "a plain file is replaced in one step");
+        assert_eq!((before.uid(), before.gid(), before.mode()), (after.uid(), after.gid(), after.mode()));
+    }
+
+    #[test]
+    fn a_file_of_someone_else_stays_theirs() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let folder = Folder::new();
+        let path = folder.with("theirs.txt", b"old");
+        // Only root can give files away; for others there is nothing to see here.
+        if chown(&path, Some(65534), Some(65534)).is_ok() {
+            write(&path, "new", &text::hash("old")).unwrap();
+            let after = fs::metadata(&path).unwrap();
+            assert_eq!((after.uid(), after.gid(), fs::read(&path).unwrap()), (65534, 65534, b"new".to_vec()));
+        }
     }
 }

@@ -193,7 +193,9 @@ impl Roots {
     }
 
     /// What a path is called towards model and people: relative to its folder, with the folder's name before it where
-    /// there are several, and with `/` everywhere. [`Roots::resolve`] leads back. The folder itself is `.`, or its name.
+    /// there are several, and with `/` everywhere; outside the workspace the path itself. The folder itself is `.`, or its
+    /// name. [`Roots::resolve`] leads back, but for the few names that cannot be shown as they are ([`shown`]) and those
+    /// that begin with `~` or look like a URI.
     pub fn display(&self, path: &Path) -> String {
         // The longest fits best where one folder lies in another.
         let root = self
@@ -202,12 +204,12 @@ impl Roots {
             .filter(|root| path.starts_with(&root.path))
             .max_by_key(|root| root.path.as_os_str().len());
         let Some(root) = root else {
-            return path.display().to_string();
+            return shown(path);
         };
         let rest = path.strip_prefix(&root.path).unwrap_or(path);
         let name = (self.roots.len() > 1).then_some(OsStr::new(&root.name));
         let parts: Vec<_> = name.into_iter().chain(rest.iter()).map(OsStr::to_string_lossy).collect();
-        if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+        if parts.is_empty() { ".".to_owned() } else { shown(Path::new(&parts.join("/"))) }
     }
 
     fn check_as(&self, path: &Path, as_given: &Path) -> Result<PathBuf, PathError> {
@@ -218,6 +220,19 @@ impl Roots {
         let roots = self.roots.iter().map(|root| root.path.display().to_string()).collect();
         Err(PathError::Outside { path: as_given.to_owned(), roots })
     }
+}
+
+/// A path as text on one line: control characters, such as line breaks, are escaped, and what is not UTF-8 is replaced.
+pub fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if !text.contains(char::is_control) {
+        return text.into_owned();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    shown
 }
 
 /// An absolute path without `.`, `..` and links. What does not exist yet is taken as it stands behind the nearest
@@ -371,6 +386,13 @@ mod tests {
         assert_eq!(roots.resolve("src/main.rs").unwrap(), world.path("one/src/main.rs"));
         assert_eq!(world.roots.display(&world.path("one/src/main.rs")), "src/main.rs");
         assert_eq!(world.roots.display(&world.path("one")), ".");
+    }
+
+    #[test]
+    fn a_name_is_shown_on_one_line() {
+        let world = World::new();
+        assert_eq!(world.roots.display(&world.path("one/a\nb\u{1b}[31m/é.rs")), "a\\nb\\u{1b}[31m/é.rs");
+        assert_eq!(world.roots.display(Path::new("/elsewhere/a\rb")), "/elsewhere/a\\rb");
     }
 
     #[test]

@@ -132,13 +132,15 @@ impl Reader {
         }
     }
 
-    /// The open documents whose text is not what the disk has, sorted by path. Blocks.
+    /// The open documents whose text is not what the disk has, sorted by path. Where the disk's text cannot be told, as
+    /// with another encoding than UTF-8 or a file that is too large, a document is one if it changed since it was last
+    /// saved; if nothing was ever heard of a save it is not, since nothing can be told of it. Blocks.
     pub fn unsaved(&self) -> Vec<Arc<Snapshot>> {
         let differs = |open: &Arc<Snapshot>| match files::read(&open.path) {
             Ok(disk) => text::hash(&disk.text) != *open.hash(),
             // A new document that nothing was written into has nothing to lose.
             Err(FileError::NotFound { .. }) => !open.text.is_empty(),
-            Err(_) => true,
+            Err(_) => open.saved_version.is_some_and(|saved| saved != open.version),
         };
         self.buffers().all().into_iter().filter(differs).collect()
     }
@@ -279,5 +281,25 @@ mod tests {
         world.open("other.rs", "x");
         let unsaved: Vec<_> = world.reader(&[]).unsaved().iter().map(|open| open.path.clone()).collect();
         assert_eq!(unsaved, [world.path("a.rs"), world.path("other.rs")]);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the disk has what we could not have written")]
+    fn where_the_disk_cannot_be_read_as_text_the_editors_saves_tell() {
+        let world = World::new();
+        std::fs::write(world.path("latin1.txt"), b"caf\xE9\n").unwrap();
+        std::fs::File::create(world.path("huge.txt")).unwrap().set_len(files::MAX_BYTES + 1).unwrap();
+        world.open("latin1.txt", "café\n");
+        world.open("huge.txt", "much");
+        let unsaved = || world.reader(&[]).unsaved().iter().map(|open| open.path.clone()).collect::<Vec<_>>();
+        assert!(unsaved().is_empty(), "of what was only opened nothing can be told");
+        let uri = paths::to_uri(&world.path("latin1.txt"));
+        world.buffers.save(&uri, None).unwrap();
+        assert!(unsaved().is_empty());
+        let typed = crate::buffers::Change { range: None, text: "cafés\n".into() };
+        world.buffers.change(&uri, 8, &[typed], text::PositionEncoding::Utf8).unwrap();
+        assert_eq!(unsaved(), [world.path("latin1.txt")]);
+        world.buffers.save(&uri, None).unwrap();
+        assert!(unsaved().is_empty());
     }
 }

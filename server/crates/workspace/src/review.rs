@@ -4,18 +4,21 @@
 //! hunks in it ([`Review::overlay`]). The user decides ([`Review::decide`]), which gives [`Application`]s for somebody
 //! else to carry out; their outcome comes back ([`Review::applied`]), and so does every change of a document
 //! ([`Review::base_changed`]), whoever made it. What is to be told is asked for: [`Review::take_changed`] for clients and
-//! the log, [`Review::notes`] for the model. Nothing here does I/O or knows the time; cloning is cheap enough to try an
-//! operation and go back.
+//! the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a comparison of
+//! texts that takes too long; cloning is cheap enough to try an operation and go back.
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
 //! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
-//! it is found again), `clusters` (which hunks a further change touches), `proposal` (the hunks of one file), `wire` (as
-//! clients and the log see it, and back), `notes` (words for the model), `diff` (as others take changes).
+//! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches),
+//! `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the log see it,
+//! and back), `notes` (words for the model), `diff` (as others take changes).
 
+mod anchor;
 mod clusters;
 mod diff;
 mod document;
+mod flights;
 mod hunk;
 mod lines;
 mod notes;
@@ -33,7 +36,8 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
-pub use self::diff::{LineEdit, diff, to_line_edits};
+pub use self::diff::{LineEdit, diff, to_line_edits, with_mark};
+pub use self::document::Base;
 use self::hunk::{By, Hunk};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
@@ -42,8 +46,6 @@ use crate::text;
 /// How many finished proposals are remembered, so that an undo in the editor is noticed and a decision that comes twice
 /// is known for what it is.
 const REMEMBERED: usize = 32;
-/// At most this many notes are given at once.
-const MOST_NOTES: usize = 30;
 
 /// Files as the session proposes them: the text with all pending hunks in it, or none for one that is to be deleted.
 pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
@@ -128,8 +130,7 @@ pub enum DecideError {
 }
 
 impl Review {
-    /// Makes a file's plan hunks. `base` is the document's text as it is now, none where there is no file; `display` the
-    /// path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
+    /// Makes a file's plan hunks. `base` is the document as it is now, `display` the path for people. Further edits of a file join its proposal for as long as a hunk of it is open.
     ///
     /// Each run of changed lines is a hunk, apart from the next by an unchanged line; a single line without letters and
     /// digits between two runs does not part them. To make or to delete a file is one hunk. A pending hunk that the plan
@@ -138,19 +139,20 @@ impl Review {
     /// # Errors
     /// [`EditRefused::Stale`] if the plan was made against another text than the one the model would read now, and
     /// [`EditRefused::NoChange`].
-    pub fn propose(
+    pub fn propose<'t>(
         &mut self,
         plan: &FilePlan,
-        base: Option<&str>,
+        base: impl Into<Base<'t>>,
         display: &str,
         uri: &str,
         call: &ToolCallId,
     ) -> Result<Change, EditRefused> {
+        let base = base.into();
         self.base_changed(&plan.path, base);
         let open = self.proposals.iter_mut().find(|proposal| proposal.path == plan.path && proposal.is_open());
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
-            None => base,
+            None => base.text(),
         };
         if read.map(text::hash) != plan.read {
             return Err(EditRefused::Stale { path: display.to_owned() });
@@ -327,19 +329,21 @@ impl Review {
         let path = proposal.path.clone();
         for other in self.proposals.iter_mut().filter(|other| other.path == path && !other.is_open()) {
             if other.id != application.proposal_id {
-                other.base_changed(base.as_deref(), By::Us);
+                other.base_changed(base.as_deref().into(), By::Us);
             }
         }
     }
 
-    /// Takes a document's text as it is now: the editor's, else the disk's, none where there is no file. True if
-    /// anything changed by it, be it only what the model reads.
+    /// Takes a document as it is now: the editor's, else the disk's. True if anything changed by it, be it only what the
+    /// model reads.
     ///
-    /// Hunks move with the lines around them. A pending one whose lines changed (for an insertion, the lines beside it)
-    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If the text comes to be as
-    /// it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
+    /// Hunks move with the lines around them, as the editor says they moved; texts are compared only where nobody says
+    /// it: a change on disk, or a text that was sent whole. A pending one whose lines changed (for an insertion, the lines beside it)
+    /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If all that changed there
+    /// comes to be as it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
     /// application of ours is known as such and moves nothing.
-    pub fn base_changed(&mut self, path: &Path, base: Option<&str>) -> bool {
+    pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
+        let base = base.into();
         let mut by = None;
         // The open proposal goes first: it knows whether the change is ours.
         for open in [true, false] {
@@ -421,24 +425,19 @@ impl Review {
         });
     }
 
-    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said.
+    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said, and
+    /// given the next time.
     pub fn notes(&mut self) -> Vec<Note> {
-        let mut notes: Vec<Note> = self.proposals.iter_mut().flat_map(notes::of).collect();
-        if notes.len() > MOST_NOTES {
-            let rest = notes.len() - MOST_NOTES;
-            notes.truncate(MOST_NOTES);
-            let text = format!("There is news of {rest} more of your edits; read the files before you rely on them.");
-            notes.push(Note { text, has_word: false });
-        }
-        notes
+        notes::take(&mut self.proposals)
     }
 
     /// Makes the state anew after the process ended: from the proposals with open hunks as the log last has them, and
     /// the documents as they are now.
     ///
-    /// A hunk is found by its lines together with the line above and the line below: where it was, or else at the only
-    /// place in the file that has them. One that is not found is conflicted. Of hunks that were applying, the text tells
-    /// whether they arrived; one of which it does not is unverified.
+    /// In a text that is as it was, with or without the hunks that were applying, every hunk is where it was. In any
+    /// other one a hunk is found by its lines together with five lines above and below, if these stood at no other place
+    /// and stand at no other place now. One that is not found is conflicted, and one that was in conflict stays so. Of
+    /// hunks that were applying, the text tells whether they arrived; one of which it does not is unverified.
     pub fn restore<T: AsRef<str>>(proposals: Vec<Proposal>, base: impl Fn(&PathBuf) -> Option<T>) -> Self {
         let mut review = Self::default();
         for seen in proposals {

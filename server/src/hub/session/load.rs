@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::Rule;
+use agent::permission::{self, Rule, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::review::Review;
-use workspace::search::Search;
+use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
 use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
@@ -86,10 +86,11 @@ pub(super) async fn load(
     let shell = shell(&own, &roots, folder, spool, terminal.clone());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
+    let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
-        search: search.clone(),
+        search: search.clone().showing_only(may_read(&rules, &roots)),
         seen: seen.clone(),
         shell: Arc::clone(&shell),
     };
@@ -120,7 +121,7 @@ pub(super) async fn load(
         begun: 0,
         went_well: true,
         ours: HashMap::new(),
-        rules: Arc::new(RwLock::default()),
+        rules,
         grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
         tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
@@ -179,6 +180,16 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
             result => return result,
         }
     }
+}
+
+/// What the model's searches may show, by the rules in force when one begins.
+fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
+    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
+    Arc::new(move |named| {
+        let rules = Arc::clone(&rules.read().unwrap_or_else(PoisonError::into_inner));
+        let (folders, named) = (Arc::clone(&folders), named.map(Path::to_path_buf));
+        Box::new(move |path| permission::may_read(&rules, &folders, named.as_deref(), path))
+    })
 }
 
 /// The session's shell. It starts with its first command.
@@ -253,8 +264,7 @@ impl Session {
             Review::restore(proposals, |path| super::reviews::base(&reader, path).ok().flatten())
         });
         if let Ok(review) = restored.await {
-            self.review = review;
-            self.review_changed();
+            self.review_restored(review);
         }
     }
 }

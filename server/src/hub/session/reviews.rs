@@ -21,7 +21,7 @@ use workspace::buffers::{Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, DecideError, Note};
+use workspace::review::{Application, Base, DecideError, Note, Review, with_mark};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
@@ -75,13 +75,14 @@ impl Session {
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
-            let base = match self.reader.buffers().get(&file.path) {
-                Open::Yes(snapshot) => Some(Arc::clone(snapshot.normal())),
-                Open::No | Open::OutOfSync => base,
+            let open = self.reader.buffers().get(&file.path);
+            let base = match &open {
+                Open::Yes(snapshot) => Base::Open(snapshot),
+                Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
             };
             let display = self.roots.display(&file.path);
             let uri = paths::to_uri(&file.path);
-            match self.review.propose(&file, base.as_deref(), &display, &uri, call) {
+            match self.review.propose(&file, base, &display, &uri, call) {
                 Ok(change) => {
                     proposed.pending_hunks += change.pending;
                     proposed.added += change.added;
@@ -304,7 +305,7 @@ impl Session {
             return;
         }
         match self.reader.buffers().get(path) {
-            Open::Yes(snapshot) => self.base_changed(path, Some(&**snapshot.normal())),
+            Open::Yes(snapshot) => self.base_changed(path, Base::Open(&snapshot)),
             Open::OutOfSync => {}
             Open::No => {
                 let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reader), self.own.clone());
@@ -316,16 +317,26 @@ impl Session {
         }
     }
 
+    /// Takes up the review of the last process. Open documents are looked at at once, so that what is typed from now on
+    /// is followed as the editor says it.
+    pub(super) fn review_restored(&mut self, review: Review) {
+        self.review = review;
+        self.review_changed();
+        let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
+        let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
+        paths.iter().for_each(|path| self.text_changed(path));
+    }
+
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
     pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
         match self.reader.buffers().get(path) {
-            Open::No => self.base_changed(path, text),
+            Open::No => self.base_changed(path, Base::Text(text)),
             Open::Yes(_) | Open::OutOfSync => self.text_changed(path),
         }
     }
 
-    fn base_changed(&mut self, path: &Path, text: Option<&str>) {
-        if self.review.base_changed(path, text) {
+    fn base_changed(&mut self, path: &Path, base: Base<'_>) {
+        if self.review.base_changed(path, base) {
             self.review_changed();
         }
     }
@@ -520,7 +531,7 @@ async fn through_editor(
         uri: Arc::clone(&snapshot.uri),
         version: snapshot.version,
         label: "Azimuth".into(),
-        edits: application.edits.clone(),
+        edits: with_mark(application.edits.clone(), &snapshot.text),
     };
     if let Err(error) = editor.apply(edit).await {
         return failed(error.to_string());
@@ -541,8 +552,7 @@ async fn on_disk(roots: Arc<Roots>, application: &Application) -> ApplyOutcome {
     let (path, expected) = (application.path.clone(), application.base_hash.clone());
     let target = application.target_text.clone();
     let written = tokio::task::spawn_blocking(move || {
-        // Links may have changed since the edit was proposed (001 §20).
-        let path = roots.check(&path).map_err(|error| error.to_string())?;
+        let path = still_writable(&roots, &path)?;
         match (target, expected) {
             (Some(text), Some(expected)) => files::write(&path, &text, &expected).map(drop),
             (Some(text), None) => files::create(&path, &text).map(drop),
@@ -555,5 +565,40 @@ async fn on_disk(roots: Arc<Roots>, application: &Application) -> ApplyOutcome {
         Ok(Ok(())) => ApplyOutcome::Verified,
         Ok(Err(reason)) => ApplyOutcome::Failed { reason },
         Err(error) => ApplyOutcome::Failed { reason: error.to_string() },
+    }
+}
+
+/// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
+/// since the edit was proposed (001 §20).
+fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+    let now = roots.check(path).map_err(|error| error.to_string())?;
+    let name = roots.display(path);
+    if now != path {
+        let elsewhere = roots.display(&now);
+        return Err(format!("{name} leads to {elsewhere} by now, through a link; nothing was written"));
+    }
+    match roots.protected(&now) {
+        None => Ok(now),
+        Some(reason) => Err(format!("{name} must not be changed: {reason}; nothing was written")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_is_not_written_through_a_link_that_came_after_its_review() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        files::create(&root.join(".git/config"), "[core]\n").unwrap();
+        let roots = Roots::new([&root]).unwrap();
+        let reviewed = roots.resolve("build/x").unwrap();
+        assert_eq!(still_writable(&roots, &reviewed), Ok(reviewed.clone()));
+        std::os::unix::fs::symlink(root.join(".git"), root.join("build")).unwrap();
+        let refused = still_writable(&roots, &reviewed).unwrap_err();
+        assert_eq!(refused, "build/x leads to .git/x by now, through a link; nothing was written");
+        let refused = still_writable(&roots, &root.join(".git/config")).unwrap_err();
+        assert_eq!(refused, ".git/config must not be changed: it belongs to git itself; nothing was written");
     }
 }

@@ -351,6 +351,7 @@
 ---@field state azimuth.HunkState How it stands.
 ---@field lineBefore? string The line above those it replaces, with its line end; absent at the document's start.
 ---@field lineAfter? string The line below them, with its line end; absent at the document's end.
+---@field anchor? string What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it.
 
 ---A hunk. It keeps its id for as long as its content stays the same.
 ---@alias azimuth.HunkId string
@@ -543,6 +544,7 @@
 ---@field path string Its path for people: relative to the workspace folder.
 ---@field change azimuth.FileChange What becomes of the file.
 ---@field hunks azimuth.Hunk[] The hunks, from top to bottom, decided ones included.
+---@field baseHash? string The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them.
 
 ---The pending change of one file.
 ---@alias azimuth.ProposalId string

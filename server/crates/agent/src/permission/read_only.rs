@@ -51,7 +51,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("md5sum", Always),
     ("nl", Always),
     ("nproc", Always),
-    ("printf", Without(&["-v"])),
+    ("printf", If(printf)),
     ("pwd", Always),
     ("readlink", Always),
     ("realpath", Always),
@@ -184,6 +184,15 @@ fn find(arguments: &[&str]) -> bool {
     const ACTS: &[&str] =
         &["-delete", "-exec", "-execdir", "-files0-from", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
     !arguments.iter().any(|argument| ACTS.contains(argument))
+}
+
+/// `-v` sets a variable, and so does a `%n` in the format.
+fn printf(arguments: &[&str]) -> bool {
+    let between = |c: char| c.is_ascii_digit() || "#-+ '.*hlqLjzt".contains(c);
+    let sets = |format: &str| {
+        format.replace("%%", "").split('%').skip(1).any(|rest| rest.trim_start_matches(between).starts_with('n'))
+    };
+    !has_flag(arguments, &["-v"]) && !arguments.iter().any(|argument| sets(argument))
 }
 
 /// Asking whether an array's element is set runs the substitutions in its index.

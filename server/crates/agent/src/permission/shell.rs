@@ -240,9 +240,10 @@ impl Line<'_> {
             Word::Unknown(_) => false,
         });
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
+        let set = is_harmlessly_set(command) || is_counter(command);
         quiet
             && known_variables
-            && is_harmlessly_set(command)
+            && set
             && (command.words.is_empty() || read_only::only_reads(&command.words, &self.places))
             && !(command.words.is_empty() && command.assignments.is_empty())
     }
@@ -253,6 +254,17 @@ fn is_harmlessly_set(command: &SimpleCommand) -> bool {
         let name = text.split(['=', '+']).next().unwrap_or_default();
         HARMLESS_VARIABLES.contains(&name)
     })
+}
+
+/// Whether a command only sets variables such as a loop counts with: of one small letter, to plain words. No program
+/// goes by such a name, and a plain word stays one even where the shell would calculate with it.
+fn is_counter(command: &SimpleCommand) -> bool {
+    let is_letter = |name: &str| matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase());
+    let is_plain = |value: &str| {
+        value.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,(){}*-".contains(c)) && !value.contains("--")
+    };
+    let counts = |text: &String| text.split_once('=').is_some_and(|(name, value)| is_letter(name) && is_plain(value));
+    command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
 fn assignment(text: &str) -> Word {

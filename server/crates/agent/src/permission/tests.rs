@@ -4,6 +4,7 @@ use protocol::session::Mode;
 
 use super::{
     Action, Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, accepting_rule, judge,
+    may_read,
 };
 
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
@@ -121,6 +122,23 @@ fn commands_that_only_read_run_without_asking() {
 }
 
 #[test]
+fn a_counter_may_be_set_and_nothing_else() {
+    let set = |line: &str, text: &str| {
+        let command = SimpleCommand { words: vec![], assignments: vec![text.to_owned()], redirects: vec![] };
+        word(&shell_in(&Rules::default(), line, ShellLine::Commands(vec![command]), "/ws"))
+    };
+    for text in ["i=1", "i=(each of 1 2 3)", "f=(each of src/*.rs)", "NO_COLOR=1"] {
+        assert_eq!(set("", text), "allow", "{text}");
+    }
+    let lines =
+        ["i=a[0]", "i=PATH=1", "i=--PATH", "i=$(x)", "i='a b'", "I=1", "ii=1", "i+=1", "PATH=1", "PATH=(each of a)"];
+    for text in lines {
+        assert_eq!(set("", text), "ask", "{text}");
+    }
+    expect(&Rules::default(), "ask", &["i=1 ls"]);
+}
+
+#[test]
 fn what_the_parser_leaves_unknown_is_told_apart() {
     let command = |name: &str, argument: &str| {
         let words = vec![Word::Known(name.to_owned()), Word::Unknown(argument.to_owned())];
@@ -162,6 +180,8 @@ fn reading_commands_that_can_do_more_are_asked() {
             "git tag v1",
             "git stash",
             "printf -v PATH x",
+            "printf 'a%n' PATH",
+            "printf %-5ln PATH",
             "test -v 'a[$x]'",
             "[ -v x ]",
             "awk 1 file",
@@ -627,4 +647,27 @@ fn an_allowed_command_writes_into_no_folder_that_makes_programs_do_things() {
         &["cargo test > .git/hooks/pre-commit", "cargo test >> sub/.git/config", "cargo test > .azimuth/config.toml"],
     );
     expect(&rules, "allow", &["cargo test > out.txt"]);
+}
+
+#[test]
+fn a_search_shows_no_file_that_a_rule_about_reading_keeps() {
+    let rules = rules(&["Read(docs/.env)"], &["Read(secrets/**)"], &["Read(.env)", "Edit(src/**)", "Shell(cat:*)"]);
+    let folders = [PathBuf::from("/ws")];
+    let shows = |named: Option<&str>, path: &str| may_read(&rules, &folders, named.map(Path::new), Path::new(path));
+    assert!(shows(None, "/ws/src/a.rs"), "a rule about editing says nothing of reading");
+    assert!(!shows(None, "/ws/.env") && !shows(None, "/ws/docs/.env"), "deny comes before allow");
+    assert!(!shows(None, "/ws/secrets/key"));
+    assert!(shows(Some("/ws/secrets"), "/ws/secrets/key"), "the user was asked for the folder");
+    assert!(!shows(Some("/ws/secrets"), "/ws/secrets/.env"), "and a deny rule still holds in it");
+    assert!(!shows(Some("/ws/.env"), "/ws/.env"));
+    assert!(shows(Some("/ws/secrets/key"), "/ws/secrets/key") && !shows(Some("/ws"), "/ws/secrets/key"));
+}
+
+#[test]
+fn a_rule_about_every_call_is_answered_with_the_call() {
+    let folders = [PathBuf::from("/ws")];
+    let shows = |rules: &Rules| may_read(rules, &folders, None, Path::new("/ws/a"));
+    assert!(shows(&rules(&[], &["Read"], &[])), "each search is asked for as a whole");
+    assert!(shows(&rules(&[], &["*"], &[])));
+    assert!(!shows(&rules(&[], &[], &["Read"])));
 }

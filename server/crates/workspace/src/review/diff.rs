@@ -1,6 +1,6 @@
 //! Differences as clients and models take them: edits by line, and unified diffs.
 
-use similar::{Algorithm, TextDiff};
+use similar::TextDiff;
 
 use super::lines::{self, Block, Lines};
 
@@ -22,6 +22,22 @@ impl LineEdit {
     }
 }
 
+/// The edits for a text as an editor holds it, which may begin with a byte order mark that the edits know nothing of: an
+/// edit of the first line keeps it where it was.
+pub fn with_mark(mut edits: Vec<LineEdit>, held: &str) -> Vec<LineEdit> {
+    let Some(text) = held.strip_prefix('\u{FEFF}') else { return edits };
+    if let Some(first) = edits.first_mut().filter(|edit| edit.start_line == 0) {
+        if first.end_line == 0 {
+            // What is put above the first line would stand above the mark too.
+            let line = text.split_inclusive('\n').next().unwrap_or_default();
+            first.new_text.push_str(&crate::text::normalise(line).0);
+            first.end_line = 1;
+        }
+        first.new_text.insert(0, '\u{FEFF}');
+    }
+    edits
+}
+
 /// The edits that make `new` of `old`, from top to bottom and apart by at least a line. Their lines are those of `old`.
 pub fn to_line_edits(old: &str, new: &str) -> Vec<LineEdit> {
     let lines = Lines::new(new);
@@ -36,7 +52,8 @@ pub fn diff(old: Option<&str>, new: Option<&str>, path: &str) -> String {
     };
     let (from, to) = (name("a", old), name("b", new));
     TextDiff::configure()
-        .algorithm(Algorithm::Histogram)
+        .algorithm(lines::ALGORITHM)
+        .timeout(lines::COMPARING)
         .newline_terminated(true)
         .diff_slices(
             &old.unwrap_or_default().split_inclusive('\n').collect::<Vec<_>>(),
@@ -66,6 +83,26 @@ mod tests {
         let expected = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n";
         assert_eq!(diff(None, Some("one"), "n"), expected);
         assert_eq!(diff(Some("one\n"), None, "n"), "--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n");
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_the_first_character() {
+        let mark = '\u{FEFF}';
+        for (held, wanted) in [
+            ("a\r\nb\r\n", "A\nb\n"),
+            ("a\nb\n", "0\na\nb\n"),
+            ("a\nb\n", "a\nB\n"),
+            ("a\n", ""),
+            ("", "x\n"),
+            ("a", "b\na"),
+        ] {
+            let normal = held.replace("\r\n", "\n");
+            let edits = with_mark(to_line_edits(&normal, wanted), &format!("{mark}{held}"));
+            let with = format!("{mark}{normal}");
+            let edits = edits.iter().map(|edit| (edit.start_line..edit.end_line, edit.new_text.as_str()));
+            assert_eq!(Lines::new(&with).replaced(edits), format!("{mark}{wanted}"));
+            assert_eq!(with_mark(to_line_edits(&normal, wanted), held), to_line_edits(&normal, wanted));
+        }
     }
 
     #[test]

@@ -2,6 +2,39 @@
 
 use std::sync::Arc;
 
+use crate::buffers::Snapshot;
+
+/// A document as it is now.
+#[derive(Clone, Copy, Debug)]
+pub enum Base<'t> {
+    /// An editor holds it, which says what it changes.
+    Open(&'t Snapshot),
+    /// It is on disk, or whoever holds it says no more than its text; none where there is no file.
+    Text(Option<&'t str>),
+}
+
+impl<'t> Base<'t> {
+    /// Its text, if there is one.
+    pub(super) fn text(self) -> Option<&'t str> {
+        match self {
+            Self::Open(snapshot) => Some(snapshot.normal()),
+            Self::Text(text) => text,
+        }
+    }
+}
+
+impl<'t> From<Option<&'t str>> for Base<'t> {
+    fn from(text: Option<&'t str>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<'t> From<&'t Snapshot> for Base<'t> {
+    fn from(snapshot: &'t Snapshot) -> Self {
+        Self::Open(snapshot)
+    }
+}
+
 /// What a file is at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Document {

@@ -1,12 +1,18 @@
 //! A hunk, where it stands, and how it is found again.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use protocol::review::HunkState;
 use protocol::{HunkId, ToolCallId};
 
+use super::anchor::Around;
 use super::document::Document;
 use super::lines::{self, Block, Lines};
+
+/// A region of lost text that was pieced together is given up when it has more bytes than this; what one change took
+/// away at once is kept whatever its size, since hunks share it.
+const LONGEST_REGION: usize = 64 << 10;
 
 /// A piece of a proposal that is decided as one.
 #[derive(Clone, Debug)]
@@ -20,8 +26,8 @@ pub(super) struct Hunk {
     pub(super) old: String,
     pub(super) new: String,
     pub(super) state: HunkState,
-    /// Set while the text at its place is not the one it expects there: the lines that were around it.
-    pub(super) lost: Option<Around>,
+    /// Set while the text at its place is not the one it expects there.
+    pub(super) lost: Option<Lost>,
     /// Whether the proposal's revision counts it as in conflict.
     pub(super) counted_conflicted: bool,
     /// What the model believes of it.
@@ -83,13 +89,14 @@ impl Hunk {
     }
 
     /// Follows a change of the text in blocks. Where its own lines changed, it turns if others made exactly the hunk or
-    /// undid it; otherwise it is lost, and a pending one becomes conflicted.
-    pub(super) fn follow(&mut self, before: &Lines<'_>, after: &Lines<'_>, blocks: &[Block], by: By) {
+    /// undid it; otherwise it is lost, and a pending one becomes conflicted. It comes back when the region in which it
+    /// was lost is as it was, and never because other lines look like its own.
+    pub(super) fn follow(&mut self, before: &mut Shared<'_>, after: &Lines<'_>, blocks: &[Block], by: By) {
         let moved = lines::follow(&self.place, blocks);
-        if let Some(around) = &self.lost {
+        if let Some(lost) = &mut self.lost {
             self.place = moved.place;
-            if let Some(place) = around.find(after, self.held(), self.place.start) {
-                self.place = place;
+            if let Some(start) = lost.follow(before, after, blocks) {
+                self.place = start..start + lines::count(self.held());
                 self.lost = None;
             }
             return;
@@ -106,7 +113,7 @@ impl Hunk {
             self.state = state;
             return;
         }
-        self.lost = Some(Around::of(before, &self.place));
+        self.lost = Some(Lost::from(before, &self.place, blocks));
         self.place = moved.place;
         if self.state == HunkState::Pending {
             self.state = HunkState::Conflicted;
@@ -139,68 +146,81 @@ impl Hunk {
             self.state = HunkState::Conflicted;
         }
     }
+}
 
-    /// Looks for the hunk in a text it was not followed into, near line `near`: first the way it stands, then the other.
-    ///
-    /// An accepted hunk whose fate was not known is settled by what the text holds.
-    pub(super) fn anchor(&mut self, text: &Lines<'_>, around: Around, near: usize) {
-        if self.state == HunkState::Conflicted {
-            self.state = HunkState::Pending;
-        }
-        if let Some(place) = around.find(text, self.held(), near) {
-            self.place = place;
-            if matches!(self.state, HunkState::Applying | HunkState::Unverified) {
-                self.state = HunkState::Accepted;
+/// What is known of a hunk whose text is not at its place.
+#[derive(Clone, Debug)]
+pub(super) struct Lost {
+    /// The lines that were around it.
+    pub(super) around: Around,
+    /// Where it was lost; none where that is not known.
+    region: Option<Region>,
+}
+
+/// Lines that changed together with a hunk.
+#[derive(Clone, Debug)]
+struct Region {
+    /// The lines that are there now.
+    place: Range<usize>,
+    /// Their text when the hunk was in it.
+    was: Arc<str>,
+    /// The line of it, from 0, where the hunk began.
+    at: usize,
+}
+
+impl Lost {
+    /// A hunk that is lost and cannot come back by itself.
+    pub(super) fn for_good(around: Around) -> Self {
+        Self { around, region: None }
+    }
+
+    /// The hunk at `place` is lost by a change.
+    fn from(before: &mut Shared<'_>, place: &Range<usize>, blocks: &[Block]) -> Self {
+        let around = Around::of(before.lines, place);
+        let hull = lines::hull(place, blocks);
+        let region = Region { place: hull.new, was: before.text(&hull.old), at: place.start - hull.old.start };
+        Self { around, region: Some(region) }
+    }
+
+    /// Follows a further change, of which what touches or adjoins the region becomes part of it. Gives the line where
+    /// the hunk begins if the region is by it as it was.
+    fn follow(&mut self, before: &Shared<'_>, after: &Lines<'_>, blocks: &[Block]) -> Option<usize> {
+        let region = self.region.as_mut()?;
+        let hull = lines::hull(&region.place, blocks);
+        if hull.old != region.place {
+            let above = before.lines.slice(hull.old.start..region.place.start);
+            let below = before.lines.slice(region.place.end..hull.old.end);
+            if above.len() + region.was.len() + below.len() > LONGEST_REGION {
+                self.region = None;
+                return None;
             }
-            return;
+            region.was = format!("{above}{}{below}", region.was).into();
+            region.at += region.place.start - hull.old.start;
         }
-        if let Some(state) = self.turned()
-            && let Some(place) = around.find(text, self.other(), near)
-        {
-            self.place = place;
-            // Applying, and not in the text: it never arrived.
-            self.state = if self.state == HunkState::Applying { HunkState::Pending } else { state };
-            return;
-        }
-        self.place = near..near;
-        self.lost = Some(around);
-        match self.state {
-            HunkState::Pending => self.state = HunkState::Conflicted,
-            HunkState::Applying => self.state = HunkState::Unverified,
-            _ => {}
-        }
+        region.place = hull.new;
+        (after.slice(region.place.clone()) == &*region.was).then_some(region.place.start + region.at)
     }
 }
 
-/// The lines around a place, by which it can be told from others that hold the same text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Around {
-    pub(super) above: Option<String>,
-    pub(super) below: Option<String>,
+/// A text before a change, of which the hunks that are lost by one block keep one copy together.
+pub(super) struct Shared<'t> {
+    pub(super) lines: &'t Lines<'t>,
+    last: Option<(Range<usize>, Arc<str>)>,
 }
 
-impl Around {
-    pub(super) fn of(text: &Lines<'_>, place: &Range<usize>) -> Self {
-        Self { above: text.above(place).map(str::to_owned), below: text.below(place).map(str::to_owned) }
+impl<'t> Shared<'t> {
+    pub(super) fn new(lines: &'t Lines<'t>) -> Self {
+        Self { lines, last: None }
     }
 
-    /// The place that holds `wanted` between these lines: the one at line `near`, else the only one there is.
-    fn find(&self, text: &Lines<'_>, wanted: &str, near: usize) -> Option<Range<usize>> {
-        let length = lines::count(wanted);
-        let fits = |start: usize| {
-            let place = start..start + length;
-            place.end <= text.len()
-                && text.above(&place) == self.above.as_deref()
-                && text.below(&place) == self.below.as_deref()
-                && text.slice(place) == wanted
-        };
-        if fits(near) {
-            return Some(near..near + length);
-        }
-        let mut places = (0..=text.len()).filter(|start| fits(*start));
-        match (places.next(), places.next()) {
-            (Some(only), None) => Some(only..only + length),
-            _ => None,
+    fn text(&mut self, lines: &Range<usize>) -> Arc<str> {
+        match &self.last {
+            Some((last, text)) if last == lines => Arc::clone(text),
+            _ => {
+                let text: Arc<str> = self.lines.slice(lines.clone()).into();
+                self.last = Some((lines.clone(), Arc::clone(&text)));
+                text
+            }
         }
     }
 }

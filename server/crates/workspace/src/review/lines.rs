@@ -4,8 +4,19 @@
 //! of the last line; and the empty text has no lines. All ranges are of line numbers from 0, their ends exclusive.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use similar::Algorithm;
+
+use crate::buffers::Move;
+
+/// How two texts are compared: lines that stand in each of them once are matched first, which is how people see it.
+pub(super) const ALGORITHM: Algorithm = Algorithm::Patience;
+/// How long two texts may be compared. After that fewer lines count as unchanged.
+/// A test takes its time, so that what it sees does not depend on what else the machine does.
+pub(super) const COMPARING: Duration = Duration::from_secs(if cfg!(test) { 300 } else { 1 });
+/// Changes in more pieces than this are one piece: nobody decides on so many of them one by one.
+const MOST_PIECES: usize = 300;
 
 /// A text with its lines.
 pub(super) struct Lines<'t> {
@@ -29,10 +40,14 @@ impl<'t> Lines<'t> {
         self.starts.len() - 1
     }
 
+    /// The byte where a line begins; past the last one, the text's end.
+    pub(super) fn byte(&self, line: usize) -> usize {
+        self.starts.get(line).copied().unwrap_or(self.text.len())
+    }
+
     /// The text of some lines. What lies past the end is empty.
     pub(super) fn slice(&self, lines: Range<usize>) -> &'t str {
-        let at = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
-        self.text.get(at(lines.start)..at(lines.end)).unwrap_or_default()
+        self.text.get(self.byte(lines.start)..self.byte(lines.end)).unwrap_or_default()
     }
 
     /// The line above a place.
@@ -87,17 +102,19 @@ impl Block {
 /// What changed from one text to another, in as many blocks as there are, each apart from the next by at least one
 /// line that did not change.
 ///
-/// The work is in proportion to the lines between the first and the last change, where these differ a lot.
+/// The work is in proportion to the lines between the first and the last change, and within these to the lines that stand
+/// in both texts more than once times those that differ; it ends after [`COMPARING`], with larger blocks.
 pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let tail = old.iter().skip(head).rev().zip(new.iter().skip(head).rev()).take_while(|(a, b)| a == b).count();
     let middle = |lines: &[&str]| head..lines.len() - tail;
     let (old_middle, new_middle) = (middle(&old), middle(&new));
-    let ops = similar::capture_diff_slices(
-        Algorithm::Histogram,
+    let ops = similar::capture_diff_slices_deadline(
+        ALGORITHM,
         old.get(old_middle).unwrap_or_default(),
         new.get(new_middle).unwrap_or_default(),
+        Some(Instant::now() + COMPARING),
     );
     let mut blocks: Vec<Block> = Vec::new();
     for op in ops.iter().filter(|op| op.tag() != similar::DiffTag::Equal) {
@@ -114,15 +131,42 @@ pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
     blocks
 }
 
+/// What changed from one text to another where the editor has said so; none where what it said does not fit the texts.
+/// Only lines that were replaced by others in one go are compared.
+pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
+    let (old, new) = (Lines::new(old), Lines::new(new));
+    // Editors count the empty line after a final line end.
+    let within = |range: &Range<usize>, lines: &Lines<'_>| range.start.min(lines.len())..range.end.min(lines.len());
+    let mut blocks = Vec::new();
+    let (mut old_at, mut new_at) = (0, 0);
+    for moved in moves {
+        let block = Block { old: within(&moved.old, &old), new: within(&moved.new, &new) };
+        let (was, is) = (old.slice(block.old.clone()), new.slice(block.new.clone()));
+        if old.slice(old_at..block.old.start) != new.slice(new_at..block.new.start) {
+            return None;
+        }
+        (old_at, new_at) = (block.old.end, block.new.end);
+        if moved.rewritten {
+            let shift = |range: Range<usize>, by: usize| range.start + by..range.end + by;
+            let (by_old, by_new) = (block.old.start, block.new.start);
+            let inner = changes(was, is).into_iter();
+            blocks.extend(inner.map(|inner| Block { old: shift(inner.old, by_old), new: shift(inner.new, by_new) }));
+        } else if was != is {
+            blocks.push(block);
+        }
+    }
+    (old.slice(old_at..old.len()) == new.slice(new_at..new.len())).then_some(blocks)
+}
+
 /// What changed from one text to another, in the blocks that a person decides on.
 ///
 /// These are the blocks of [`changes`] with two differences. A block that only inserts or only deletes can often stand
 /// at several places with the same effect (a function after a function: does its `}` belong to the one before it?);
 /// it goes where it begins at the least indentation, and after a blank line if it can. And two blocks with a single line
 /// between them that has neither letter nor digit (blank, or a bracket) are one, since such a line is no border that
-/// anyone sees and half of such a change is seldom of use.
+/// anyone sees and half of such a change is seldom of use. What would be more than [`MOST_PIECES`] is one.
 pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {
-    let mut blocks = changes(old, new);
+    let mut blocks = few(changes(old, new));
     let (old, new) = (Lines::new(old), Lines::new(new));
     for at in 0..blocks.len() {
         let floor = at.checked_sub(1).and_then(|before| blocks.get(before)).map_or(0, |before| before.old.end + 1);
@@ -145,6 +189,16 @@ pub(super) fn pieces(old: &str, new: &str) -> Vec<Block> {
         }
     }
     joined
+}
+
+/// The same change in no more than [`MOST_PIECES`] blocks: in one, if there are more.
+pub(super) fn few(blocks: Vec<Block>) -> Vec<Block> {
+    match blocks.as_slice() {
+        [first, .., last] if blocks.len() > MOST_PIECES => {
+            vec![Block { old: first.old.start..last.old.end, new: first.new.start..last.new.end }]
+        }
+        _ => blocks,
+    }
 }
 
 /// Moves a block that only inserts or only deletes to where it reads best. `within` are the old lines it may use.
@@ -183,11 +237,12 @@ pub(super) struct Moved {
     pub(super) touched: bool,
 }
 
-/// Follows a place through a change. Blocks are sorted and disjoint.
+/// Follows a place through a change. Blocks are sorted and disjoint. What is far from the place costs next to nothing.
 pub(super) fn follow(place: &Range<usize>, blocks: &[Block]) -> Moved {
-    let Range { mut start, mut end } = place.clone();
+    let first = blocks.partition_point(|block| block.old.end < place.start);
+    let (mut start, mut end) = (shifted(place.start, blocks, first), shifted(place.end, blocks, first));
     let mut touched = false;
-    for Block { old, new } in blocks {
+    for Block { old, new } in blocks.iter().skip(first).take_while(|block| block.old.start <= place.end) {
         let inserts_here = place.is_empty() && old.is_empty() && old.start == place.start;
         if old.end <= place.start && !inserts_here {
             start = place.start - old.end + new.end;
@@ -206,6 +261,27 @@ pub(super) fn follow(place: &Range<usize>, blocks: &[Block]) -> Moved {
         };
     }
     Moved { place: start..end.max(start), touched }
+}
+
+/// A place together with all blocks that touch or adjoin it, before and after. Blocks are sorted and disjoint.
+pub(super) fn hull(place: &Range<usize>, blocks: &[Block]) -> Block {
+    let first = blocks.partition_point(|block| block.old.end < place.start);
+    let mut old = place.clone();
+    let mut behind = first;
+    while let Some(block) = blocks.get(behind).filter(|block| block.old.start <= old.end) {
+        old = old.start.min(block.old.start)..old.end.max(block.old.end);
+        behind += 1;
+    }
+    let new = shifted(old.start, blocks, first)..shifted(old.end, blocks, behind);
+    Block { old, new }
+}
+
+/// A line, moved by as much as the first `count` blocks, all above it, move it.
+fn shifted(line: usize, blocks: &[Block], count: usize) -> usize {
+    match count.checked_sub(1).and_then(|last| blocks.get(last)) {
+        Some(Block { old, new }) => line + new.end - old.end,
+        None => line,
+    }
 }
 
 #[cfg(test)]

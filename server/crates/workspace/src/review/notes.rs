@@ -21,49 +21,109 @@ pub struct Note {
     pub has_word: bool,
 }
 
-/// The words for what became of a proposal's hunks since the model was last told, a note for each kind of news.
-pub(super) fn of(proposal: &mut FileProposal) -> Vec<Note> {
-    let mut news: Vec<News> = Vec::new();
-    let places: Vec<Range<usize>> = proposal.hunks.iter().map(|hunk| proposal.place_in_document(hunk)).collect();
-    for (hunk, place) in proposal.hunks.iter_mut().zip(places) {
+/// At most this many notes are given at once.
+const MOST_NOTES: usize = 30;
+
+/// The words for what became of the hunks since the model was last told, a note for each kind of news of a file. Those in
+/// which the user said something come first. What is left out is said, and stays news for the next time.
+pub(super) fn take(proposals: &mut [FileProposal]) -> Vec<Note> {
+    let mut news: Vec<(usize, News)> = Vec::new();
+    for (at, proposal) in proposals.iter().enumerate() {
+        news.extend(of(proposal).into_iter().map(|news| (at, news)));
+    }
+    if news.len() > MOST_NOTES {
+        news.sort_by_key(|(_, news)| !news.has_word());
+    }
+    let left = news.split_off(news.len().min(MOST_NOTES)).len();
+    let mut notes = Vec::new();
+    for (at, news) in news {
+        let Some(proposal) = proposals.get_mut(at) else { continue };
+        notes.push(news.note(&proposal.display));
+        match news {
+            News::Changed => proposal.untold_change = false,
+            News::Hunks { now, hunks, .. } => {
+                for (at, _) in hunks {
+                    if let Some(hunk) = proposal.hunks.get_mut(at) {
+                        hunk.told = now;
+                    }
+                }
+            }
+        }
+    }
+    if left > 0 {
+        let text = format!("There is more news of your edits, {left} notes; it follows with your next request.");
+        notes.push(Note { text, has_word: false });
+    }
+    notes
+}
+
+/// What is news in a proposal.
+fn of(proposal: &FileProposal) -> Vec<News> {
+    let mut all: Vec<News> = proposal.untold_change.then_some(News::Changed).into_iter().collect();
+    for (at, hunk) in proposal.hunks.iter().enumerate() {
         if hunk.state == hunk.told || hunk.state == HunkState::Applying {
             continue;
         }
-        let before = std::mem::replace(&mut hunk.told, hunk.state);
-        let place = name(hunk, &place);
-        let message = hunk.message.clone();
-        let same = |news: &&mut News| {
-            (news.before, news.now, news.kind) == (before, hunk.state, hunk.kind) && news.message == message
-        };
-        match news.iter_mut().find(same) {
-            Some(news) => news.places.push(place),
-            None => news.push(News { before, now: hunk.state, kind: hunk.kind, message, places: vec![place] }),
+        let place = (at, name(hunk, &proposal.place_in_document(hunk)));
+        let same = all.iter_mut().find_map(|news| match news {
+            News::Hunks { before, now, kind, message, hunks } => {
+                let same = (*before, *now, *kind) == (hunk.told, hunk.state, hunk.kind) && *message == hunk.message;
+                same.then_some(hunks)
+            }
+            News::Changed => None,
+        });
+        match same {
+            Some(hunks) => hunks.push(place),
+            None => all.push(News::Hunks {
+                before: hunk.told,
+                now: hunk.state,
+                kind: hunk.kind,
+                message: hunk.message.clone(),
+                hunks: vec![place],
+            }),
         }
     }
-    let changed = std::mem::take(&mut proposal.untold_change).then(|| Note {
-        text: format!("The user changed what you proposed for {}; read it again before you go on.", proposal.display),
-        has_word: false,
-    });
-    changed.into_iter().chain(news.iter().map(|news| news.note(&proposal.display))).collect()
+    all
 }
 
-/// The same news of some hunks of a file.
-struct News {
-    before: HunkState,
-    now: HunkState,
-    kind: Kind,
-    message: Option<String>,
-    places: Vec<String>,
+/// News of a file.
+enum News {
+    /// The user changed what is proposed.
+    Changed,
+    /// The same became of some hunks.
+    Hunks {
+        before: HunkState,
+        now: HunkState,
+        kind: Kind,
+        message: Option<String>,
+        /// The number of each, and its place in words.
+        hunks: Vec<(usize, String)>,
+    },
 }
 
 impl News {
+    /// What the user said with it.
+    fn word(&self) -> Option<&str> {
+        let Self::Hunks { now, message, .. } = self else { return None };
+        let decided = matches!(now, HunkState::Rejected | HunkState::Accepted | HunkState::Unverified);
+        message.as_deref().map(str::trim).filter(|message| decided && !message.is_empty())
+    }
+
+    fn has_word(&self) -> bool {
+        self.word().is_some()
+    }
+
     fn note(&self, path: &str) -> Note {
-        let change = match self.kind {
+        let Self::Hunks { before, now, kind, hunks, .. } = self else {
+            let text = format!("The user changed what you proposed for {path}; read it again before you go on.");
+            return Note { text, has_word: false };
+        };
+        let change = match kind {
             Kind::Create => format!("new file {path}"),
             Kind::Delete => format!("deletion of {path}"),
-            Kind::Lines => format!("change to {path} {}", self.listed()),
+            Kind::Lines => format!("change to {path} {}", listed(hunks)),
         };
-        let mut words = match self.now {
+        let mut words = match now {
             HunkState::Rejected => format!("The user rejected your {change}. It is not in the file."),
             HunkState::Accepted => format!("The user accepted your {change}."),
             HunkState::Unverified => format!(
@@ -74,28 +134,26 @@ impl News {
                  you read. Read the file again and make the edit anew if it is still wanted."
             ),
             HunkState::Undone => format!("The user took your accepted {change} back in the editor."),
-            HunkState::Pending | HunkState::Applying if self.before == HunkState::Conflicted => {
+            HunkState::Pending | HunkState::Applying if *before == HunkState::Conflicted => {
                 format!("Your {change} fits again and is pending.")
             }
             HunkState::Pending | HunkState::Applying => {
                 format!("Your {change} turned out not to be in the file; it is pending again.")
             }
         };
-        let decided = matches!(self.now, HunkState::Rejected | HunkState::Accepted | HunkState::Unverified);
-        let message = self.message.as_deref().filter(|message| decided && !message.trim().is_empty());
-        if let Some(message) = message {
-            let message: String = message.trim().chars().take(LONGEST_WORD).collect();
-            words.push_str(&format!(" They said: {message}"));
+        if let Some(word) = self.word() {
+            let word: String = word.chars().take(LONGEST_WORD).collect();
+            words.push_str(&format!(" They said: {word}"));
         }
-        Note { text: words, has_word: message.is_some() }
+        Note { text: words, has_word: self.has_word() }
     }
+}
 
-    fn listed(&self) -> String {
-        let named = self.places.get(..MOST_PLACES).unwrap_or(&self.places);
-        let rest = self.places.len() - named.len();
-        let rest = if rest > 0 { format!(" and {rest} more places") } else { String::new() };
-        format!("({}{rest})", named.join(", "))
-    }
+fn listed(hunks: &[(usize, String)]) -> String {
+    let named: Vec<&str> = hunks.iter().take(MOST_PLACES).map(|(_, place)| place.as_str()).collect();
+    let rest = hunks.len() - named.len();
+    let rest = if rest > 0 { format!(" and {rest} more places") } else { String::new() };
+    format!("({}{rest})", named.join(", "))
 }
 
 /// Lines for people and models, from 1.

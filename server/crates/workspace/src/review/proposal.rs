@@ -1,12 +1,10 @@
 //! The proposal of one file: its text, the hunks on it, and the applications on their way.
 //!
 //! Two texts matter. `document` is what the editor or the disk holds, as far as is known. `text` is the document with
-//! every application on its way already in it; hunks have their places in `text`. The applications on their way are a
-//! chain from the one to the other: each was made on the assumption that those before it succeed, and where one fails,
-//! it and those after it are taken out again. When nobody changes anything meanwhile, an application that arrives moves
-//! no hunk.
+//! every application on its way ([`Flights`]) already in it; hunks have their places in `text`. When nobody changes
+//! anything meanwhile, an application that arrives moves no hunk.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,10 +14,12 @@ use protocol::review::{FileChange, HunkState};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
 use super::clusters::clusters;
-use super::document::Document;
-use super::hunk::{By, Hunk, Kind};
+use super::document::{Base, Document};
+use super::flights::Flights;
+use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
+use crate::buffers::{Move, TextId};
 use crate::text;
 
 /// The proposal of one file.
@@ -41,29 +41,19 @@ pub(super) struct FileProposal {
     /// Whether the user changed what is proposed and the model has not been told.
     pub(super) untold_change: bool,
     pub(super) document: Document,
+    /// The name of the document's text, if it is an editor's.
+    seen: Option<TextId>,
     pub(super) text: Document,
-    /// The applications that have not been seen in the document, in order.
-    flights: VecDeque<Flight>,
-    /// The applications of which no outcome is known.
-    awaited: Vec<Vec<HunkId>>,
+    flights: Flights,
     /// The hunks that were accepted together, so that the editor undoes them together.
     groups: Vec<Vec<HunkId>>,
     /// `text` with all pending hunks in it.
     proposed: Document,
 }
 
-/// An application on its way.
-#[derive(Clone, Debug)]
-struct Flight {
-    /// Its hunks, from top to bottom, and where each one was and is.
-    hunks: Vec<(HunkId, Block)>,
-    before: Document,
-    after: Document,
-}
-
 impl FileProposal {
-    pub(super) fn new(id: ProposalId, path: PathBuf, uri: &str, display: &str, base: Option<&str>) -> Self {
-        let document = Document::new(base);
+    pub(super) fn new(id: ProposalId, path: PathBuf, uri: &str, display: &str, base: Base<'_>) -> Self {
+        let document = Document::new(base.text());
         Self {
             id,
             path,
@@ -78,8 +68,8 @@ impl FileProposal {
             text: document.clone(),
             proposed: document.clone(),
             document,
-            flights: VecDeque::new(),
-            awaited: Vec::new(),
+            seen: name(base),
+            flights: Flights::default(),
             groups: Vec::new(),
         }
     }
@@ -91,7 +81,7 @@ impl FileProposal {
 
     /// Whether an application is on its way.
     pub(super) fn is_applying(&self) -> bool {
-        !self.awaited.is_empty()
+        self.flights.is_awaited()
     }
 
     /// The hunks in a state.
@@ -159,7 +149,7 @@ impl FileProposal {
         let (pending, mut kept): (Vec<Hunk>, Vec<Hunk>) =
             self.hunks.drain(..).partition(|hunk| hunk.state == HunkState::Pending);
         kept.retain(|hunk| hunk.state != HunkState::Conflicted || hunk.kind == Kind::Lines);
-        let clusters = clusters(pending, lines::changes(proposed, wanted));
+        let clusters = clusters(pending, lines::few(lines::changes(proposed, wanted)));
         let mut renewed = Vec::new();
         // A line of the proposed text, and the lines of the text and the wanted text that it corresponds to. None of the
         // lines from there to the next cluster changed in either.
@@ -286,8 +276,7 @@ impl FileProposal {
         };
         let hunk_ids: Vec<HunkId> = hunks.iter().map(|(id, _)| id.clone()).collect();
         self.follow(after.clone(), &blocks, &hunk_ids, By::Us);
-        self.flights.push_back(Flight { hunks, before: before.clone(), after: after.clone() });
-        self.awaited.push(hunk_ids.clone());
+        self.flights.send(hunks, before.clone(), after.clone());
         self.groups.push(hunk_ids.clone());
         self.unreported = true;
         self.settle();
@@ -306,13 +295,7 @@ impl FileProposal {
     /// Takes the outcome of an application.
     pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
         let ids = &application.hunk_ids;
-        if let Some(at) = self.awaited.iter().position(|awaited| awaited == ids) {
-            self.awaited.remove(at);
-        }
-        // The same hunks may have been accepted again after the document moved on, which the text before tells.
-        let flight = self.flights.iter().position(|flight| {
-            flight.hunks.iter().map(|(id, _)| id).eq(ids) && flight.before.is(application.base_text.as_deref())
-        });
+        let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
         let arrived = self
             .hunks
@@ -320,7 +303,7 @@ impl FileProposal {
             .any(|hunk| ids.contains(&hunk.id) && (hunk.is_in_text() || hunk.state == HunkState::Undone));
         if flight.is_none() && !failed && !arrived && self.document.is(application.base_text.as_deref()) {
             // It was given up when the document changed, but the document changed back in time for it.
-            self.base_changed(application.target_text.as_deref(), By::Others);
+            self.base_changed(application.target_text.as_deref().into(), By::Others);
         }
         let state = match (flight, outcome) {
             (Some(at), ApplyOutcome::Failed { .. }) => {
@@ -338,8 +321,7 @@ impl FileProposal {
             // The document was seen with the hunks in it, which counts more than any word.
             (None, _) => HunkState::Accepted,
         };
-        let on_their_way: Vec<HunkId> =
-            self.flights.iter().flat_map(|flight| flight.hunks.iter().map(|(id, _)| id.clone())).collect();
+        let on_their_way = self.flights.hunks();
         for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Applying && ids.contains(&hunk.id)) {
             if !on_their_way.contains(&hunk.id) {
                 hunk.state = state;
@@ -354,27 +336,33 @@ impl FileProposal {
         self.document.get().map(|text| &**text)
     }
 
-    /// Takes the document's text as it is now, and says whose the change is; none if it is none.
+    /// Takes the document as it is now, and says whose the change is; none if it is none.
     ///
     /// `by` is whose it is where it is not one of the applications on their way.
-    pub(super) fn base_changed(&mut self, base: Option<&str>, by: By) -> Option<By> {
+    pub(super) fn base_changed(&mut self, base: Base<'_>, by: By) -> Option<By> {
         let seen = |own: &Self| -> Vec<(HunkState, usize)> {
             own.hunks.iter().map(|hunk| (hunk.state, own.place_in_document(hunk).start)).collect()
         };
         let before = seen(self);
-        let news = if let Some(at) = self.flights.iter().position(|flight| flight.after.is(base)) {
+        let text = base.text();
+        let news = if let Some(at) = self.flights.made(text) {
             self.landed(at + 1);
             Some(By::Us)
-        } else if self.document.is(base) {
+        } else if self.document.is(text)
+            && (!self.flights.is_empty() || self.moves(base).is_none_or(|it| it.is_empty()))
+        {
             None
         } else {
-            let landed = self.nearest(base);
+            let landed = self.flights.nearest(&self.document, text);
             self.landed(landed);
             // The document is not what the others were made for, so that they will be refused.
             self.take_back(0);
             self.change(base, by);
             Some(by)
         };
+        if news.is_some() || name(base).is_some() {
+            self.seen = name(base);
+        }
         for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Unverified && hunk.lost.is_none()) {
             hunk.state = HunkState::Accepted;
         }
@@ -384,43 +372,23 @@ impl FileProposal {
         news.or(visible.then_some(By::Us))
     }
 
-    /// How many of the applications on their way a text seems to hold, by what it takes to get there from each.
-    fn nearest(&self, base: Option<&str>) -> usize {
-        let Some(base) = base else { return 0 };
-        let steps = std::iter::once(&self.document).chain(self.flights.iter().map(|flight| &flight.after));
-        let distance = |step: &Document| match step.get() {
-            Some(text) => lines::changes(text, base).iter().map(Block::size).sum(),
-            None => usize::MAX,
-        };
-        if self.flights.is_empty() {
-            return 0;
-        }
-        steps.enumerate().min_by_key(|(_, step)| distance(step)).map_or(0, |(landed, _)| landed)
-    }
-
     /// The document holds the first `count` applications that were on their way.
     fn landed(&mut self, count: usize) {
-        if let Some(flight) = self.flights.drain(..count).next_back() {
-            self.document = flight.after;
+        if let Some(document) = self.flights.landed(count) {
+            self.document = document;
+            self.seen = None;
         }
     }
 
     /// Takes the applications from number `from` on out of the text. Their hunks are pending again.
     fn take_back(&mut self, from: usize) {
-        while self.flights.len() > from {
-            let Some(flight) = self.flights.pop_back() else { break };
-            let ids: Vec<HunkId> = flight.hunks.iter().map(|(id, _)| id.clone()).collect();
-            let blocks: Vec<Block> = match flight.after.present {
-                true => flight.hunks.iter().map(|(_, block)| block.reversed()).collect(),
-                false => Vec::new(),
-            };
-            self.groups.retain(|group| *group != ids);
-            self.follow(flight.before, &blocks, &ids, By::Us);
-            for (id, block) in &flight.hunks {
-                if let Some(hunk) =
-                    self.hunks.iter_mut().find(|hunk| hunk.id == *id && hunk.state == HunkState::Applying)
-                {
-                    hunk.place = block.old.clone();
+        while let Some(flight) = self.flights.take_back(from) {
+            let blocks = if flight.after.present { flight.back.as_slice() } else { &[] };
+            self.groups.retain(|group| *group != flight.ids);
+            self.follow(flight.before.clone(), blocks, &flight.ids, By::Us);
+            for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Applying) {
+                if let Some(place) = flight.place_before(&hunk.id) {
+                    hunk.place = place.clone();
                     hunk.lost = None;
                     hunk.state = HunkState::Pending;
                 }
@@ -429,15 +397,15 @@ impl FileProposal {
     }
 
     /// Follows a change of the document that is none of the applications on their way.
-    fn change(&mut self, base: Option<&str>, by: By) {
-        let Some(base) = base else {
+    fn change(&mut self, base: Base<'_>, by: By) {
+        let Some(text) = base.text() else {
             self.follow(self.text.gone(), &[], &[], by);
             self.document = self.text.clone();
             return;
         };
-        let after = Document::new(Some(base));
+        let after = Document::new(Some(text));
         self.document = after.clone();
-        match self.turning(base).filter(|_| self.text.present && by == By::Others) {
+        match self.turning(text).filter(|_| self.text.present && by == By::Others) {
             Some((ids, blocks)) => {
                 self.follow(after, &blocks, &ids, by);
                 for (id, block) in ids.iter().zip(blocks) {
@@ -448,9 +416,19 @@ impl FileProposal {
                 }
             }
             None => {
-                let blocks = lines::changes(&self.text.text, base);
+                let told = self.moves(base).and_then(|moves| lines::told(&self.text.text, text, &moves));
+                let blocks = told.unwrap_or_else(|| lines::changes(&self.text.text, text));
                 self.follow(after, &blocks, &[], by);
             }
+        }
+    }
+
+    /// What the editor says it changed since the document was last seen. Even where the text is the same again, equal
+    /// lines may have moved.
+    fn moves(&self, base: Base<'_>) -> Option<Vec<Move>> {
+        match (base, self.seen) {
+            (Base::Open(snapshot), Some(seen)) => snapshot.moves_since(seen),
+            _ => None,
         }
     }
 
@@ -458,24 +436,34 @@ impl FileProposal {
     /// and redo in the editor are known for what they are even where a comparison of the lines could see it otherwise.
     fn turning(&self, base: &str) -> Option<(Vec<HunkId>, Vec<Block>)> {
         let text = Lines::new(&self.text.text);
-        let singles = self.hunks.iter().map(|hunk| std::slice::from_ref(&hunk.id));
-        self.groups.iter().rev().map(Vec::as_slice).chain(singles).find_map(|group| {
-            let hunks: Vec<&Hunk> = self.hunks.iter().filter(|hunk| group.contains(&hunk.id)).collect();
-            let first = hunks.first()?;
+        let common = Common::of(&self.text.text, base);
+        let by_id: HashMap<&HunkId, &Hunk> = self.hunks.iter().map(|hunk| (&hunk.id, hunk)).collect();
+        let groups = self.groups.iter().rev().filter_map(|group| {
+            let hunks: Option<Vec<&Hunk>> = group.iter().map(|id| by_id.get(id).copied()).collect();
+            let mut hunks = hunks?;
+            hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
+            Some(hunks)
+        });
+        let singles = self.hunks.iter().map(|hunk| vec![hunk]);
+        groups.chain(singles).find_map(|hunks| {
+            let (first, last) = (hunks.first()?, hunks.last()?);
+            // Nearly always the lengths tell, or where the texts differ, and at no cost.
+            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
+            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
+            if self.text.text.len() + more != base.len() + less
+                || text.byte(first.place.start) > common.head
+                || self.text.text.len() - text.byte(last.place.end) > common.tail
+            {
+                return None;
+            }
             let uniform = hunks.iter().all(|hunk| {
                 hunk.kind == Kind::Lines
                     && hunk.lost.is_none()
                     && hunk.turned().is_some()
                     && hunk.is_in_text() == first.is_in_text()
             });
-            if !uniform || hunks.len() != group.len() {
-                return None;
-            }
-            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
-            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
             let disjoint = hunks.is_sorted_by(|a, b| a.place.end <= b.place.start);
-            // The lengths tell nearly always, and at no cost.
-            if self.text.text.len() + more != base.len() + less || !disjoint {
+            if !uniform || !disjoint {
                 return None;
             }
             if text.replaced(hunks.iter().map(|hunk| (hunk.place.clone(), hunk.other()))) != base {
@@ -497,9 +485,11 @@ impl FileProposal {
     fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) {
         let before = std::mem::replace(&mut self.text, after);
         let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
+        let mut old = Shared::new(&old);
+        let except: HashSet<&HunkId> = except.iter().collect();
         for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
             match hunk.kind {
-                Kind::Lines => hunk.follow(&old, &new, blocks, by),
+                Kind::Lines => hunk.follow(&mut old, &new, blocks, by),
                 Kind::Create | Kind::Delete => hunk.follow_file(&self.text, by),
             }
         }
@@ -535,18 +525,24 @@ impl FileProposal {
         // A text without a final line end would run into the line below it, if somebody put one there.
         let closed = |hunk: &Hunk| hunk.new.is_empty() || hunk.new.ends_with('\n') || hunk.place.end == end;
         let fits = |hunk: &Hunk| self.text.present && !whole && hunk.lost.is_none() && closed(hunk);
-        let mut taken: Vec<Range<usize>> = Vec::new();
+        // Sorted by begin and end, they are so by their ends too, since none of them overlap: neighbours tell.
+        let mut taken: BTreeSet<(usize, usize)> = BTreeSet::new();
+        let neighbours = |taken: &BTreeSet<(usize, usize)>, place: &Range<usize>| {
+            let key = (place.start, place.end);
+            let range = |(start, end): &(usize, usize)| *start..*end;
+            [taken.range(..key).next_back().map(range), taken.range(key..).next().map(range)].into_iter().flatten()
+        };
         let mut changed = false;
         // Those that were pending go before those that come back to it.
         for state in [HunkState::Pending, HunkState::Conflicted] {
             for hunk in self.hunks.iter_mut().filter(|hunk| hunk.kind == Kind::Lines && hunk.state == state) {
                 let free = match state {
-                    HunkState::Pending => !taken.iter().any(|place| overlap(place, &hunk.place)),
-                    _ => !taken.iter().any(|place| touch(place, &hunk.place)),
+                    HunkState::Pending => !neighbours(&taken, &hunk.place).any(|place| overlap(&place, &hunk.place)),
+                    _ => !neighbours(&taken, &hunk.place).any(|place| touch(&place, &hunk.place)),
                 };
                 if fits(hunk) && free {
                     hunk.state = HunkState::Pending;
-                    taken.push(hunk.place.clone());
+                    taken.insert((hunk.place.start, hunk.place.end));
                 } else {
                     hunk.state = HunkState::Conflicted;
                 }
@@ -562,13 +558,30 @@ impl FileProposal {
 
     /// Where a hunk is in the document, which lacks what is on its way.
     pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
-        self.flights.iter().rev().fold(hunk.place.clone(), |place, flight| {
-            if let Some((_, block)) = flight.hunks.iter().find(|(id, _)| *id == hunk.id) {
-                return block.old.clone();
-            }
-            let blocks: Vec<Block> = flight.hunks.iter().map(|(_, block)| block.reversed()).collect();
-            lines::follow(&place, &blocks).place
-        })
+        self.flights.place_in_document(&hunk.id, &hunk.place)
+    }
+}
+
+/// How many bytes two texts have in common at the begin and at the end.
+struct Common {
+    head: usize,
+    tail: usize,
+}
+
+impl Common {
+    fn of(a: &str, b: &str) -> Self {
+        let (a, b) = (a.as_bytes(), b.as_bytes());
+        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        Self { head, tail }
+    }
+}
+
+/// The name of a document's text, if an editor holds it.
+fn name(base: Base<'_>) -> Option<TextId> {
+    match base {
+        Base::Open(snapshot) => Some(snapshot.text_id()),
+        Base::Text(_) => None,
     }
 }
 

@@ -5,6 +5,8 @@ use protocol::review::Hunk;
 
 use super::*;
 
+mod typing;
+
 /// A session's review, one file, and the document that an editor or the disk holds.
 struct World {
     review: Review,
@@ -513,6 +515,43 @@ fn many_hunks_in_a_huge_file_follow_the_user() {
 }
 
 #[test]
+fn twenty_thousand_small_edits_are_one_hunk_and_no_wait() {
+    let line = |n: usize, word: &str| format!("fn name_{n}() {{\n    {word}();\n    same();\n}}\n");
+    let base: String = (0..20_000).map(|n| line(n, "old")).collect();
+    let wanted: String = (0..20_000).map(|n| line(n, "new")).collect();
+    let mut world = World::new(Some(&base));
+    // The aims are a tenth of what is asserted.
+    let start = std::time::Instant::now();
+    assert_eq!(world.propose(&wanted).hunks.len(), 1);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    let start = std::time::Instant::now();
+    world.types(Some(&format!("// typed\n{base}")));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(world.states(), [HunkState::Pending]);
+    assert_eq!(world.read().unwrap(), format!("// typed\n{wanted}"));
+}
+
+#[test]
+fn thousands_of_hunks_of_many_calls_are_no_wait() {
+    let base = numbered(0..20_000);
+    let mut world = World::new(Some(&base));
+    for part in 0..10 {
+        let read = world.read().unwrap();
+        let changed = read
+            .split_inclusive('\n')
+            .enumerate()
+            .map(|(n, line)| if n / 2000 == part && n % 8 == 0 { format!("new {n}\n") } else { line.to_owned() });
+        world.propose(&changed.collect::<String>());
+    }
+    assert_eq!(world.proposal().hunks.len(), 2500);
+    let start = std::time::Instant::now();
+    world.types(Some(&base.replacen("line 5\n", "line 5.5\n", 1)));
+    world.types(Some(&base));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(world.states().iter().all(|state| *state == HunkState::Pending));
+}
+
+#[test]
 fn the_users_word_reaches_the_model() {
     let mut world = World::new(Some(TEN));
     let proposal = world.propose(&TEN.replace("two\nthree\n", "2\n"));
@@ -532,6 +571,38 @@ fn notes_are_bounded() {
     assert_eq!(proposal.hunks.len(), 10);
     world.decide(Decision::Reject, &proposal.hunks.iter().collect::<Vec<_>>()).unwrap();
     assert!(world.notes()[0].contains("line 72 and 2 more places"));
+}
+
+#[test]
+fn of_forty_words_of_the_user_none_is_lost() {
+    let mut world = World::new(Some(&numbered(100..200)));
+    let proposal = world.propose(
+        &numbered(100..200)
+            .replace("0\n", "zero\n")
+            .replace("3\n", "3!\n")
+            .replace("6\n", "6!\n")
+            .replace("8\n", "8!\n"),
+    );
+    assert_eq!(proposal.hunks.len(), 40);
+    for (at, hunk) in proposal.hunks.iter().enumerate() {
+        let revision = world.proposal().revision;
+        let hunk_ids = Some(vec![hunk.hunk_id.clone()]);
+        let target = DecisionTarget { proposal_id: proposal.proposal_id.clone(), revision, hunk_ids };
+        // Every tenth is rejected without a word.
+        let word = (at % 10 != 0).then(|| format!("word {at}."));
+        world.review.decide(Decision::Reject, &[target], word.as_deref()).unwrap();
+    }
+    let first = world.review.notes();
+    assert_eq!(first.len(), 31);
+    assert!(first[..30].iter().all(|note| note.has_word), "what the user said goes first");
+    assert_eq!(first[30].text, "There is more news of your edits, 7 notes; it follows with your next request.");
+    let second = world.review.notes();
+    assert_eq!(second.len(), 7);
+    let said: String = first.iter().chain(&second).map(|note| format!("{}\n", note.text)).collect();
+    for at in (0..40).filter(|at| at % 10 != 0) {
+        assert_eq!(said.matches(&format!("They said: word {at}.\n")).count(), 1);
+    }
+    assert_eq!(world.review.notes(), []);
 }
 
 /// The process ends, and another takes up what the log last said.
@@ -560,14 +631,92 @@ fn after_a_crash_pending_hunks_are_where_they_were() {
 
 #[test]
 fn after_a_crash_hunks_that_moved_are_found_and_others_conflict() {
-    let mut world = World::new(Some(TEN));
-    let seen = world.propose(&TEN.replace("two\n", "TWO\n").replace("nine\n", "nine\n9.5\n").replace("five\n", "5\n"));
-    world.document = Some(TEN.replace("one\n", "zero\none\n").replace("five\n", "fife\n"));
+    let base = numbered(1..31);
+    let mut world = World::new(Some(&base));
+    let changed = |text: &str| text.replace("line 8\n", "LINE 8\n").replace("line 25\n", "line 25\n25.5\n");
+    let seen = world.propose(&changed(&base).replace("line 15\n", "LINE 15\n"));
+    world.document = Some(base.replace("line 1\n", "zero\nline 1\n").replace("line 15\n", "line XV\n"));
     restart(&mut world);
     assert_eq!(world.states(), [HunkState::Pending, HunkState::Conflicted, HunkState::Pending]);
     assert_eq!(world.proposal().revision, seen.revision + 1);
-    assert_eq!(world.read().unwrap(), world.text().replace("two\n", "TWO\n").replace("nine\n", "nine\n9.5\n"));
+    assert_eq!(world.read().unwrap(), changed(world.text()));
     assert_eq!(world.notes().len(), 1, "the model hears of the conflict");
+    restart(&mut world);
+    assert_eq!(world.states(), [HunkState::Pending, HunkState::Conflicted, HunkState::Pending]);
+}
+
+/// Functions of equal form, which differ in their names only.
+fn functions(names: impl IntoIterator<Item = char>) -> String {
+    names
+        .into_iter()
+        .map(|name| format!("int {name}(int x)\n{{\n    x += 1;\n    check(x);\n    return x;\n}}\n\n"))
+        .collect()
+}
+
+#[test]
+fn a_hunk_whose_function_is_deleted_does_not_go_to_another_one() {
+    for typed in ["", "int a(int x)\n{\n    x += 2;\n    check(x);\n    return x;\n}\n\n"] {
+        let base = functions('a'..='b');
+        let mut world = World::new(Some(&base));
+        world.propose(&base.replacen("x += 1", "x += 9", 1));
+        world.types(Some(&format!("{typed}{}", functions(['b']))));
+        assert_eq!(world.states(), [HunkState::Conflicted]);
+        world.types(Some(&format!("{}// more\n", world.text())));
+        assert_eq!(world.states(), [HunkState::Conflicted], "whatever is typed elsewhere");
+        assert_eq!(world.read().as_deref(), Some(world.text()));
+        world.types(Some(&format!("{base}// more\n")));
+        assert_eq!(world.states(), [HunkState::Pending], "the user undid it");
+        assert_eq!(world.read().unwrap(), format!("{}// more\n", base.replacen("x += 1", "x += 9", 1)));
+    }
+}
+
+#[test]
+fn lines_that_went_one_after_the_other_bring_the_hunk_back_when_all_are_there_again() {
+    let mut world = World::new(Some(TEN));
+    world.propose(&TEN.replace("five\n", "FIVE\n"));
+    let without = |gone: &[&str]| gone.iter().fold(TEN.to_owned(), |text, line| text.replace(line, ""));
+    let steps = [vec!["five\n"], vec!["five\n", "six\n"], vec!["four\n", "five\n", "six\n"]];
+    for step in steps.iter().chain(steps.iter().rev().skip(1)) {
+        world.types(Some(&without(step)));
+        assert_eq!(world.states(), [HunkState::Conflicted], "{step:?}");
+    }
+    world.types(Some(TEN));
+    assert_eq!(world.states(), [HunkState::Pending]);
+}
+
+#[test]
+fn after_a_crash_a_hunk_never_comes_up_in_another_function_of_the_same_form() {
+    let with_hunk = |functions: String| {
+        let at = functions.find("int c").map_or(functions.len(), |c| c + functions[c..].find("return x").unwrap());
+        let (above, below) = functions.split_at(at);
+        above.to_owned() + &below.replacen("return x", "return -x", 1)
+    };
+    for (now, state) in [
+        // The file grew by one function meanwhile, so that another one stands where the hunk was.
+        (functions(['A', 'a', 'b', 'c', 'd', 'e']), HunkState::Pending),
+        (functions(['a', 'b', 'd', 'e']), HunkState::Conflicted),
+        (functions(['A', 'a', 'b', 'd', 'e']), HunkState::Conflicted),
+        (functions('a'..='e'), HunkState::Pending),
+    ] {
+        let mut world = World::new(Some(&functions('a'..='e')));
+        world.propose(&with_hunk(functions('a'..='e')));
+        world.document = Some(now.clone());
+        restart(&mut world);
+        assert_eq!(world.states(), [state]);
+        assert_eq!(world.read().unwrap(), with_hunk(now), "in no other function than c");
+    }
+}
+
+#[test]
+fn after_a_crash_a_twin_that_is_left_alone_is_not_taken_for_the_one_that_is_gone() {
+    let step = "- name: test\n  run: make\n  with: all\n  in: src\n  as: root\n  for: 5\n  to: log\n";
+    let mut world = World::new(Some(&step.repeat(4)));
+    let base = step.repeat(4);
+    world.propose(&base.replacen("  in: src\n", "  in: lib\n", 2).replacen("  in: lib\n", "  in: src\n", 1));
+    assert_eq!(world.proposal().hunks[0].start_line, 7 + 3);
+    world.document = Some(step.to_owned());
+    restart(&mut world);
+    assert_eq!(world.states(), [HunkState::Conflicted]);
 }
 
 #[test]

@@ -16,12 +16,16 @@ use grep_searcher::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Resolved, Scope, SearchError, walk};
+use super::{Resolved, Scope, SearchError, Verdict, walk};
 use crate::reader::OverDisk;
 
 /// How much of a line is given, in bytes. Of a longer one, such as minified code has, it is what stands around the
 /// match.
 pub const MAX_LINE_BYTES: usize = 500;
+
+/// How long a line may be to be searched, in bytes: 16 MiB. A line is held whole, by each thread one, and what has such
+/// lines was not made to be read.
+pub const MAX_HELD_LINE: usize = 16 << 20;
 
 /// How much of a long line is given before the match.
 const BEFORE_MATCH: usize = 100;
@@ -54,8 +58,10 @@ pub struct Found {
     pub total_matches: u64,
     /// How many files they are in.
     pub total_files: usize,
-    /// How many files and folders could not be read.
+    /// How many files and folders could not be read; a file with a line longer than [`MAX_HELD_LINE`] is one.
     pub unreadable: usize,
+    /// How many files were not searched because they may not be shown.
+    pub left_out: usize,
 }
 
 /// What was found in a file.
@@ -134,10 +140,12 @@ pub(super) fn search(
     cancel: &CancellationToken,
 ) -> Result<Found, SearchError> {
     let first = Mutex::new(First { files: BTreeMap::new(), kept: 0, limit: query.limit });
-    let make = || Worker { searcher: searcher(query), files: 0, matches: 0, unreadable: 0 };
+    let make = || Worker { searcher: searcher(query), files: 0, matches: 0, unreadable: 0, left_out: 0 };
     let visit = |worker: &mut Worker, path: PathBuf| {
-        if !scope.fits(&path) {
-            return;
+        match scope.judge(&path) {
+            Verdict::Taken => {}
+            Verdict::NotMeant => return,
+            Verdict::LeftOut => return worker.left_out += 1,
         }
         match over_disk.get(&path) {
             Some(OverDisk::Text(text)) => worker.search(query, matcher, path, text.as_bytes(), &first),
@@ -149,16 +157,9 @@ pub(super) fn search(
             },
         }
     };
-    let mut walked = walk::files(&scope.folders, cancel, make, visit, |_| ())?;
+    let mut walked = walk::files(scope.walked(), cancel, make, visit, |_| ())?;
     let mut worker = make();
-    if let Some(file) = &scope.file {
-        visit(&mut worker, file.clone());
-    }
-    for (path, over) in over_disk.iter().filter(|(path, _)| scope.is_new(path)) {
-        if let OverDisk::Text(text) = over {
-            worker.search(query, matcher, path.clone(), text.as_bytes(), &first);
-        }
-    }
+    scope.unwalked(over_disk).into_iter().for_each(|path| visit(&mut worker, path));
     if cancel.is_cancelled() {
         return Err(SearchError::Cancelled);
     }
@@ -169,6 +170,7 @@ pub(super) fn search(
         total_matches: walked.states.iter().map(|worker| worker.matches).sum(),
         total_files: sum(|worker| worker.files),
         unreadable: walked.unreadable + sum(|worker| worker.unreadable),
+        left_out: sum(|worker| worker.left_out),
     })
 }
 
@@ -180,6 +182,7 @@ fn searcher(query: &TextQuery) -> Searcher {
         .before_context(query.context)
         .after_context(query.context)
         .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(MAX_HELD_LINE))
         .build()
 }
 
@@ -189,6 +192,7 @@ struct Worker {
     files: usize,
     matches: u64,
     unreadable: usize,
+    left_out: usize,
 }
 
 impl Worker {
@@ -360,4 +364,33 @@ fn shown(line: &[u8], start: usize) -> String {
     let to = (from + MAX_LINE_BYTES..line.len()).find(is_boundary).unwrap_or(line.len());
     let text = String::from_utf8_lossy(line.get(from..to).unwrap_or_default());
     format!("{}{text}{}", if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ever the same byte, and how many of them were asked for.
+    struct Endless<'c>(&'c mut usize);
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(b'x');
+            *self.0 += buffer.len();
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn of_a_line_without_end_no_more_is_read_and_held_than_a_line_may_have() {
+        let query = TextQuery { pattern: "needle".to_owned(), limit: 1, ..TextQuery::default() };
+        let matcher = query.matcher().unwrap();
+        let first = Mutex::new(First { files: BTreeMap::new(), kept: 0, limit: 1 });
+        let mut worker = Worker { searcher: searcher(&query), files: 0, matches: 0, unreadable: 0, left_out: 0 };
+        let mut read = 0;
+        worker.search(&query, &matcher, "endless".into(), Endless(&mut read), &first);
+        assert_eq!((worker.unreadable, worker.matches), (1, 0));
+        // What turns other encodings into UTF-8 reads ahead a little.
+        assert!(read <= MAX_HELD_LINE + (64 << 10), "{read}");
+    }
 }

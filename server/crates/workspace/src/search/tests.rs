@@ -45,7 +45,7 @@ impl World {
     }
 
     fn files(&self, scope: &Scope) -> Vec<String> {
-        let files = self.search().files(scope, &CancellationToken::new()).unwrap();
+        let files = self.search().files(scope, &CancellationToken::new()).unwrap().paths;
         files.iter().map(|path| self.name(path)).collect()
     }
 
@@ -63,6 +63,18 @@ impl World {
             LineKind::Context => format!("{}-{}-{}", self.name(&file.path), line.number, line.text),
         };
         found.files.iter().flat_map(|file| file.lines.iter().map(move |line| show(file, line))).collect()
+    }
+}
+
+struct Proposes(Vec<(PathBuf, Pending)>);
+
+impl Overlay for Proposes {
+    fn pending(&self, path: &Path) -> Option<Pending> {
+        self.0.iter().find(|(of, _)| of == path).map(|(_, pending)| pending.clone())
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.0.iter().map(|(path, _)| path.clone()).collect()
     }
 }
 
@@ -160,15 +172,6 @@ fn a_pattern_that_cannot_be_says_why() {
 
 #[test]
 fn unsaved_and_pending_text_is_searched_in_the_place_of_the_disk() {
-    struct Proposes(Vec<(PathBuf, Pending)>);
-    impl Overlay for Proposes {
-        fn pending(&self, path: &Path) -> Option<Pending> {
-            self.0.iter().find(|(of, _)| of == path).map(|(_, pending)| pending.clone())
-        }
-        fn paths(&self) -> Vec<PathBuf> {
-            self.0.iter().map(|(path, _)| path.clone()).collect()
-        }
-    }
     let world = World::new(&[
         ("typed.rs", "needle on disk"),
         ("both.rs", "needle on disk"),
@@ -207,7 +210,7 @@ fn unsaved_and_pending_text_is_searched_in_the_place_of_the_disk() {
         search.text(&TextQuery { scope: file("deleted.rs"), ..literal("x") }, &CancellationToken::new()).unwrap_err(),
         SearchError::NotFound { path: world.path("deleted.rs") }
     );
-    let files = search.files(&Scope::default(), &CancellationToken::new()).unwrap();
+    let files = search.files(&Scope::default(), &CancellationToken::new()).unwrap().paths;
     let names: Vec<_> = files.iter().map(|path| world.name(path)).collect();
     assert_eq!(names, [".gitignore", "both.rs", "disk.rs", "only-open.rs", "sub/new.rs", "typed.rs"]);
 }
@@ -284,6 +287,86 @@ fn other_encodings_are_searched_as_far_as_they_can_be() {
 }
 
 #[test]
+fn a_folder_that_only_pending_and_unsaved_files_are_in_can_be_searched() {
+    let world = World::new(&[("a.rs", "needle")]);
+    world.open("typed/b.rs", "needle typed");
+    let search = world.search_with(Proposes(vec![
+        (world.path("new/deep/c.rs"), Pending::Text("needle proposed".into())),
+        (world.path("gone/d.rs"), Pending::Deleted),
+    ]));
+    let below = |name: &str| Scope { path: Some(world.path(name)), glob: None };
+    let files = |name: &str| search.files(&below(name), &CancellationToken::new());
+    assert_eq!(files("new").unwrap().paths, [world.path("new/deep/c.rs")]);
+    assert_eq!((files("new/deep").unwrap().paths.len(), files("new").unwrap().unreadable), (1, 0));
+    assert_eq!(files("typed").unwrap().paths, [world.path("typed/b.rs")]);
+    assert_eq!(files("gone").unwrap_err(), SearchError::NotFound { path: world.path("gone") });
+    let query = TextQuery { scope: below("new"), ..literal("needle") };
+    let found = search.text(&query, &CancellationToken::new()).unwrap();
+    assert_eq!((world.shown(&found), found.unreadable), (vec!["new/deep/c.rs:1:1:needle proposed".to_owned()], 0));
+}
+
+#[test]
+fn new_files_are_ignored_as_those_on_disk_are() {
+    let world = World::new(&[(".gitignore", "out/\n*.log\n!keep.log\n"), ("src/.ignore", "draft.*\n"), ("a.rs", "")]);
+    for name in ["node_modules/q.js", ".git/draft", "out/new.js", "x.log", "src/draft.rs", "src/keep.log", "src/new.rs"]
+    {
+        world.open(name, "needle");
+    }
+    assert_eq!(world.files(&Scope::default()), [".gitignore", "a.rs", "src/.ignore", "src/keep.log", "src/new.rs"]);
+    assert_eq!(world.found(&literal("needle")), ["src/keep.log:1:1:needle", "src/new.rs:1:1:needle"]);
+    let inside = Scope { path: Some(world.path("node_modules")), glob: None };
+    assert_eq!(world.files(&inside), ["node_modules/q.js"], "on purpose it can be searched");
+}
+
+#[test]
+fn a_glob_holds_for_a_single_file_too() {
+    let world = World::new(&[("a.rs", "x"), ("a.md", "x")]);
+    let single = |glob: &str| Scope { path: Some(world.path("a.rs")), glob: Some(glob.into()) };
+    assert_eq!(world.files(&single("*.rs")), ["a.rs"]);
+    assert!(world.files(&single("*.md")).is_empty());
+    assert!(world.found(&TextQuery { scope: single("*.md"), ..literal("x") }).is_empty());
+}
+
+#[test]
+fn with_several_folders_a_glob_may_begin_with_the_name_of_one() {
+    let world = World::new(&[("one/src/a.rs", ""), ("two/src/b.rs", ""), ("two/c.rs", "")]);
+    let roots = Arc::new(Roots::new([world.path("one"), world.path("two")]).unwrap());
+    let search = Search::new(roots, Reader::new(world.buffers.clone(), Arc::new(NoOverlay)));
+    let files = |glob: &str| {
+        let scope = Scope { path: None, glob: Some(glob.into()) };
+        let files = search.files(&scope, &CancellationToken::new()).unwrap();
+        files.paths.iter().map(|path| world.name(path)).collect::<Vec<_>>()
+    };
+    assert_eq!(files("one/src/*.rs"), ["one/src/a.rs"]);
+    assert_eq!(files("TWO/*.rs"), ["two/c.rs"]);
+    assert_eq!(files("{one,two}/src/*"), ["one/src/a.rs", "two/src/b.rs"]);
+    assert_eq!(files("src/*.rs"), ["one/src/a.rs", "two/src/b.rs"]);
+    assert!(files("three/src/*.rs").is_empty());
+}
+
+#[test]
+fn what_may_not_be_shown_is_left_out_and_counted_but_can_be_mentioned() {
+    let world = World::new(&[("a.rs", "needle"), (".env", "needle"), ("sub/.env", "needle")]);
+    world.open("new/.env", "needle");
+    let may_read: Arc<MayRead> = Arc::new(|named| {
+        let named = named.map(Path::to_path_buf);
+        Box::new(move |path| !path.ends_with(".env") || named.as_deref() == Some(path))
+    });
+    let search = world.search().showing_only(may_read);
+    let text =
+        |scope: Scope| search.text(&TextQuery { scope, ..literal("needle") }, &CancellationToken::new()).unwrap();
+    let found = text(Scope::default());
+    assert_eq!((world.shown(&found), found.left_out, found.unreadable), (vec!["a.rs:1:1:needle".to_owned()], 3, 0));
+    let named = text(Scope { path: Some(world.path(".env")), glob: None });
+    assert_eq!((world.shown(&named), named.left_out), (vec![".env:1:1:needle".to_owned()], 0));
+    let files = search.files(&Scope { path: None, glob: Some("*.rs".into()) }, &CancellationToken::new()).unwrap();
+    assert_eq!((files.paths.len(), files.left_out), (1, 0), "what was not asked for is not counted");
+    assert_eq!(search.files(&Scope::default(), &CancellationToken::new()).unwrap().left_out, 3);
+    assert!(search.near(&world.path(".evn"), &CancellationToken::new()).unwrap().is_empty());
+    assert_eq!(search.suggest(".env", &CancellationToken::new()).unwrap().len(), 3);
+}
+
+#[test]
 fn a_huge_file_of_nothing_is_passed_over() {
     let world = World::new(&[("a", "needle")]);
     tempfile::NamedTempFile::new_in(world.path(""))
@@ -293,6 +376,13 @@ fn a_huge_file_of_nothing_is_passed_over() {
         .set_len(3 << 30)
         .unwrap();
     assert_eq!(world.found(&literal("needle")), ["a:1:1:needle"]);
+}
+
+#[test]
+fn a_file_that_is_one_huge_line_is_counted_as_unreadable_and_the_rest_is_searched() {
+    let world = World::new(&[("a", "needle"), ("huge", &"x".repeat(MAX_HELD_LINE + 1)), ("z", "needle")]);
+    let found = world.search().text(&literal("needle"), &CancellationToken::new()).unwrap();
+    assert_eq!((world.shown(&found), found.unreadable), (vec!["a:1:1:needle".to_owned(), "z:1:1:needle".into()], 1));
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Walking the project's folders with several threads.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkParallel, WalkState};
+use ignore::{DirEntry, IncrementalIgnore, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::SearchError;
@@ -31,8 +32,8 @@ pub(super) fn files<T: Send>(
     done: impl Fn(&mut T) + Sync,
 ) -> Result<Walked<T>, SearchError> {
     let walked = Mutex::new(Walked { states: Vec::new(), unreadable: 0 });
-    if let Some(walk) = walk(folders) {
-        walk.visit(&mut Plan { walked: &walked, cancel, make: &make, visit: &visit, done: &done });
+    if let Some(builder) = builder(folders) {
+        builder.build_parallel().visit(&mut Plan { walked: &walked, cancel, make: &make, visit: &visit, done: &done });
     }
     if cancel.is_cancelled() {
         return Err(SearchError::Cancelled);
@@ -40,7 +41,31 @@ pub(super) fn files<T: Send>(
     Ok(walked.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn walk(folders: &[PathBuf]) -> Option<WalkParallel> {
+/// Tells of files that are not on disk whether a walk would meet them if they were.
+pub(super) struct WouldMeet {
+    /// One for each folder.
+    matchers: Vec<IncrementalIgnore>,
+}
+
+impl WouldMeet {
+    pub(super) fn new(folders: &[PathBuf]) -> Self {
+        Self { matchers: builder(folders).map(|builder| builder.build_matchers()).unwrap_or_default() }
+    }
+
+    /// Whether it would meet this one.
+    pub(super) fn file(&mut self, path: &Path) -> bool {
+        let above = self.matchers.iter_mut().filter(|matcher| path.starts_with(matcher.root()));
+        let Some(nearest) = above.max_by_key(|matcher| matcher.root().as_os_str().len()) else { return false };
+        let Ok(below) = path.strip_prefix(nearest.root()).map(Path::to_path_buf) else { return false };
+        !below.iter().any(is_always_ignored) && !nearest.matched(below, false).is_ignore()
+    }
+}
+
+fn is_always_ignored(name: &OsStr) -> bool {
+    ALWAYS_IGNORED.iter().any(|ignored| name == *ignored)
+}
+
+fn builder(folders: &[PathBuf]) -> Option<WalkBuilder> {
     let (first, others) = folders.split_first()?;
     let mut builder = WalkBuilder::new(first);
     for other in others {
@@ -49,12 +74,11 @@ fn walk(folders: &[PathBuf]) -> Option<WalkParallel> {
     // A folder that lies in another is walked on its own, with its own ignore files, and not twice.
     let all = if others.is_empty() { Vec::new() } else { folders.to_vec() };
     let wanted = move |entry: &DirEntry| {
-        let is_ignored = || ALWAYS_IGNORED.iter().any(|name| entry.file_name() == *name);
         let is_another = || all.iter().any(|folder| entry.path() == folder);
-        entry.depth() == 0 || !(is_ignored() || is_another())
+        entry.depth() == 0 || !(is_always_ignored(entry.file_name()) || is_another())
     };
     builder.hidden(false).require_git(false).filter_entry(wanted);
-    Some(builder.build_parallel())
+    Some(builder)
 }
 
 /// What every thread does.

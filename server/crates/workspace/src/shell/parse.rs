@@ -281,15 +281,20 @@ impl Walk<'_> {
         if bracket != "[" && bracket != "[[" {
             return Err("arithmetic can run commands that are not written in it".into());
         }
+        let mut parts = Vec::new();
         for child in children(node).filter(Node::is_named) {
-            self.condition(child, bracket)?;
+            self.condition(child, bracket, &mut parts)?;
+        }
+        if bracket == "[" {
+            guards::test(&parts)?;
         }
         let inside = self.text(node).trim_start_matches('[').trim_end_matches(']').trim().to_owned();
         let words = vec![Word::Known(bracket.to_owned()), Word::Unknown(inside)];
         self.push(SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() })
     }
 
-    fn condition(&mut self, node: Node<'_>, bracket: &str) -> Result<(), Unclear> {
+    /// A part of a test. Its operators and operands are added to `parts`, in their order.
+    fn condition(&mut self, node: Node<'_>, bracket: &str, parts: &mut Vec<Word>) -> Result<(), Unclear> {
         self.deeper(|walk| match node.kind() {
             "unary_expression" | "binary_expression" | "parenthesized_expression" => {
                 for child in children(node) {
@@ -305,28 +310,51 @@ impl Walk<'_> {
                         return Err("it has a redirection in a test".into());
                     }
                     if child.is_named() && child.kind() != "test_operator" {
-                        walk.condition(child, bracket)?;
+                        walk.condition(child, bracket, parts)?;
+                    } else {
+                        parts.push(Word::Known(operator.to_owned()));
                     }
                 }
                 Ok(())
             }
-            "extglob_pattern" | "regex" => guards::pattern(walk.text(node)),
-            _ => walk.word(node).map(drop),
+            "extglob_pattern" | "regex" => {
+                parts.push(Word::Unknown(walk.text(node).to_owned()));
+                guards::pattern(walk.text(node))
+            }
+            _ => {
+                parts.push(walk.word(node)?);
+                Ok(())
+            }
         })
     }
 
-    /// `for` and `select`.
+    /// `for` and `select`, which set their variable as an assignment does.
     fn for_each(&mut self, node: Node<'_>) -> Result<(), Unclear> {
-        for child in children(node).filter(Node::is_named) {
+        let unclear = || Unclear::from("the variable of a loop is not understood");
+        let variable = node.child_by_field_name("variable").ok_or_else(unclear)?;
+        let name = self.text(variable).to_owned();
+        if !wrappers::is_variable(&name) {
+            return Err(unclear());
+        }
+        let mut values = Vec::new();
+        let mut bodies = Vec::new();
+        for child in children(node).filter(|child| child.is_named() && child.id() != variable.id()) {
             match child.kind() {
-                "variable_name" | "comment" => {}
-                "do_group" => self.statement(child)?,
+                "comment" => {}
+                "do_group" => bodies.push(child),
                 _ => {
                     self.word(child)?;
+                    values.push(self.text(child).to_owned());
                 }
             }
         }
-        Ok(())
+        let values = if values.is_empty() { "\"$@\"".to_owned() } else { values.join(" ") };
+        let mut assignments = vec![format!("{name}=(each of {values})")];
+        if children(node).next().is_some_and(|first| first.kind() == "select") {
+            assignments.push("REPLY=(what is typed)".to_owned());
+        }
+        self.push(SimpleCommand { words: Vec::new(), assignments, redirects: Vec::new() })?;
+        bodies.into_iter().try_for_each(|body| self.statement(body))
     }
 
     fn case(&mut self, node: Node<'_>) -> Result<(), Unclear> {
@@ -343,13 +371,16 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A function: what it will run is judged where it is defined.
+    /// A function: what it will run is judged where it is defined. The definition is a command of its own, since from
+    /// then on the function runs in place of any program or builtin of its name.
     fn function(&mut self, node: Node<'_>) -> Result<(), Unclear> {
+        let name = node.child_by_field_name("name").ok_or("a function has no name")?;
+        let words = vec![Word::Known("function".to_owned()), Word::Unknown(self.text(name).to_owned())];
+        self.push(SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() })?;
         let mut last = None;
         let mut redirects = Vec::new();
-        for child in children(node).filter(Node::is_named) {
+        for child in children(node).filter(|child| child.is_named() && child.id() != name.id()) {
             match child.kind() {
-                "word" => {}
                 "file_redirect" | "herestring_redirect" => redirects.extend(self.redirect(child)?),
                 _ => last = self.last_of(|walk| walk.statement(child))?,
             }

@@ -485,3 +485,85 @@ async fn twenty_shells_run_side_by_side() {
     }
     assert_eq!(done.load(Ordering::Relaxed), 20);
 }
+
+#[tokio::test]
+async fn a_program_that_handles_control_c_is_given_it_once() {
+    let fixture = Fixture::new();
+    let command = r#"sh -c 'trap "echo caught" INT; echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 7'"#;
+    let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "ready").await;
+    fixture.shell.write(b"\x03").await.unwrap();
+    let ran = task.await.unwrap();
+    assert_eq!((ran.exit_code, ran.output.matches("caught").count()), (Some(7), 1), "{}", ran.output);
+}
+
+#[tokio::test]
+async fn a_program_in_raw_mode_reads_control_c_as_a_byte() {
+    let fixture = Fixture::new();
+    let command = "stty raw -echo; echo ready; dd bs=1 count=2 2>/dev/null | od -An -tx1";
+    let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "ready").await;
+    fixture.shell.write(b"\x03").await.unwrap();
+    fixture.shell.write(b"x").await.unwrap();
+    let ran = task.await.unwrap();
+    assert!(ran.output.contains("03 78"), "{}", ran.output);
+    assert_eq!(ran.exit_code, Some(0));
+}
+
+#[tokio::test]
+async fn what_is_typed_before_a_command_has_started_is_for_the_command() {
+    for program in [None, Some("/bin/sh")] {
+        let fixture = Fixture::with(program);
+        // A new shell is started here, and there is one already the next time.
+        for _ in 0..2 {
+            let (ran, typed) = tokio::join!(fixture.run("read name; echo hello $name"), fixture.shell.write(b"Ada\n"));
+            typed.unwrap();
+            assert!(ran.output.ends_with("hello Ada\n"), "{}", ran.output);
+            let (ran, typed) = tokio::join!(fixture.run("sleep 1000"), fixture.shell.write(b"\x03"));
+            typed.unwrap();
+            assert_eq!(ran.exit_code, Some(130));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_shell_is_back_in_its_folder_after_control_c() {
+    for program in [None, Some("/bin/sh")] {
+        let fixture = Fixture::with(program);
+        let options = RunOptions { cwd: Some("/".into()), timeout: LONG, ..RunOptions::default() };
+        let task = fixture.start("pwd; echo ready; sleep 1000", options, "ready").await;
+        fixture.shell.write(b"\x03\x03").await.unwrap();
+        assert!(task.await.unwrap().output.starts_with("/\n"));
+        assert_eq!(fixture.run("pwd").await.output, format!("{}\n", fixture.project().display()));
+    }
+}
+
+/// Types Ctrl-C at many instants into a command that goes from builtins to programs and back, and checks that each one
+/// ends the command and leaves a shell that works. Instants are spread over the command's first milliseconds.
+async fn control_c_at_instants(instants: u32, program: Option<&str>) {
+    let fixture = Fixture::with(program);
+    fixture.run("mark=kept").await;
+    let command = "echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do :; /bin/true; done; sleep 1000; echo not reached";
+    for instant in 0..instants {
+        let options = RunOptions { timeout: Duration::from_secs(20), ..RunOptions::default() };
+        let task = fixture.start(command, options, "ready").await;
+        let typed = Instant::now();
+        while typed.elapsed() < Duration::from_micros(u64::from(instant * 577 % 12_000)) {
+            tokio::task::yield_now().await;
+        }
+        fixture.shell.write(b"\x03").await.unwrap();
+        let ran = task.await.unwrap();
+        assert_eq!((ran.exit_code, ran.note.as_deref()), (Some(130), None), "instant {instant}: {}", ran.output);
+        assert!(!ran.output.contains("not reached"), "instant {instant}");
+        let ran = fixture.run("echo $mark").await;
+        assert_eq!(ran.output, "kept\n", "instant {instant}");
+        assert!(ran.duration < Duration::from_secs(5), "instant {instant}: the next command took {:?}", ran.duration);
+    }
+}
+
+#[tokio::test]
+async fn a_typed_control_c_ends_the_command_at_any_instant() {
+    // The environment asks for a longer test.
+    let instants = std::env::var("AZIMUTH_TEST_INSTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
+    for program in [None, Some("/bin/sh")] {
+        control_c_at_instants(instants, program).await;
+    }
+}

@@ -1,5 +1,6 @@
 //! Texts that this grammar and the shell could read differently. Whoever hides a command there is asked about it.
 
+use agent::permission::Word;
 use tree_sitter::Node;
 
 use super::wrappers::is_variable;
@@ -114,6 +115,51 @@ pub(super) fn pattern(text: &str) -> Result<(), Unclear> {
     Ok(())
 }
 
+/// Refuses a test in `[ … ]` that could come to mean another one. The shell splits what it expands into words before
+/// `[` sees any of it, and one that comes out as `-v` evaluates the next: `[ -v 'a[$(…)]' ]` runs a command.
+pub(super) fn test(parts: &[Word]) -> Result<(), Unclear> {
+    let is_operator = |part: &Word| match part {
+        Word::Known(text) => matches!(text.as_str(), "=" | "==" | "!=") || (text.len() > 1 && text.starts_with('-')),
+        Word::Unknown(_) => false,
+    };
+    let stays_one = |part: &Word| match part {
+        Word::Known(_) => true,
+        Word::Unknown(text) => {
+            let is_quoted = text.len() > 1 && text.starts_with('"') && text.ends_with('"');
+            let is_list = text.contains("$@") || text.contains("${@");
+            (is_quoted && !is_list) || matches!(text.as_str(), "$#" | "$?" | "$$")
+        }
+    };
+    let mut positive = parts;
+    while let [Word::Known(not), rest @ ..] = positive
+        && not == "!"
+    {
+        positive = rest;
+    }
+    let evaluates = parts.iter().any(|part| matches!(part, Word::Known(text) if text == "-v" || text == "-R"));
+    let is_plain = match positive {
+        [_] => true,
+        [operator, _] | [_, operator, _] if is_operator(operator) => true,
+        _ => parts.iter().all(|part| matches!(part, Word::Known(_))),
+    };
+    if !evaluates && is_plain && parts.iter().all(stays_one) {
+        return Ok(());
+    }
+    Err("a test could come to mean another; put what it expands into double quotes, and each test into its own `[ ]`"
+        .into())
+}
+
+/// Refuses a line for another shell than bash that it may read differently: in `dash`, `[[ a || b ]]` runs `b`.
+pub(super) fn portable(line: &str) -> Result<(), Unclear> {
+    let is_plain = |text: &str| !text.contains(['\'', '"', '\\']);
+    let mut expansions = line.split("${").skip(1);
+    let plain_expansions = expansions.all(|rest| rest.split('}').next().is_some_and(is_plain));
+    if ["$'", "[[", "+=", "&>"].iter().any(|text| line.contains(text)) || !plain_expansions {
+        return Err("it has something of bash for another shell".into());
+    }
+    Ok(())
+}
+
 /// Characters that people do not see, or that the grammar takes for space and the shell does not.
 fn is_deceptive(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
@@ -142,8 +188,19 @@ fn leaf(node: Node<'_>, source: &str) -> Result<(), Unclear> {
         "file_descriptor" if !begins_word || !text_of(node, source).bytes().all(|byte| byte.is_ascii_digit()) => {
             Err("it is not clear where a redirection begins".into())
         }
+        // `{name}>file` sets a variable to the number of the descriptor.
+        kind if kind.starts_with(['<', '>']) && follows_braces(node, source) => {
+            Err("it is not clear where a redirection begins".into())
+        }
         _ => Ok(()),
     }
+}
+
+/// Whether a word in braces stands directly before a node.
+fn follows_braces(node: Node<'_>, source: &str) -> bool {
+    let before = source.get(..node.start_byte()).and_then(|before| before.strip_suffix('}'));
+    let Some((before, name)) = before.and_then(|before| before.rsplit_once('{')) else { return false };
+    is_border(before.chars().next_back()) && !name.contains(char::is_whitespace)
 }
 
 /// The characters before and after a node.

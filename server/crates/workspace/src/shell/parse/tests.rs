@@ -7,6 +7,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use super::*;
 
+mod state;
+
 /// A line's commands, one after the other: `name word <unknown word> {assignment} >file`, or `? reason`.
 fn shown(line: &str) -> String {
     let word = |word: &Word| match word {
@@ -41,12 +43,13 @@ fn every_command_of_a_line_is_listed() {
         ("! a", "a"),
         ("if a; then b; elif c; then d; else e; fi", "a ; b ; c ; d ; e"),
         ("while a; do b; done; until c; do d; done", "a ; b ; c ; d"),
-        ("for x in 1 $(a) *.rs; do b \"$x\"; done", "a ; b <\"$x\">"),
-        ("select x in 1 2; do a; done", "a"),
+        ("for x in 1 $(a) *.rs; do b \"$x\"; done", "a ; {x=(each of 1 $(a) *.rs)} ; b <\"$x\">"),
+        ("for x; do a; done", "{x=(each of \"$@\")} ; a"),
+        ("select x in 1 2; do a; done", "{x=(each of 1 2)} {REPLY=(what is typed)} ; a"),
         ("case $x in a|b) c;; *) d;; esac", "c ; d"),
-        ("f() { a; b; }; f", "a ; b ; f"),
-        ("function f { a; }", "a"),
-        ("f() (a) > out", "a >out"),
+        ("f() { a; b; }; f", "function <f> ; a ; b ; f"),
+        ("function f { a; }", "function <f> ; a"),
+        ("f() (a) > out", "function <f> ; a >out"),
         (
             "echo $(a) `b` \"$(c) `d`\" <(e) >(f)",
             "a ; b ; c ; d ; e ; f ; echo <$(a)> <`b`> <\"$(c) `d`\"> <<(e)> <>(f)>",
@@ -55,7 +58,7 @@ fn every_command_of_a_line_is_listed() {
         ("x=$(a)", "a ; {x=$(a)}"),
         ("x=1 y=(a $(b))", "b ; {x=1} {y=(a $(b))}"),
         ("echo ${x:-$(a)}", "a ; echo <${x:-$(a)}>"),
-        ("[ -f $(a) ] && [[ $x == y* ]] && b", "a ; [ <-f $(a)> ; [[ <$x == y*> ; b"),
+        ("[ -f \"$(a)\" ] && [[ $x == y* ]] && b", "a ; [ <-f \"$(a)\"> ; [[ <$x == y*> ; b"),
         ("a <<< \"$(b)\"", "b ; a"),
         ("export A=1 B=\"$C\"", "export A=1 <B=\"$C\">"),
         ("unset A", "unset A"),
@@ -113,7 +116,7 @@ fn redirections_are_listed_with_their_files() {
         ("> b rm x", "rm x >b"),
         ("{ a; b; } > c", "a ; b >c"),
         ("a && b > c", "a ; b >c"),
-        ("for x in 1; do a; done > b", "a >b"),
+        ("for x in 1; do a; done > b", "{x=(each of 1)} ; a >b"),
         ("cat <<EOF > out\ntext $x\nEOF\nb", "cat >out ; b"),
         ("cat <<'EOF' | a && b\n$(c) `d`\nEOF", "cat ; a ; b"),
         ("cat <<-EOF\n\ttext\n\tEOF\nb", "cat ; b"),
@@ -152,6 +155,9 @@ fn wrappers_are_taken_off() {
         ("ls | xargs rm -f", "ls ; rm -f <(what xargs reads)>"),
         ("ls | xargs -0 -n1 -P 4 rm", "ls ; rm <(what xargs reads)>"),
         ("ls | xargs -I{} cp {} x/{}", "ls ; cp <{}> <x/{}>"),
+        ("ls | xargs -I{} -L1 sort a{}", "ls ; sort <a{}> <(what xargs reads)>"),
+        ("ls | xargs -n1 -I{} sort a", "ls ; sort a <(what xargs reads)>"),
+        ("ls | xargs -I{} --max-args=2 sort a", "ls ; sort a <(what xargs reads)>"),
         ("ls | xargs", "ls ; xargs"),
         ("bash -c 'a; b > c'", "a ; b >c"),
         ("sh -ec \"rm x\" > log", "rm x >log"),
@@ -233,6 +239,48 @@ fn what_cannot_be_told_is_not_guessed() {
         "time $x",
         "! $x",
         "''",
+        // A word of a wrapper that could come to be several.
+        "nice -n $x ls",
+        "nice -n * ls",
+        "nice --adjustment $x ls",
+        "timeout -k $x 5 ls",
+        "timeout -- $x ls",
+        "timeout -k 5 -- \"$@\" ls",
+        "env -u $x ls",
+        "stdbuf -o $x ls",
+        "xargs -I{} -P $x ls",
+        "bash -o $x -c ls",
+        "bash -o",
+        // Expansions and redirections that set variables.
+        "case ${x:=y} in *) ls;; esac",
+        "[[ -n ${x:=y} ]]",
+        "echo ${x=y}",
+        "echo \"${x:=y}\"",
+        "ls {x}>/dev/null",
+        "ls {x[1]}</dev/null",
+        "{x}>/dev/null",
+        "cat {x}<<<a",
+        "cat {x}<<'EOF'\nEOF",
+        "coproc x { ls; }",
+        // Tests whose words come out of expansions.
+        "[ $x ]",
+        "[ -f $x ]",
+        "[ ! $_ ]",
+        "[ \"$@\" ]",
+        "[ \"${@}\" ]",
+        "[ $(cat a) ]",
+        "[ * ]",
+        "[ \"$x\" \"$y\" ]",
+        "[ ! \"$x\" \"$y\" ]",
+        "[ -n a -a \"$x\" \"$y\" ]",
+        "[ '-v' 'a[$(rm x)]' ]",
+        "[ \\-v 'a[$(rm x)]' ]",
+        // A line of bash for a shell that reads it otherwise.
+        "sh -c \"echo \\$'\\\\'; rm x; #'\"",
+        "sh -c '[[ a || b ]]'",
+        "dash -c 'a &>/dev/null rm x'",
+        "sh -c 'A+=./x ls'",
+        "sh -c 'echo \"${x/\\}/b}\"'",
         // Values that are evaluated.
         "echo $((x))",
         "echo $((a[$(rm x)]))",
@@ -283,6 +331,21 @@ fn what_cannot_be_told_is_not_guessed() {
     ];
     for line in lines {
         assert!(shown(line).starts_with("? "), "{line:?} is taken for {}", shown(line));
+    }
+}
+
+#[test]
+fn a_test_in_brackets_is_one_where_it_cannot_become_another() {
+    for (line, commands) in [
+        ("[ \"$x\" ]", "[ <\"$x\">"),
+        ("[ -f a.rs ]", "[ <-f a.rs>"),
+        ("[ ! -d \"$x\" ] && a", "[ <! -d \"$x\"> ; a"),
+        ("[ \"$x\" = y ]", "[ <\"$x\" = y>"),
+        ("[ $? -eq 0 ]", "[ <$? -eq 0>"),
+        ("[ -f a -o -f b ]", "[ <-f a -o -f b>"),
+        ("[[ -f $x && ! -d $x ]]", "[[ <-f $x && ! -d $x>"),
+    ] {
+        assert_eq!(shown(line), commands, "{line}");
     }
 }
 

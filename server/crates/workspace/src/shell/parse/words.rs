@@ -130,6 +130,7 @@ impl Walk<'_> {
                 match child.kind() {
                     // `${!x}` and `${x@P}` expand what a variable holds, `${x:1}` calculates with it.
                     "!" | "@" | ":" => return Err("a variable's value could run commands".into()),
+                    "=" | ":=" => return Err("it has an expansion that sets a variable".into()),
                     "subscript" => return Err("a subscript could run commands".into()),
                     "variable_name" | "special_variable_name" | "heredoc_content" => {}
                     "regex" | "extglob_pattern" => guards::pattern(walk.text(child))?,

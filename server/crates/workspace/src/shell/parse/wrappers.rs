@@ -2,7 +2,7 @@
 
 use agent::permission::{SimpleCommand, Word};
 
-use super::Unclear;
+use super::{Unclear, guards};
 
 /// What a command runs.
 pub(super) enum Runs {
@@ -129,7 +129,7 @@ pub(super) fn unwrap(command: SimpleCommand) -> Result<Runs, Unclear> {
         return wrapped(wrapper, command);
     }
     match base {
-        _ if SHELLS.contains(&base) => shell(command),
+        _ if SHELLS.contains(&base) => shell(base, command),
         _ if OTHER_SHELLS.contains(&base) => Err("it runs a shell of another kind".into()),
         "find" => find(command),
         _ => Ok(Runs::Itself(command)),
@@ -163,7 +163,7 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     if wrapper.name == "command" && command.words.get(1).is_some_and(asks) {
         return Ok(Runs::Itself(command));
     }
-    let (mut start, replaced) = options(wrapper, &command.words)?;
+    let Options { end: mut start, replaced, appends } = options(wrapper, &command.words)?;
     let mut assignments = Vec::new();
     // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a variable's.
     let is_assignment = |word: &str| match word.split_once('=') {
@@ -177,7 +177,13 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
         assignments.push(word.clone());
         start += 1;
     }
-    start += wrapper.operands;
+    // One that is not known may come to be several words, of which the second is the command.
+    for _ in 0..wrapper.operands {
+        if matches!(command.words.get(start), Some(Word::Unknown(_))) {
+            return Err(Unclear(format!("an argument of `{}` is known only when it runs", wrapper.name)));
+        }
+        start += 1;
+    }
     if start >= command.words.len() {
         return Ok(Runs::Itself(command));
     }
@@ -185,7 +191,7 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     if let Some(replaced) = &replaced {
         words.iter_mut().for_each(|word| unknown_where(word, replaced));
     }
-    if wrapper.name == "xargs" && replaced.is_none() {
+    if wrapper.name == "xargs" && appends {
         words.push(Word::Unknown("(what xargs reads)".to_owned()));
     }
     command.words = words;
@@ -199,21 +205,48 @@ pub(super) fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Where a wrapper's options end, and the text that `xargs -I` replaces.
-fn options(wrapper: &Wrapper, words: &[Word]) -> Result<(usize, Option<String>), Unclear> {
+/// What the options before a wrapped command say.
+struct Options {
+    /// Where they end.
+    end: usize,
+    /// The text that `xargs -I` replaces.
+    replaced: Option<String>,
+    /// Whether `xargs` adds to the command what it reads: it does without `-I`, and may where another option that comes
+    /// with `-I` takes its effect away.
+    appends: bool,
+}
+
+/// Reads a wrapper's options. A value that is not known may come to be several words or none, so it is refused.
+fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
     let unclear = || Unclear(format!("an argument of `{}` is not understood", wrapper.name));
     let mut replaced = None;
-    let mut at = 1;
-    while let Some(word) = words.get(at) {
-        let Word::Known(word) = word else { return Err(unclear()) };
-        at += 1;
+    let mut is_limited = false;
+    let mut words = words.iter().enumerate().skip(1);
+    let mut next = || match words.next() {
+        Some((at, Word::Known(word))) => Ok(Some((at, word.as_str()))),
+        Some((_, Word::Unknown(_))) => Err(unclear()),
+        None => Ok(None),
+    };
+    let mut end = 1;
+    while let Some((at, word)) = next()? {
+        end = at + 1;
         if word == "--" {
-            return Ok((at, replaced));
+            break;
         }
+        let mut value = || match next()? {
+            Some((at, value)) => {
+                end = at + 1;
+                Ok(value)
+            }
+            None => Err(unclear()),
+        };
         if let Some(long) = word.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or_default();
+            is_limited |= name == "max-args";
             match (wrapper.long_valued.contains(&name), long.contains('=')) {
-                (true, false) => at += 1,
+                (true, false) => {
+                    value()?;
+                }
                 (true, true) => {}
                 (false, false) if wrapper.long.contains(&name) => {}
                 (false, _) => return Err(unclear()),
@@ -221,7 +254,8 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<(usize, Option<String>),
             continue;
         }
         let Some(short) = word.strip_prefix('-').filter(|short| !short.is_empty()) else {
-            return Ok((at - 1, replaced));
+            end = at;
+            break;
         };
         if wrapper.name == "nice" && short.chars().all(|c| c.is_ascii_digit()) {
             continue;
@@ -234,24 +268,21 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<(usize, Option<String>),
                 return Err(unclear());
             }
             let attached = short.get(index + letter.len_utf8()..).unwrap_or_default();
-            let value = if attached.is_empty() {
-                at += 1;
-                words.get(at - 1).cloned()
-            } else {
-                Some(Word::Known(attached.to_owned()))
-            };
-            if letter == 'I' {
-                let Some(Word::Known(text)) = value else { return Err(unclear()) };
-                replaced = Some(text);
+            let value = if attached.is_empty() { value()? } else { attached };
+            match letter {
+                'I' => replaced = Some(value.to_owned()),
+                'L' | 'n' => is_limited = true,
+                _ => {}
             }
             break;
         }
     }
-    Ok((at, replaced))
+    let appends = replaced.is_none() || is_limited;
+    Ok(Options { end, replaced, appends })
 }
 
 /// `sh` and its like: a line after `-c`, or a script, which stands for itself.
-fn shell(command: SimpleCommand) -> Result<Runs, Unclear> {
+fn shell(name: &str, command: SimpleCommand) -> Result<Runs, Unclear> {
     let unclear = || Unclear::from("an argument of a shell is not understood");
     let mut is_line = false;
     let mut at = 1;
@@ -263,7 +294,9 @@ fn shell(command: SimpleCommand) -> Result<Runs, Unclear> {
                 break;
             }
             "--norc" | "--noprofile" | "--login" | "--posix" | "--version" | "--help" => {}
-            "-o" | "+o" => at += 1,
+            // It takes the next word, which must be known to be one.
+            "-o" | "+o" if matches!(command.words.get(at + 1), Some(Word::Known(_))) => at += 1,
+            "-o" | "+o" => return Err(unclear()),
             _ => match word.strip_prefix(['-', '+']) {
                 Some(letters) if !letters.is_empty() && letters.chars().all(|c| "abcefhiklmnptuvxBCEP".contains(c)) => {
                     is_line |= word.starts_with('-') && letters.contains('c');
@@ -275,7 +308,12 @@ fn shell(command: SimpleCommand) -> Result<Runs, Unclear> {
         at += 1;
     }
     match command.words.get(at) {
-        Some(Word::Known(line)) if is_line => Ok(Runs::Line { line: line.clone(), wrapper: command }),
+        Some(Word::Known(line)) if is_line => {
+            if name != "bash" {
+                guards::portable(line)?;
+            }
+            Ok(Runs::Line { line: line.clone(), wrapper: command })
+        }
         Some(Word::Unknown(_)) if is_line => Err("a shell's line is known only when it runs".into()),
         Some(_) => Ok(Runs::Itself(command)),
         None if command

@@ -1,0 +1,259 @@
+//! Typing as editors tell it, range by range, in texts whose lines are alike.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+use protocol::content::{Position, Range};
+use protocol::review::HunkState;
+use protocol::{HunkId, ToolCallId};
+
+use super::*;
+use crate::buffers::{Buffers, Change as Typed};
+use crate::text::PositionEncoding;
+
+const URI: &str = "file:///w/src/a.yaml";
+
+/// A line and a character in it.
+type Place = (u32, u32);
+
+/// A document in an editor, with one session's review.
+struct Editor {
+    buffers: Buffers,
+    review: Review,
+    path: PathBuf,
+    version: i32,
+}
+
+impl Editor {
+    fn open(text: &str) -> Self {
+        let buffers = Buffers::default();
+        let path = buffers.open(URI, "yaml", 1, text).unwrap().path.clone();
+        Self { buffers, review: Review::default(), path, version: 1 }
+    }
+
+    fn text(&self) -> String {
+        self.buffers.by_uri(URI).unwrap().normal().to_string()
+    }
+
+    fn propose(&mut self, wanted: &str) -> Vec<Hunk> {
+        let snapshot = self.buffers.by_uri(URI).unwrap();
+        let plan =
+            FilePlan { path: self.path.clone(), read: Some(snapshot.hash().clone()), new_text: Some(wanted.into()) };
+        self.review.propose(&plan, &*snapshot, "src/a.yaml", URI, &ToolCallId::new("call")).unwrap();
+        self.hunks()
+    }
+
+    fn hunks(&self) -> Vec<Hunk> {
+        self.review.proposals.iter().flat_map(|proposal| proposal.wire().hunks).collect()
+    }
+
+    /// The editor sends a message with changes.
+    fn change(&mut self, changes: &[(Place, Place, &str)]) {
+        let at = |(line, character)| Position { line, character };
+        let typed = changes.iter().map(|(start, end, text)| Typed {
+            range: Some(Range { start: at(*start), end: at(*end) }),
+            text: (*text).to_owned(),
+        });
+        self.version += 1;
+        self.buffers.change(URI, self.version, &typed.collect::<Vec<_>>(), PositionEncoding::Utf16).unwrap();
+    }
+
+    /// The session looks at the document.
+    fn look(&mut self) {
+        let snapshot = self.buffers.by_uri(URI).unwrap();
+        self.review.base_changed(&self.path.clone(), &*snapshot);
+    }
+
+    fn states(&self) -> Vec<HunkState> {
+        self.hunks().iter().map(|hunk| hunk.state).collect()
+    }
+}
+
+const STEP: &str = "- run: make\n  in: src\n  as: root\n";
+
+#[test]
+fn of_two_equal_steps_the_one_with_the_hunk_is_deleted() {
+    let base = STEP.repeat(2);
+    let edited = STEP.replace("src", "lib");
+    let ways: [(Place, Place); 3] = [((0, 0), (3, 0)), ((0, 2), (3, 2)), ((1, 9), (4, 9))];
+    for (start, end) in ways {
+        let mut editor = Editor::open(&base);
+        editor.propose(&format!("{edited}{STEP}"));
+        editor.change(&[(start, end, "")]);
+        assert_eq!(editor.text(), STEP);
+        editor.look();
+        // From end to end it is the second step's middle line that goes.
+        let gone = start != (1, 9);
+        assert_eq!(editor.states(), [if gone { HunkState::Conflicted } else { HunkState::Pending }], "{start:?}");
+        if gone {
+            editor.change(&[((0, 0), (0, 0), "# steps\n")]);
+            editor.look();
+            assert_eq!(editor.states(), [HunkState::Conflicted]);
+            editor.change(&[((0, 0), (1, 0), "")]);
+            editor.change(&[(start, start, &base[start.1 as usize..STEP.len() + start.1 as usize])]);
+            editor.look();
+            assert_eq!(editor.text(), base);
+            assert_eq!(editor.states(), [HunkState::Pending], "undone");
+            assert_eq!(editor.hunks()[0].start_line, 1);
+        }
+    }
+    let mut editor = Editor::open(&base);
+    editor.propose(&format!("{STEP}{edited}"));
+    editor.change(&[((0, 0), (3, 0), "")]);
+    editor.look();
+    assert_eq!((editor.states(), editor.hunks()[0].start_line), (vec![HunkState::Pending], 1));
+}
+
+#[test]
+fn after_a_restart_equal_steps_are_told_apart_again_as_soon_as_the_document_was_seen() {
+    let mut editor = Editor::open(&STEP.repeat(2));
+    editor.propose(&format!("{}{STEP}", STEP.replace("src", "lib")));
+    let text = editor.text();
+    editor.review = Review::restore(editor.review.proposals(), |_| Some(text.clone()));
+    editor.look();
+    assert_eq!(editor.states(), [HunkState::Pending]);
+    editor.change(&[((0, 0), (3, 0), "")]);
+    editor.look();
+    assert_eq!(editor.states(), [HunkState::Conflicted]);
+}
+
+#[test]
+fn a_formatter_that_replaces_everything_moves_no_hunk_in_lines_it_left_alone() {
+    let mut editor = Editor::open("a  = 1\nb = 2\nc =  3\nd = 4\n");
+    editor.propose("a  = 1\nb = 20\nc =  3\nd = 4\n");
+    editor.change(&[((0, 0), (4, 0), "# tidy\na = 1\nb = 2\nc = 3\nd = 4\n")]);
+    editor.look();
+    assert_eq!((editor.states(), editor.hunks()[0].start_line), (vec![HunkState::Pending], 2));
+}
+
+/// A line of the document, known for what it is whatever its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Line(usize);
+
+/// One change: how, where, how many lines.
+#[derive(Clone, Copy, Debug)]
+struct Keys {
+    how: u8,
+    at: usize,
+    count: usize,
+    kind: usize,
+    /// Whether the session looks before the next one.
+    look: bool,
+}
+
+/// None is empty: between two empty lines a range does not say which one it takes.
+const KINDS: [&str; 3] = ["a", "}", "  - x"];
+
+fn keys() -> impl Strategy<Value = Vec<Keys>> {
+    let one = (0u8..6, 0usize..12, 1usize..4, 0usize..3, any::<bool>()).prop_map(|(how, at, count, kind, look)| Keys {
+        how,
+        at,
+        count,
+        kind,
+        look,
+    });
+    prop::collection::vec(one, 1..10)
+}
+
+proptest! {
+    /// A pending hunk is where its own lines are, and in conflict only if somebody touched them.
+    #[test]
+    fn a_hunk_goes_where_its_lines_go(kinds in prop::collection::vec(0usize..3, 4..12), changed: u16, keys in keys()) {
+        let base: String = kinds.iter().map(|kind| format!("{}\n", KINDS[*kind])).collect();
+        let wanted: String = kinds.iter().enumerate().map(|(at, kind)| {
+            if changed >> at & 1 == 1 { format!("new {at}\n") } else { format!("{}\n", KINDS[*kind]) }
+        }).collect();
+        prop_assume!(base != wanted);
+        let mut editor = Editor::open(&base);
+        let mut lines: Vec<Line> = (0..kinds.len()).map(Line).collect();
+        let mut next = kinds.len();
+        let place = |hunk: &Hunk| {
+            let start = hunk.start_line as usize;
+            start..start + hunk.old_text.split_inclusive('\n').count()
+        };
+        let mut own: HashMap<HunkId, Vec<Line>> = editor
+            .propose(&wanted)
+            .iter()
+            .filter(|hunk| !hunk.old_text.is_empty())
+            .map(|hunk| (hunk.hunk_id.clone(), lines[place(hunk)].to_vec()))
+            .collect();
+        let mut touched: HashSet<Line> = HashSet::new();
+        let mut unseen = false;
+        for Keys { how, at, count, kind, look } in keys {
+            let at = at % (lines.len() + 1);
+            let end = (at + count).min(lines.len());
+            let text = editor.text();
+            let length = |line: usize| text.lines().nth(line).map_or(0, str::len) as u32;
+            let (from, to) = (at as u32, end as u32);
+            let added = format!("{}\n", KINDS[kind]).repeat(count);
+            let mut fresh = |count: usize| -> Vec<Line> {
+                next += count;
+                (next - count..next).map(Line).collect()
+            };
+            match how {
+                0 | 1 => {
+                    // Lines go, from begin to begin or from end to end.
+                    match how == 0 || at == 0 {
+                        true => editor.change(&[((from, 0), (to, 0), "")]),
+                        false => editor.change(&[((from - 1, length(at - 1)), (to.max(1) - 1, length(end.max(1) - 1)), "")]),
+                    }
+                    touched.extend(lines.drain(at..end));
+                }
+                2 | 3 => {
+                    // Lines come.
+                    match how == 2 || at == 0 {
+                        true => editor.change(&[((from, 0), (from, 0), &added)]),
+                        false => {
+                            let added = format!("\n{}", added.trim_end_matches('\n'));
+                            editor.change(&[((from - 1, length(at - 1)), (from - 1, length(at - 1)), &added)]);
+                        }
+                    }
+                    // A hunk that they come into is touched.
+                    if 0 < at && at < lines.len()
+                        && own.values().any(|own| own.contains(&lines[at - 1]) && own.contains(&lines[at]))
+                    {
+                        touched.insert(lines[at]);
+                    }
+                    let come = fresh(count);
+                    lines.splice(at..at, come);
+                }
+                // Two cursors type in a line each.
+                _ if lines.len() > 1 => {
+                    let (one, other) = (at % lines.len(), (at + count) % lines.len());
+                    let (low, high) = (one.min(other), one.max(other));
+                    prop_assert!(low <= high);
+                    let order = if how == 4 { [high, low] } else { [low, high] };
+                    let order = if low == high { &order[..1] } else { &order[..] };
+                    let typed: Vec<_> = order.iter().map(|line| ((*line as u32, 0), (*line as u32, 0), "x")).collect();
+                    editor.change(&typed);
+                    touched.extend(order.iter().map(|line| lines[*line]));
+                }
+                _ => {}
+            }
+            if !look {
+                unseen = true;
+                continue;
+            }
+            let several = std::mem::take(&mut unseen);
+            editor.look();
+            for hunk in editor.hunks() {
+                let Some(mine) = own.get(&hunk.hunk_id) else { continue };
+                let is_touched = mine.iter().any(|line| touched.contains(line));
+                match hunk.state {
+                    // What went and came again before anybody looked is as it was.
+                    HunkState::Pending if several && is_touched => drop(own.remove(&hunk.hunk_id)),
+                    HunkState::Pending => prop_assert_eq!(&lines[place(&hunk)], &mine[..], "{}", editor.text()),
+                    state => {
+                        // Accepted is one whose text somebody else made, on whichever of equal lines.
+                        prop_assert!(is_touched || state == HunkState::Accepted, "{state:?} in {}", editor.text());
+                        // What is typed anew may look the same, and then it is the same to everybody.
+                        own.remove(&hunk.hunk_id);
+                    }
+                }
+            }
+            if editor.hunks().is_empty() {
+                break;
+            }
+        }
+    }
+}
