@@ -1,4 +1,4 @@
-//! The hub: a router to one task per session, and the one home of the editor's open documents (design D1, §2).
+//! The hub: a router to one task per session, and the one home of each client's open documents (design D1, §2).
 //!
 //! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
 //! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
@@ -6,6 +6,7 @@
 //! longer than [`GRACE`].
 
 pub mod board;
+pub mod chats;
 pub mod editor;
 pub mod error;
 pub mod feed;
@@ -21,8 +22,9 @@ use std::time::Duration;
 use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
-use tokio::sync::mpsc;
-use workspace::buffers::Change;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use workspace::buffers::{Buffers, Change};
 use workspace::text::PositionEncoding;
 
 pub use self::board::Board;
@@ -31,6 +33,7 @@ pub use self::error::Error;
 pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
 use crate::config::Config;
+use crate::sockets::Sockets;
 
 /// How long a disk is waited for by those who only need it to answer in order. A disk on a network may never answer.
 pub const GRACE: Duration = Duration::from_secs(1);
@@ -51,6 +54,8 @@ pub struct Parts {
     pub config: Arc<Config>,
     /// Tools beside the built-in ones, for every session.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where the processes meet that share the store.
+    pub sockets: Arc<Sockets>,
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.
@@ -58,21 +63,24 @@ pub struct Parts {
 pub struct Hub {
     posts: mpsc::UnboundedSender<router::Post>,
     board: Board,
+    sockets: Arc<Sockets>,
+    ended: CancellationToken,
 }
 
 impl Hub {
     /// Starts a hub on the current runtime.
     pub fn start(parts: Parts) -> Self {
         let board = Board::default();
+        let (sockets, ended) = (Arc::clone(&parts.sockets), CancellationToken::new());
         let posts = router::start(parts, board.clone());
-        Self { posts, board }
+        Self { posts, board, sockets, ended }
     }
 
-    /// Connects a client.
+    /// Connects a client. It has no documents open yet.
     pub fn connect(&self, client: Client) -> Connection {
-        let id = ClientId::next();
-        let connection = Connection { id, posts: self.posts.clone() };
-        connection.send(router::Message::Connected(client));
+        let (id, buffers) = (ClientId::next(), Arc::<Buffers>::default());
+        let connection = Connection { id, posts: self.posts.clone(), buffers: Arc::clone(&buffers) };
+        connection.send(router::Message::Connected(client, buffers));
         connection
     }
 
@@ -81,10 +89,22 @@ impl Hub {
         &self.board
     }
 
+    /// Where the processes meet that share the store.
+    pub fn sockets(&self) -> &Arc<Sockets> {
+        &self.sockets
+    }
+
+    /// Cancelled once all sessions have ended, and others may take them.
+    pub fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
     /// Ends all sessions: turns are broken off, commands killed, and everything is stored. Returns when that is done, or
     /// after [`PATIENCE`], as where the disk is full.
     pub async fn shutdown(&self) {
-        let (done, wait) = tokio::sync::oneshot::channel();
+        // However it ends.
+        let _ended = self.ended.clone().drop_guard();
+        let (done, wait) = oneshot::channel();
         let _ = self.posts.send(router::Post { client: None, message: router::Message::Shutdown(done) });
         if tokio::time::timeout(PATIENCE, wait).await.is_err() {
             tracing::error!("the sessions could not be ended in time");
@@ -106,12 +126,37 @@ pub struct Client {
 pub struct Connection {
     id: ClientId,
     posts: mpsc::UnboundedSender<router::Post>,
+    buffers: Arc<Buffers>,
 }
 
 impl Connection {
     /// Posts an input. Never waits; inputs are handled in order.
     pub fn post(&self, input: Input) {
         self.send(router::Message::Input(input));
+    }
+
+    /// Posts a request and waits for its answer.
+    ///
+    /// # Errors
+    /// Those of the request; and an internal error where the hub ends before it answers.
+    pub async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.post(Input::Request(request(reply)));
+        let ended = || Error::new(protocol::ErrorCode::InternalError, "the session ended; the log says why");
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Waits until all that was posted before has been handled.
+    pub async fn caught_up(&self) {
+        let (reply, caught_up) = oneshot::channel();
+        self.post(Input::CatchUp(reply));
+        // Without a hub there is nothing to come.
+        let _ = caught_up.await;
+    }
+
+    /// The documents that the client has open.
+    pub fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
     }
 
     fn send(&self, message: router::Message) {
@@ -130,6 +175,8 @@ impl Drop for Connection {
 pub enum Input {
     /// One of our requests.
     Request(Request),
+    /// Answered when all that was posted before has been handled.
+    CatchUp(oneshot::Sender<()>),
     /// A document was opened.
     Opened {
         /// The document, as the client writes it.

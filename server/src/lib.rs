@@ -1,8 +1,8 @@
 //! Azimuth: a coding agent that is a language server. This crate is the composition root: it joins the layers below
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
-//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`config`],
-//! [`log`].
+//! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
+//! processes meet), [`config`], [`log`].
 
 // Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
 #[cfg(not(unix))]
@@ -14,3 +14,4 @@ pub mod hub;
 pub mod log;
 pub mod lsp;
 pub mod serve;
+pub mod sockets;

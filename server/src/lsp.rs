@@ -2,11 +2,13 @@
 //!
 //! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
 //! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
-//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand
-//! [`connect`] and [`front`] (one client), [`review`], [`progress`] and [`commands`] (what LSP itself has for what we do).
+//! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and [`front`]
+//! (one client), [`review`], [`progress`] and [`commands`] (what LSP itself has for what we do), and [`chat`] (a conversation
+//! in a document).
 
 mod abilities;
 mod backend;
+mod chat;
 mod commands;
 mod connect;
 mod convert;
@@ -52,12 +54,23 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Options {
     /// The hub.
     pub hub: Hub,
-    /// How the configuration is resolved.
-    pub load_config: Arc<LoadConfig>,
+    /// Who the client is to this process.
+    pub role: Role,
     /// How links in paths are resolved: [`on_disk`].
     pub resolve: Arc<Resolve>,
     /// The log, for the command that shows it.
     pub log_file: PathBuf,
+}
+
+/// Who a client is to this process.
+#[derive(Clone)]
+pub enum Role {
+    /// The editor that started it. Its settings are part of the configuration, which is resolved by this, and with it
+    /// all sessions end.
+    Owner(Arc<LoadConfig>),
+    /// Another process, which has attached to sessions that this one holds (design D2). It has no part in the
+    /// configuration, nothing ends with it, and it ends when the sessions have ended.
+    Attached,
 }
 
 /// How a connection ended.
@@ -69,28 +82,30 @@ pub enum End {
     Abrupt,
 }
 
-/// Serves one client until it exits, its input ends, or its process is gone. All sessions are ended then.
+/// Serves one client until it exits, its input ends, or its process is gone. With the process's owner all sessions end.
 pub async fn serve<R, W>(input: R, output: W, options: Options) -> End
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let Options { hub, load_config, resolve, log_file } = options;
-    let over = CancellationToken::new();
+    let Options { hub, role, resolve, log_file } = options;
+    let is_owner = matches!(role, Role::Owner(_));
+    let over = if is_owner { CancellationToken::new() } else { hub.ended().child_token() };
     let (inlet, level, pump) = stdio::pump(output, over.clone());
     let answers = inlet.answers();
     let tasks = Arc::new(Mutex::new(JoinSet::new()));
     let shut_down = Arc::new(AtomicBool::new(false));
 
-    let (framework, socket) = LspService::new(|client| Backend::new(hub.clone(), client));
+    let (framework, socket) = LspService::new(|client| Backend::new(is_owner.then(|| hub.clone()), client));
     let client = framework.inner().client.clone();
-    let connector =
-        Connector { hub: hub.clone(), client, level, load_config, resolve, log_file, tasks: Arc::clone(&tasks) };
+    let connector = Connector { hub: hub.clone(), client, level, role, resolve, log_file, tasks: Arc::clone(&tasks) };
     let ingress = Ingress::new(framework, connector, answers, over.clone(), Arc::clone(&shut_down));
     Server::new(Frames::new(input, over), inlet, socket).concurrency_level(CONCURRENCY).serve(ingress).await;
 
     let is_orderly = shut_down.load(Ordering::SeqCst);
-    backend::end(&hub).await;
+    if is_owner {
+        backend::end(&hub).await;
+    }
     tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
     if tokio::time::timeout(LAST_WORDS, pump).await.is_err() {
         tracing::info!("the client did not read its last messages");

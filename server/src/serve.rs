@@ -3,15 +3,21 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use agent::store::StoreError;
 use agent::tool::Tool;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
 
 use crate::config::{self, Config, Editor, Sources};
 use crate::hub::{Hub, Parts};
-use crate::lsp::{self, End};
+use crate::lsp::{self, End, Role};
+use crate::sockets::Sockets;
+
+/// How long to wait before a connection is taken again, where the system had none to give.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Where things are.
 pub struct Options {
@@ -19,6 +25,8 @@ pub struct Options {
     pub data_folder: PathBuf,
     /// The user's configuration file; need not be there.
     pub user_file: PathBuf,
+    /// The folder in which the processes of this user meet ([`Sockets`]).
+    pub runtime_folder: PathBuf,
     /// The log, for the command that shows it.
     pub log_file: PathBuf,
     /// The environment, for keys and hosts.
@@ -67,23 +75,59 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let Options { data_folder, user_file, log_file, environment } = options;
+    let Options { data_folder, user_file, runtime_folder, log_file, environment } = options;
     let store = Arc::new(SqliteStore::open(&data_folder)?);
     let warnings = store.recovered().map(|recovery| recovery.to_string()).into_iter().collect();
     // Until the editor has said what it wants, nobody asks for a model; its folders and settings are not known yet.
     // What is wrong with them is said once there is someone to tell.
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
-    let hub =
-        Hub::start(Parts { store, data_folder, warnings, catalog, config: Arc::new(config), tools: custom.tools });
+    let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
+    let config = Arc::new(config);
+    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config, tools: custom.tools, sockets });
+    let others = serve_others(hub.clone(), Arc::clone(&custom.resolve), log_file.clone());
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
-    let options = lsp::Options { hub, load_config, resolve: custom.resolve, log_file };
+    let options = lsp::Options { hub, role: Role::Owner(load_config), resolve: custom.resolve, log_file };
     let end = lsp::serve(input, output, options).await;
+    others.await;
     Ok(match end {
         End::Orderly => 0,
         End::Abrupt => 1,
     })
+}
+
+/// Serves the processes that attach to sessions which this one holds, until these have ended. Gives what is to be waited
+/// for at the end, so that no socket is left behind.
+pub(crate) fn serve_others(
+    hub: Hub,
+    resolve: Arc<lsp::Resolve>,
+    log_file: PathBuf,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (listener, ended) = (hub.sockets().listener(), hub.ended().clone());
+    let task = tokio::spawn(async move {
+        let mut connections = JoinSet::new();
+        if let Some(Ok(listener)) = ended.run_until_cancelled(listener).await {
+            while let Some(accepted) = ended.run_until_cancelled(listener.accept()).await {
+                match accepted {
+                    Ok(stream) => {
+                        let (input, output) = stream.into_split();
+                        let (resolve, log_file) = (Arc::clone(&resolve), log_file.clone());
+                        let options = lsp::Options { hub: hub.clone(), role: Role::Attached, resolve, log_file };
+                        connections.spawn(lsp::serve(input, output, options));
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "no connection could be taken");
+                        tokio::time::sleep(RETRY).await;
+                    }
+                }
+                while connections.try_join_next().is_some() {}
+            }
+        }
+        // Each says what it has left to say.
+        connections.join_all().await;
+    });
+    async move { drop(task.await) }
 }
 
 fn load(user_file: &Path, environment: &Arc<Environment>, editor: Editor, folders: &[PathBuf]) -> Config {

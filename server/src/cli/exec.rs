@@ -17,19 +17,20 @@ use protocol::terminal::TerminalOpenParams;
 use protocol::turn::{TurnCancelParams, TurnStartParams};
 use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TerminalId};
 use providers::scripted::{Recorder, Scripted};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use workspace::paths;
 use workspace::shell::Spool;
 use workspace::text::PositionEncoding;
 
 use self::watch::{CANCELLED, Watch};
 use super::questions::Answerer;
-use super::setup::Setup;
+use super::setup::{Setup, log_file};
 use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
 use super::{Exec, Failure};
-use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Error, Feed, Hub, Input, Reply, Request};
+use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
+use crate::{lsp, serve};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -71,7 +72,13 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         style: if args.json { Style::PLAIN } else { Style::for_stdout() },
         signals,
     };
-    Ok(ExitCode::from(job.run(Hub::start(parts)).await?))
+    let hub = Hub::start(parts);
+    // A window may attach and look on.
+    let others = serve::serve_others(hub.clone(), Arc::new(lsp::on_disk), log_file(&setup.data_folder));
+    let code = job.run(hub.clone()).await;
+    hub.ended().cancel();
+    others.await;
+    Ok(ExitCode::from(code?))
 }
 
 /// A prompt to do, and how.
@@ -286,7 +293,7 @@ impl Job {
                 }],
                 message: decided.message.clone().filter(|_| decision == Decision::Reject),
             };
-            match request(connection, |reply| Request::ReviewDecide(params, reply)).await? {
+            match connection.ask(|reply| Request::ReviewDecide(params, reply)).await {
                 Ok(result) => turn.accepted(&hunks, &result.proposals),
                 // The agent edited on meanwhile: the proposal as it is now comes as the next event.
                 Err(error) if error.code == ErrorCode::StaleReview => {}
@@ -348,18 +355,8 @@ impl Editor for Terminal {
     }
 }
 
-/// Posts a request and waits for its answer.
-async fn request<T>(
-    connection: &Connection,
-    make: impl FnOnce(Reply<T>) -> Request,
-) -> Result<Result<T, Error>, Failure> {
-    let (reply, answer) = oneshot::channel();
-    connection.post(Input::Request(make(reply)));
-    answer.await.map_err(|_| Failure::Said("the session ended; its log says why".into()))
-}
-
 async fn ask<T>(connection: &Connection, make: impl FnOnce(Reply<T>) -> Request) -> Result<T, Failure> {
-    request(connection, make).await?.map_err(Failure::new)
+    connection.ask(make).await.map_err(Failure::new)
 }
 
 /// Cancels the turn. Its end comes as an event.

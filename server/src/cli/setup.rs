@@ -10,6 +10,7 @@ use store::SqliteStore;
 use super::Failure;
 use crate::config::{self, Config, Editor, Sources, dirs};
 use crate::hub::Parts;
+use crate::sockets::Sockets;
 use crate::{log, serve};
 
 /// What a command works with.
@@ -46,6 +47,7 @@ impl Setup {
             catalog: Arc::new(catalog),
             config: Arc::new(config),
             tools: Vec::new(),
+            sockets: Arc::new(Sockets::new(dirs::runtime_folder(&environment), &self.data_folder)),
         }
     }
 }
@@ -72,7 +74,9 @@ pub(super) async fn lsp(log: Option<String>) -> Result<ExitCode, Failure> {
     // What is wrong with the file is said to the editor; here it is only what to log until then.
     start_log(&data_folder, log.as_deref(), &load(user_file.clone(), &[]));
     let log_file = log_file(&data_folder);
-    let options = serve::Options { data_folder, user_file, log_file, environment: Arc::new(environment) };
+    let runtime_folder = dirs::runtime_folder(&environment);
+    let environment = Arc::new(environment);
+    let options = serve::Options { data_folder, user_file, runtime_folder, log_file, environment };
     let code = serve::serve(tokio::io::stdin(), tokio::io::stdout(), options).await.map_err(Failure::new)?;
     Ok(ExitCode::from(code))
 }

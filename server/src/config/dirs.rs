@@ -25,6 +25,15 @@ pub fn data_folder(environment: &dyn Fn(&str) -> Option<String>) -> Result<PathB
     base(environment, "XDG_DATA_HOME", DATA).map(|base| base.join("azimuth"))
 }
 
+/// The folder in which the processes of this user meet: `azimuth` in `$XDG_RUNTIME_DIR`, else one of the user's own among
+/// the temporary files.
+pub fn runtime_folder(environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
+    match environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
+        Some(folder) => folder.join("azimuth"),
+        None => PathBuf::from(format!("/tmp/azimuth-{}", rustix::process::geteuid().as_raw())),
+    }
+}
+
 /// No home folder is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no home folder is known; set HOME, or AZIMUTH_DATA_DIR and AZIMUTH_CONFIG")]

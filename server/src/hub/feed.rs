@@ -31,16 +31,10 @@ enum Entry {
 }
 
 impl Log {
-    /// Starts the writer of a session whose last event is `last`. `alert` is told when the store fails.
-    pub fn start(
-        store: Arc<dyn Store>,
-        session: SessionId,
-        last: u64,
-        alert: impl Fn(&StoreError) + Send + Sync + 'static,
-    ) -> Self {
+    /// Starts the writer of a session, which must be the only one; those who read the feed go on with what it writes.
+    /// `alert` is told when the store fails.
+    pub fn start(feed: Feed, alert: impl Fn(&StoreError) + Send + Sync + 'static) -> Self {
         let (entries, inbox) = mpsc::unbounded_channel();
-        let shared = Shared { tail: Mutex::default(), last: watch::Sender::new(last) };
-        let feed = Feed { session, store, shared: Arc::new(shared) };
         tokio::spawn(write(inbox, feed.clone(), alert));
         Self { entries, feed }
     }
@@ -78,6 +72,20 @@ struct Shared {
 }
 
 impl Feed {
+    /// The log of a session that another process may be writing. What it holds is shown once it is announced.
+    pub fn new(store: Arc<dyn Store>, session: SessionId) -> Self {
+        Self { session, store, shared: Arc::new(Shared { tail: Mutex::default(), last: watch::Sender::new(0) }) }
+    }
+
+    /// The log is known to reach to this event.
+    pub fn announce(&self, last: u64) {
+        self.shared.last.send_if_modified(|known| {
+            let is_news = last > *known;
+            *known = last.max(*known);
+            is_news
+        });
+    }
+
     /// The session.
     pub fn session(&self) -> &SessionId {
         &self.session

@@ -7,8 +7,8 @@ use protocol::methods::{self, Request as Method};
 use protocol::session::SessionOpenResult;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::Error;
@@ -21,6 +21,9 @@ pub type Answer = BoxFuture<'static, Result<Box<RawValue>, Error>>;
 
 /// The answer to `azimuth/session/open`. It may hold a whole log, and the events in it are the store's own text.
 pub type Opened = SessionOpenResult<Box<RawValue>>;
+
+/// Where the answer to a request goes that was sent elsewhere as JSON.
+pub(crate) type JsonReply = Box<dyn FnOnce(Result<Box<RawValue>, Error>) + Send>;
 
 macro_rules! result {
     (SessionOpen) => {
@@ -44,6 +47,15 @@ macro_rules! requests {
             pub fn fail(self, error: Error) {
                 match self {
                     $(Self::$name(_, reply) => drop(reply.send(Err(error))),)*
+                }
+            }
+
+            /// The request as JSON, to be answered elsewhere: its method, its parameters, and where the answer goes.
+            pub(crate) fn into_json(self) -> (&'static str, Value, JsonReply) {
+                match self {
+                    $(Self::$name(params, reply) => {
+                        (<methods::$name as Method>::METHOD, json!(params), read_into(reply))
+                    })*
                 }
             }
 
@@ -95,6 +107,20 @@ fn written<T: Serialize + Send + 'static>(answer: oneshot::Receiver<Result<T, Er
     .boxed()
 }
 
+/// Reads an answer out of JSON, for one who waits for it.
+fn read_into<T: DeserializeOwned + Send + 'static>(reply: Reply<T>) -> JsonReply {
+    Box::new(move |answer| drop(reply.send(answer.and_then(|text| read(&text)))))
+}
+
+/// Reads an answer out of JSON.
+///
+/// # Errors
+/// JSON that is no such answer.
+pub(crate) fn read<T: DeserializeOwned>(text: &RawValue) -> Result<T, Error> {
+    serde_json::from_str(text.get())
+        .map_err(|error| Error::new(ErrorCode::InternalError, format!("the answer could not be read: {error}")))
+}
+
 /// Writes an answer as JSON.
 ///
 /// # Errors
@@ -106,8 +132,6 @@ pub(crate) fn write(answer: &impl Serialize) -> Result<Box<RawValue>, Error> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn error_of(method: &str, params: Value) -> String {
@@ -126,6 +150,20 @@ mod tests {
             error_of("azimuth/turn/start", json!({ "sessionId": "a", "prompt": [{ "type": "text" }] }))
                 .contains("`prompt[0]`")
         );
+    }
+
+    #[tokio::test]
+    async fn a_request_answered_elsewhere_is_answered_here() {
+        let params = json!({ "sessionId": "s", "turnId": "t" });
+        let (request, answer) = Request::parse("azimuth/turn/cancel", params.clone()).unwrap().unwrap();
+        let (method, sent, reply) = request.into_json();
+        assert_eq!((method, sent), ("azimuth/turn/cancel", params));
+        reply(Ok(RawValue::from_string(r#"{"cancelled":true}"#.into()).unwrap()));
+        assert_eq!(answer.await.unwrap().get(), r#"{"cancelled":true}"#);
+
+        let (request, answer) = Request::parse("azimuth/turn/cancel", json!({ "sessionId": "s" })).unwrap().unwrap();
+        request.into_json().2(Ok(RawValue::from_string("7".into()).unwrap()));
+        assert_eq!(answer.await.unwrap_err().code, ErrorCode::InternalError);
     }
 
     #[test]

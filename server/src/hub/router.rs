@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use workspace::buffers::{BufferError, Buffers, Snapshot};
 use workspace::paths;
+use workspace::text::PositionEncoding;
 
 use self::begun::Begun;
 use super::feed::blocking;
@@ -42,7 +43,7 @@ pub(super) struct Post {
 /// All that can wake the router.
 pub(super) enum Message {
     /// A client came.
-    Connected(Client),
+    Connected(Client, Arc<Buffers>),
     /// A client went.
     Disconnected,
     /// A client said something.
@@ -59,14 +60,14 @@ pub(super) enum Message {
 
 impl Post {
     fn is_request(&self) -> bool {
-        matches!(self.message, Message::Input(Input::Request(_)))
+        matches!(self.message, Message::Input(Input::Request(_) | Input::CatchUp(_)))
     }
 }
 
 /// What comes back of that which an input began.
 enum Done {
-    /// The file that a document belongs to, by its URI.
-    Resolved(String, PathBuf),
+    /// The file that a client's document belongs to, by its URI.
+    Resolved(ClientId, String, PathBuf),
     Config(Arc<Config>),
 }
 
@@ -75,14 +76,13 @@ enum Done {
 pub(super) struct Shared {
     pub(super) parts: Arc<Parts>,
     pub(super) board: Board,
-    pub(super) buffers: Arc<Buffers>,
     pub(super) router: mpsc::WeakUnboundedSender<Post>,
 }
 
 /// Starts the router.
 pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
-    let shared = Shared { board, buffers: Arc::default(), router: posts.downgrade(), parts: Arc::new(parts) };
+    let shared = Shared { board, router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
         shared,
@@ -91,6 +91,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         begun: Begun::default(),
         clients: HashMap::new(),
         sessions: HashMap::new(),
+        ending: false,
     };
     tokio::spawn(router.run(inbox));
     posts
@@ -102,8 +103,17 @@ struct Router {
     /// The number of the work that brought it: what was begun earlier and comes later is old.
     config_number: u64,
     begun: Begun<Done>,
-    clients: HashMap<ClientId, Client>,
+    clients: HashMap<ClientId, Connected>,
     sessions: HashMap<SessionId, Open>,
+    /// The process ends: no session is opened any more, so that others can take them.
+    ending: bool,
+}
+
+/// A client that is connected.
+struct Connected {
+    folders: Vec<PathBuf>,
+    encoding: PositionEncoding,
+    caller: Caller,
 }
 
 /// A session that has a task.
@@ -146,8 +156,8 @@ impl Router {
 
     fn take(&mut self, Post { client, message }: Post) {
         match (message, client) {
-            (Message::Connected(client), Some(id)) => {
-                self.clients.insert(id, client);
+            (Message::Connected(Client { folders, encoding, editor }, buffers), Some(id)) => {
+                self.clients.insert(id, Connected { folders, encoding, caller: Caller { id, editor, buffers } });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
             (Message::Input(input), Some(id)) => self.input(id, input),
@@ -157,15 +167,16 @@ impl Router {
             }
             (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
             (Message::Shutdown(done), _) => self.shutdown(done),
-            (Message::Connected(_) | Message::Disconnected | Message::Input(_), None) => {}
+            (Message::Connected(..) | Message::Disconnected | Message::Input(_), None) => {}
         }
     }
 
     fn done(&mut self, number: u64, done: Done) {
         match done {
-            Done::Resolved(uri, file) => {
-                if let Some(snapshot) = self.shared.buffers.resolved(&uri, &file) {
-                    self.document_changed(Ok(snapshot));
+            Done::Resolved(id, uri, file) => {
+                let client = self.clients.get(&id);
+                if let Some(snapshot) = client.and_then(|client| client.caller.buffers.resolved(&uri, &file)) {
+                    self.document_changed(id, Ok(snapshot));
                 }
             }
             Done::Config(_) if number < self.config_number => {}
@@ -191,6 +202,7 @@ impl Router {
     }
 
     fn shutdown(&mut self, done: oneshot::Sender<()>) {
+        self.ending = true;
         let ended: Vec<_> = self
             .sessions
             .drain()
@@ -209,47 +221,45 @@ impl Router {
     }
 
     fn input(&mut self, id: ClientId, input: Input) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let buffers = Arc::clone(&client.caller.buffers);
         match input {
             Input::Request(request) => self.request(id, request),
+            Input::CatchUp(reply) => drop(reply.send(())),
             Input::Opened { uri, language, version, text, file } => {
-                let opened = self.shared.buffers.open(&uri, &language, version, text);
+                let opened = buffers.open(&uri, &language, version, text);
                 if opened.is_ok() {
-                    let resolved = file.map(move |file| file.map(|file| Done::Resolved(uri, file)));
+                    let resolved = file.map(move |file| file.map(|file| Done::Resolved(id, uri, file)));
                     self.begun.begin(resolved.boxed(), GRACE);
                 }
-                self.document_changed(opened);
+                self.document_changed(id, opened);
             }
             Input::Changed { uri, version, changes } => {
-                let Some(client) = self.clients.get(&id) else { return };
-                let changed = self.shared.buffers.change(&uri, version, &changes, client.encoding);
-                self.document_changed(changed);
+                let changed = buffers.change(&uri, version, &changes, client.encoding);
+                self.document_changed(id, changed);
             }
             Input::Saved { uri, text } => {
-                let saved = self.shared.buffers.save(&uri, text.as_deref());
-                self.document_changed(saved);
+                let saved = buffers.save(&uri, text.as_deref());
+                self.document_changed(id, saved);
             }
             Input::Closed { uri } => {
-                let path = self.shared.buffers.by_uri(&uri).map(|snapshot| snapshot.path.clone());
-                if let Err(error) = self.shared.buffers.close(&uri) {
+                let path = buffers.by_uri(&uri).map(|snapshot| snapshot.path.clone());
+                if let Err(error) = buffers.close(&uri) {
                     tracing::warn!(%error, "a document was closed that was not open");
                 }
                 self.files_changed(path.into_iter().collect());
             }
             Input::FilesChanged { paths } => self.files_changed(paths),
-            Input::FoldersChanged { folders } => {
-                if let Some(client) = self.clients.get_mut(&id) {
-                    client.folders = folders;
-                }
-            }
+            Input::FoldersChanged { folders } => client.folders = folders,
             Input::ConfigChanged(config) => {
                 self.begun.begin(config.map(|config| config.map(Done::Config)).boxed(), SETTINGS);
             }
         }
     }
 
-    fn document_changed(&mut self, result: Result<Arc<Snapshot>, BufferError>) {
+    fn document_changed(&mut self, id: ClientId, result: Result<Arc<Snapshot>, BufferError>) {
         match result {
-            Ok(snapshot) => self.tell_all(|| session::Message::TextChanged(snapshot.path.clone())),
+            Ok(snapshot) => self.tell_all(|| session::Message::TextChanged(id, snapshot.path.clone())),
             // A document that is no file, such as a terminal of the editor's, is nothing to us.
             Err(BufferError::NotAFile(_)) => {}
             Err(error) => tracing::warn!(%error, "a document notification did not fit"),
@@ -298,13 +308,16 @@ impl Router {
     /// Hands a request to its session's task, which is started if need be and answers if there is no such session.
     fn hand_over(&mut self, id: ClientId, session: SessionId, request: Request) {
         let Some(client) = self.clients.get(&id) else { return };
-        let caller = Caller { id, editor: Arc::clone(&client.editor) };
+        if self.ending {
+            return request.fail(ending());
+        }
+        let caller = client.caller.clone();
         // A task that is gone, such as that of a deleted session, is followed by one that says so.
         if self.sessions.get(&session).is_some_and(|open| open.inbox.is_closed()) {
             self.sessions.remove(&session);
         }
         let open = self.sessions.entry(session.clone()).or_insert_with(|| {
-            let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session, None);
+            let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session, None, caller.clone());
             Open { inbox, sent: 0 }
         });
         open.send(session::Message::Request(caller, request));
@@ -312,7 +325,7 @@ impl Router {
 
     fn session_new(&mut self, id: ClientId, params: SessionNewParams, reply: Reply<SessionNewResult>) {
         let Some(client) = self.clients.get(&id) else { return };
-        let caller = Caller { id, editor: Arc::clone(&client.editor) };
+        let caller = client.caller.clone();
         let (shared, of_client) = (self.shared.clone(), client.folders.clone());
         tokio::spawn(async move {
             let folders = match params.folders {
@@ -335,7 +348,11 @@ impl Router {
     }
 
     fn created(&mut self, session: SessionId, new: NewSession, caller: Caller, reply: Reply<SessionNewResult>) {
-        let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session.clone(), Some(new));
+        if self.ending {
+            return drop(reply.send(Err(ending())));
+        }
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        let inbox = session::start(shared, config, session.clone(), Some(new), caller.clone());
         let mut open = Open { inbox, sent: 0 };
         open.send(session::Message::Attach(caller, reply));
         self.sessions.insert(session, open);
@@ -355,6 +372,10 @@ impl Router {
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
     }
+}
+
+fn ending() -> Error {
+    Error::new(ErrorCode::OperationFailed, "the window that ran this session is closing; try again")
 }
 
 /// Makes a session in the store, under an id that is free, and comes back with it as [`Message::Created`].

@@ -3,7 +3,8 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions and their way into the documents), `terminals`, `complete`.
+//! `reviews` (decisions and their way into the documents), `terminals`, `complete`; `relay` (a session that another
+//! process holds).
 
 mod commands;
 mod complete;
@@ -11,6 +12,7 @@ mod load;
 mod overlay;
 mod port;
 mod prepare;
+mod relay;
 mod reviews;
 mod state;
 mod terminals;
@@ -19,12 +21,13 @@ mod turns;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
 use agent::permission::{Rule, Rules, SourcedRule};
 use agent::session::Interjection;
-use agent::store::SessionLock;
+use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
 use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
@@ -33,30 +36,39 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
+use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::Shell;
+use workspace::shell::{Shell, Spool};
 
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
+use self::relay::Ended;
 use self::reviews::Applied;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
-use super::feed::{Log, blocking};
+use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
+
+/// How long a session's holder may be out of reach before who wants the session is refused.
+const REACHABLE: Duration = Duration::from_secs(2);
+/// How long to wait before it is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// Who sent a request.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) id: ClientId,
     pub(super) editor: Arc<dyn Editor>,
+    /// The documents that it has open.
+    pub(super) buffers: Arc<Buffers>,
 }
 
 /// What a new session begins with.
@@ -74,8 +86,8 @@ pub(super) enum Message {
     Request(Caller, Request),
     /// A client is gone for good.
     Gone(ClientId),
-    /// An open document changed.
-    TextChanged(PathBuf),
+    /// A document that a client has open changed.
+    TextChanged(ClientId, PathBuf),
     /// Files on disk changed, or documents were closed.
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
@@ -114,21 +126,99 @@ enum Own {
     Opened(Caller, u64, Reply<Opened>),
 }
 
-/// Starts a session's task: a new session's, or that of one in the store.
+/// Starts a session's task: a new session's, or that of one in the store. Its home is the client that wants it.
 pub(super) fn start(
     shared: Shared,
     config: Arc<Config>,
     id: SessionId,
     new: Option<NewSession>,
+    home: Caller,
 ) -> mpsc::UnboundedSender<Message> {
-    let (sender, inbox) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        match load::load(shared.clone(), config, id.clone(), new).await {
-            Ok((session, own)) => session.run(inbox, own).await,
-            Err(error) => refuse(&shared, &id, &error, inbox).await,
-        }
-    });
+    let (sender, messages) = mpsc::unbounded_channel();
+    let feed = Feed::new(Arc::clone(&shared.parts.store), id.clone());
+    let inbox = Inbox { messages, handled: 0 };
+    let open =
+        Open { shared, config, id, inbox, home, followers: HashMap::new(), feed, spool: None, terminal_shown: false };
+    tokio::spawn(begin(open, new));
     sender
+}
+
+/// What stays of a session in this process while it passes from host to host.
+struct Open {
+    shared: Shared,
+    config: Arc<Config>,
+    id: SessionId,
+    inbox: Inbox,
+    home: Caller,
+    followers: HashMap<ClientId, Caller>,
+    feed: Feed,
+    /// What its terminal printed, once somebody asked.
+    spool: Option<Arc<Spool>>,
+    /// Whether somebody sees its terminal.
+    terminal_shown: bool,
+}
+
+/// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
+struct Inbox {
+    messages: mpsc::UnboundedReceiver<Message>,
+    handled: u64,
+}
+
+impl Inbox {
+    async fn recv(&mut self) -> Option<Message> {
+        let message = self.messages.recv().await;
+        self.handled += 1;
+        message
+    }
+
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// Takes nothing more, and answers what is there with an error.
+    fn close(&mut self, error: &Error) {
+        self.messages.close();
+        while let Ok(message) = self.messages.try_recv() {
+            if let Message::Request(_, request) = message {
+                request.fail(error.clone());
+            }
+        }
+    }
+}
+
+/// Holds the session, or relays to the process that does, and takes it over when that one ends.
+async fn begin(mut open: Open, mut new: Option<NewSession>) {
+    // How long the holder could not be reached, without an end in between.
+    let mut unreachable_since = None;
+    loop {
+        let error = match load::claim(&open.shared, &open.id).await {
+            Ok(lock) => match load::load(&open, lock, new.take()).await {
+                Ok((session, own)) => return session.run(open.inbox, own).await,
+                Err(error) => return refuse(open, &error).await,
+            },
+            Err(StoreError::Locked { process: Some(process), session, holder }) => {
+                match relay::run(&mut open, process).await {
+                    Ended::Over => return,
+                    Ended::HostGone => {
+                        unreachable_since = None;
+                        continue;
+                    }
+                    Ended::Foreign(why) => {
+                        let text = format!("session {session} is open in another process ({holder}), and {why}");
+                        return refuse(open, &Error::new(ErrorCode::SessionLocked, text)).await;
+                    }
+                    Ended::Unreachable => StoreError::Locked { session, holder, process: Some(process) },
+                }
+            }
+            Err(error @ StoreError::Locked { .. }) => error,
+            Err(error) => return refuse(open, &error.into()).await,
+        };
+        // It may be about to begin, or to end: a lock says who holds it a moment after it is held.
+        if unreachable_since.get_or_insert_with(Instant::now).elapsed() > REACHABLE {
+            return refuse(open, &error.into()).await;
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 /// The model with this name.
@@ -153,20 +243,47 @@ pub(super) async fn default_model(shared: &Shared, config: &Config) -> Result<Ar
     first.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
+/// Answers who opened a session with its events after number `since`, and has those that follow shown.
+fn give_log(
+    store: Arc<dyn Store>,
+    feed: Feed,
+    since: u64,
+    mut opened: Opened,
+    reply: Reply<Opened>,
+    follower: Option<Caller>,
+) {
+    tokio::spawn(async move {
+        let session = feed.session().clone();
+        match blocking(move || store.raw_events(&session, since)).await {
+            Ok(events) => opened.events = events,
+            Err(error) => return drop(reply.send(Err(error.into()))),
+        }
+        // A client may count more events than there are, as after a database that was damaged and recovered.
+        let last = opened.events.last().map_or(since.min(opened.session.last_seq), |event| event.seq);
+        opened.session.last_seq = opened.session.last_seq.max(last);
+        let _ = reply.send(Ok(opened));
+        if let Some(follower) = follower {
+            follower.editor.follow(feed, last);
+        }
+    });
+}
+
 /// Answers all that is sent to a session that could not be opened, until the router forgets it.
-async fn refuse(shared: &Shared, id: &SessionId, error: &Error, mut inbox: mpsc::UnboundedReceiver<Message>) {
-    let mut handled = 0;
+async fn refuse(open: Open, error: &Error) {
+    let Open { shared, id, mut inbox, followers, .. } = open;
+    // They looked on until its host ended.
+    shared.board.put(&id, Vec::new());
+    followers.values().for_each(|follower| follower.editor.alert(&error.message));
     loop {
         if inbox.is_empty() {
-            tell_router(shared, router::Message::Idle { session: id.clone(), handled });
+            tell_router(&shared, router::Message::Idle { session: id.clone(), handled: inbox.handled });
         }
         let Some(message) = inbox.recv().await else { return };
-        handled += 1;
         match message {
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Gone(_) | Message::TextChanged(_) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Gone(_) | Message::TextChanged(..) | Message::FilesChanged(_) | Message::Config(_) => {}
         }
     }
 }
@@ -190,7 +307,10 @@ struct Session {
     state: State,
     roots: Arc<Roots>,
     /// Those who see it.
-    followers: HashMap<ClientId, Arc<dyn Editor>>,
+    followers: HashMap<ClientId, Caller>,
+    /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
+    /// first one, and once that is gone, any that follows (design D2).
+    home: Option<Caller>,
     turn: Option<Running>,
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
@@ -234,16 +354,16 @@ struct Question {
 }
 
 impl Session {
-    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>, mut own: mpsc::UnboundedReceiver<Own>) {
-        let (mut handled, mut reported) = (0, None);
+    async fn run(mut self, mut inbox: Inbox, mut own: mpsc::UnboundedReceiver<Own>) {
+        let mut reported = None;
         loop {
-            if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(handled) {
-                reported = Some(handled);
-                tell_router(&self.shared, router::Message::Idle { session: self.id.clone(), handled });
+            if inbox.is_empty() && own.is_empty() && self.is_idle() && reported != Some(inbox.handled) {
+                reported = Some(inbox.handled);
+                let idle = router::Message::Idle { session: self.id.clone(), handled: inbox.handled };
+                tell_router(&self.shared, idle);
             }
             tokio::select! {
                 message = inbox.recv() => {
-                    handled += 1;
                     match message {
                         None => return self.end(own).await,
                         Some(Message::Shutdown(done)) => {
@@ -283,26 +403,16 @@ impl Session {
         self.log.flush().await;
     }
 
-    async fn delete(
-        mut self,
-        mut inbox: mpsc::UnboundedReceiver<Message>,
-        own: mpsc::UnboundedReceiver<Own>,
-        reply: Reply<Done>,
-    ) {
+    async fn delete(mut self, mut inbox: Inbox, own: mpsc::UnboundedReceiver<Own>, reply: Reply<Done>) {
         let (shared, id) = (self.shared.clone(), self.id.clone());
-        for editor in std::mem::take(&mut self.followers).into_values() {
-            editor.unfollow(&id);
+        for follower in std::mem::take(&mut self.followers).into_values() {
+            follower.editor.unfollow(&id);
         }
         self.end(own).await;
         let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
         let deleted = blocking(move || store.delete(&session)).await;
         let _ = reply.send(deleted.map(|()| Done {}).map_err(Error::from));
-        inbox.close();
-        while let Ok(message) = inbox.try_recv() {
-            if let Message::Request(_, request) = message {
-                request.fail(Error::not_found("session", &id));
-            }
-        }
+        inbox.close(&Error::not_found("session", &id));
     }
 
     fn message(&mut self, message: Message) {
@@ -313,7 +423,11 @@ impl Session {
             }
             Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
-            Message::TextChanged(path) => self.text_changed(&path),
+            Message::TextChanged(client, path) => {
+                if self.home.as_ref().is_some_and(|home| home.id == client) {
+                    self.text_changed(&path);
+                }
+            }
             Message::FilesChanged(paths) => {
                 self.search.forget_files();
                 paths.iter().for_each(|path| self.text_changed(path));
@@ -352,7 +466,7 @@ impl Session {
                 self.config = config;
                 self.set_rules();
             }
-            Own::Alert(text) => self.followers.values().for_each(|editor| editor.alert(&text)),
+            Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
                 self.begun -= 1;
                 let selected = model.map(|model| {
@@ -368,6 +482,9 @@ impl Session {
 
     /// The table of requests: what is done at once, and what begins here and comes back.
     fn request(&mut self, caller: Caller, request: Request) {
+        if self.home.is_none() {
+            self.set_home(Some(caller.clone()));
+        }
         match request {
             // Done at once.
             Request::SessionClose(_, reply) => {
@@ -439,7 +556,7 @@ impl Session {
     }
 
     fn follow(&mut self, caller: &Caller, since: u64) {
-        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        self.followers.insert(caller.id, caller.clone());
         caller.editor.follow(self.log.feed().clone(), since);
     }
 
@@ -450,11 +567,26 @@ impl Session {
         if self.turn.as_ref().is_some_and(|turn| turn.home.id == client) {
             self.interrupt_turn();
         }
+        if self.home.as_ref().is_some_and(|home| home.id == client) {
+            self.set_home(self.followers.values().next().cloned());
+        }
+    }
+
+    /// Reads through another client's open documents from now on.
+    fn set_home(&mut self, home: Option<Caller>) {
+        let id = |caller: &Option<Caller>| caller.as_ref().map(|caller| caller.id);
+        let same = id(&self.home) == id(&home);
+        self.home = home;
+        if !same {
+            self.reader.set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
+            self.search.forget_files();
+            self.texts_changed();
+        }
     }
 
     /// Gives all events up to now and has the later ones follow as notifications.
     fn open(&mut self, caller: &Caller, since: u64, reply: Reply<Opened>) {
-        self.followers.insert(caller.id, Arc::clone(&caller.editor));
+        self.followers.insert(caller.id, caller.clone());
         self.begun += 1;
         let (log, own, caller) = (self.log.clone(), self.own.clone(), caller.clone());
         tokio::spawn(async move {
@@ -465,24 +597,13 @@ impl Session {
 
     fn opened(&mut self, caller: Caller, since: u64, reply: Reply<Opened>) {
         self.begun -= 1;
-        let (feed, store, id) = (self.log.feed().clone(), Arc::clone(&self.shared.parts.store), self.id.clone());
-        let mut session = self.info();
+        let (feed, store) = (self.log.feed().clone(), Arc::clone(&self.shared.parts.store));
+        let session = self.info();
         let running_turn = self.state.open_turn.as_ref().map(|turn| turn.id.clone());
         let queue = self.state.queue.iter().map(|(id, _)| id.clone()).collect();
-        let follows = self.followers.contains_key(&caller.id);
-        tokio::spawn(async move {
-            let events = match blocking(move || store.raw_events(&id, since)).await {
-                Ok(events) => events,
-                Err(error) => return drop(reply.send(Err(error.into()))),
-            };
-            // A client may count more events than there are, as after a database that was damaged and recovered.
-            let last = events.last().map_or(since.min(session.last_seq), |event| event.seq);
-            session.last_seq = session.last_seq.max(last);
-            let _ = reply.send(Ok(Opened { session, events, running_turn, queue }));
-            if follows {
-                caller.editor.follow(feed, last);
-            }
-        });
+        let follower = self.followers.get(&caller.id).cloned();
+        let opened = Opened { session, events: Vec::new(), running_turn, queue };
+        give_log(store, feed, since, opened, reply, follower);
     }
 
     fn rename(&mut self, title: &str) -> Result<Done, Error> {

@@ -27,7 +27,8 @@ const PROTOCOL: u32 = 1;
 
 /// The framework's backend.
 pub(super) struct Backend {
-    hub: Hub,
+    /// The hub, where its sessions end with this client.
+    hub: Option<Hub>,
     /// The framework's handle to the client, for the outbox.
     pub(super) client: Client,
     /// The answer to `initialize`, made by the ingress.
@@ -35,7 +36,7 @@ pub(super) struct Backend {
 }
 
 impl Backend {
-    pub(super) fn new(hub: Hub, client: Client) -> Self {
+    pub(super) fn new(hub: Option<Hub>, client: Client) -> Self {
         Self { hub, client, answer: OnceLock::new() }
     }
 
@@ -55,7 +56,9 @@ impl LanguageServer for Backend {
     }
 
     async fn shutdown(&self) -> Result<()> {
-        end(&self.hub).await;
+        if let Some(hub) = &self.hub {
+            end(hub).await;
+        }
         Ok(())
     }
 }
@@ -96,7 +99,7 @@ fn capabilities(abilities: &Abilities) -> ServerCapabilities {
         // A panel shows hunks itself.
         code_lens_provider: (!abilities.azimuth.panel).then_some(CodeLensOptions { resolve_provider: Some(false) }),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: commands::ALL.map(String::from).to_vec(),
+            commands: commands::announced(abilities).map(String::from).collect(),
             work_done_progress_options: WorkDoneProgressOptions::default(),
         }),
         workspace: Some(WorkspaceServerCapabilities { workspace_folders: Some(folders), file_operations: None }),

@@ -1,13 +1,15 @@
 //! The commands of `workspace/executeCommand`: each is one of our own requests, for clients that cannot send those.
 
+use lsp_types::{Command, Diagnostic};
 use protocol::methods::{self, Request as _};
 use protocol::review::{Decision, DecisionTarget, Hunk, Proposal, ReviewDecideParams};
 use protocol::{HunkId, ProposalId, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::abilities::Abilities;
 use super::error;
-use super::messages::{ExecuteCommand, typed};
+use super::messages::{Document, ExecuteCommand, typed};
 use crate::hub::{Answer, Error, Request};
 
 /// Accepts a hunk. Takes a [`Target`] with a hunk.
@@ -22,11 +24,22 @@ pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
 pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
 /// Answers a question. Takes the parameters of `azimuth/permission/answer`.
 pub(super) const ANSWER: &str = "azimuth.permission.answer";
+/// Sends what stands below the last mark of a chat document. Takes a [`Document`].
+pub(super) const CHAT_SEND: &str = "azimuth.chat.send";
+/// Shows a chat document, made if need be. Takes nothing.
+pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 /// Shows the log. Takes nothing.
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 7] = [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, OPEN_LOG];
+pub(super) const ALL: [&str; 9] =
+    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
+
+/// The commands that a client is told of. One with a panel has its own to chat with.
+pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
+    let panel = abilities.azimuth.panel;
+    ALL.into_iter().filter(move |command| !panel || ![CHAT_SEND, CHAT_OPEN].contains(command))
+}
 
 /// What a review command is about.
 #[derive(Debug, Serialize, Deserialize)]
@@ -56,6 +69,10 @@ impl Target {
 pub(super) enum Action {
     /// A request to the hub. Its answer is the command's, too.
     Post(Request, Answer),
+    /// What a chat document says is to be sent.
+    SendChat(String),
+    /// A chat document is to be shown.
+    OpenChat,
     /// The log is to be shown.
     OpenLog,
 }
@@ -73,9 +90,39 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         REJECT_ALL => decide(Decision::Reject, argument, Scope::File),
         CANCEL_TURN => post(methods::TurnCancel::METHOD, argument),
         ANSWER => post(methods::PermissionAnswer::METHOD, argument),
+        CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
+        CHAT_OPEN => Ok(Action::OpenChat),
         OPEN_LOG => Ok(Action::OpenLog),
         other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
     }
+}
+
+/// The kind of our code actions.
+pub(super) const QUICK_FIX: &str = "quickfix";
+
+/// A code action, or for a client that has only those, a command. It is made by hand, since LSP's own type has no tags
+/// yet (3.18).
+pub(super) fn action(
+    title: &str,
+    command: &str,
+    argument: &impl Serialize,
+    diagnostic: Option<&Diagnostic>,
+    abilities: &Abilities,
+) -> Value {
+    let command = run(title, command, argument);
+    if !abilities.code_action_literals {
+        return json!(command);
+    }
+    let mut action = json!({ "title": title, "kind": QUICK_FIX, "command": command });
+    if let Some(diagnostic) = diagnostic {
+        action["diagnostics"] = json!([diagnostic]);
+    }
+    action
+}
+
+/// A command with its argument, as LSP has it.
+pub(super) fn run(title: &str, command: &str, argument: &impl Serialize) -> Command {
+    Command { title: title.into(), command: command.into(), arguments: Some(vec![json!(argument)]) }
 }
 
 #[derive(PartialEq)]

@@ -7,13 +7,15 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower_lsp::Client;
 
+use super::Role;
 use super::abilities::Abilities;
+use super::chat::{Chats, Pace};
 use super::front::Front;
 use super::messages::Initialize;
 use super::names::{Names, Resolve};
 use super::outbox;
 use super::process;
-use super::settings::{self, LoadConfig, Settings};
+use super::settings::{self, Settings};
 use super::stdio::Level;
 use crate::hub::{self, Hub};
 
@@ -22,7 +24,7 @@ pub(super) struct Connector {
     pub(super) hub: Hub,
     pub(super) client: Client,
     pub(super) level: Level,
-    pub(super) load_config: Arc<LoadConfig>,
+    pub(super) role: Role,
     pub(super) resolve: Arc<Resolve>,
     pub(super) log_file: PathBuf,
     /// The connection's tasks; they end with it.
@@ -36,7 +38,11 @@ impl Connector {
         let folders = params.folders();
         tracing::info!(client = ?params.client_info, ?folders, "a client connects");
         let names = Arc::new(Names::new(self.resolve));
-        let settings = Arc::new(Settings::new(self.load_config, folders.clone()));
+        let (load, is_owner) = match self.role {
+            Role::Owner(load) => (Some(load), true),
+            Role::Attached => (None, false),
+        };
+        let settings = Arc::new(Settings::new(load, folders.clone()));
         let (outbox, idle) = outbox::new(outbox::Parts {
             client: self.client,
             level: self.level,
@@ -53,8 +59,12 @@ impl Connector {
         settings.take_options(params.initialization_options.clone().unwrap_or_default());
         settings::reload(&settings, &connection, &outbox);
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        tasks.spawn(idle.run(Arc::clone(&connection)));
-        if let Some(process_id) = params.process_id {
+        let chats = (!abilities.azimuth.panel).then(|| {
+            let pace = Pace::of_client(params.client_info.as_ref());
+            Chats::new(Arc::clone(&connection), Arc::new(outbox.clone()), folders.clone(), pace)
+        });
+        tasks.spawn(idle.run(Arc::clone(&connection), chats.clone()));
+        if let Some(process_id) = params.process_id.filter(|_| is_owner) {
             let over = over.clone();
             tasks.spawn(async move {
                 process::gone(process_id).await;
@@ -62,6 +72,6 @@ impl Connector {
             });
         }
         let board = self.hub.board().clone();
-        Front { connection, outbox, abilities, names, settings, board, folders, log_file: self.log_file }
+        Front { connection, outbox, abilities, names, settings, board, chats, folders, log_file: self.log_file }
     }
 }

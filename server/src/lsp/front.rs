@@ -1,6 +1,7 @@
 //! A client that is connected: what the ingress does with each of its messages. All of it is done at once, in the
 //! order of the wire; whatever takes time is the hub's or the outbox's.
 
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 use workspace::paths;
 
 use super::abilities::Abilities;
-use super::commands::{self, Action};
+use super::chat::{self, Chats};
+use super::commands::{self, Action, QUICK_FIX};
 use super::messages::{
     CodeActions, DidChange, DidChangeConfiguration, DidChangeWatchedFiles, DidChangeWorkspaceFolders, DidOpen, DidSave,
     ExecuteCommand, OfDocument, ProgressCancel, path,
@@ -19,6 +21,7 @@ use super::names::Names;
 use super::outbox::Outbox;
 use super::settings::{self, SECTION, Settings};
 use super::{progress, review};
+use crate::hub::chats::is_chat;
 use crate::hub::request::write;
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 
@@ -30,6 +33,8 @@ pub(super) struct Front {
     pub(super) names: Arc<Names>,
     pub(super) settings: Arc<Settings>,
     pub(super) board: Board,
+    /// Chats in documents; none for a client with a panel.
+    pub(super) chats: Option<Chats>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) log_file: PathBuf,
 }
@@ -46,6 +51,7 @@ impl Front {
             return;
         }
         let Some(file) = self.names.opened(&document.uri) else { return };
+        let uri = document.uri.clone();
         self.connection.post(Input::Opened {
             uri: document.uri,
             language: document.language_id,
@@ -55,6 +61,9 @@ impl Front {
         });
         let outbox = self.outbox.clone();
         tokio::spawn(file.map(move |_| outbox.renamed()));
+        if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
+            chats.opened(&uri);
+        }
     }
 
     pub(super) fn did_change(&mut self, params: DidChange) {
@@ -74,6 +83,9 @@ impl Front {
         let uri = params.text_document.uri;
         if is_file(&uri) {
             self.names.closed(&uri);
+            if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
+                chats.closed(&uri);
+            }
             self.connection.post(Input::Closed { uri });
             self.outbox.renamed();
         }
@@ -96,6 +108,9 @@ impl Front {
             }
         }
         self.settings.set_folders(self.folders.clone());
+        if let Some(chats) = &self.chats {
+            chats.set_folders(self.folders.clone());
+        }
         self.connection.post(Input::FoldersChanged { folders: self.folders.clone() });
         self.reload();
     }
@@ -134,6 +149,13 @@ impl Front {
     }
 
     pub(super) fn code_action(&mut self, params: CodeActions) -> Answer {
+        if !params.wants(QUICK_FIX) {
+            return ready(write(&json!([]))).boxed();
+        }
+        let uri = &params.text_document.uri;
+        if let Some(actions) = self.chats.as_ref().and_then(|chats| chats.actions(uri, &self.abilities)) {
+            return ready(write(&actions)).boxed();
+        }
         let (board, abilities) = (self.board.clone(), Arc::clone(&self.abilities));
         let file = self.names.file(&params.text_document.uri);
         let actions = move |file: Option<PathBuf>| {
@@ -158,12 +180,30 @@ impl Front {
                 // A command has no result; what it did shows.
                 Ok(answer.map(|result| result.and_then(|_| write(&()))).boxed())
             }
+            Action::SendChat(uri) => {
+                let chats = self.chats.as_ref().ok_or_else(no_chats)?;
+                let sent = chats.send(&uri);
+                Ok(async { sent.await.unwrap_or_else(|_| Err(no_chats())).and_then(|()| write(&())) }.boxed())
+            }
+            Action::OpenChat => {
+                let (outbox, folder) = (self.outbox.clone(), self.folders.first().cloned());
+                Ok(async move {
+                    outbox.show_document(&paths::to_uri(&chat::document(folder).await?));
+                    write(&())
+                }
+                .boxed())
+            }
             Action::OpenLog => {
                 self.outbox.show_document(&paths::to_uri(&self.log_file));
-                Ok(std::future::ready(write(&())).boxed())
+                Ok(ready(write(&())).boxed())
             }
         }
     }
+}
+
+fn no_chats() -> Error {
+    let text = "chat documents are for editors without Azimuth's panel; use the panel";
+    Error::new(protocol::ErrorCode::InvalidParams, text)
 }
 
 /// Documents that are no files (new ones without a name, notebooks' cells, views of version control) are none of ours.

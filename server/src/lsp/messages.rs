@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use protocol::Range;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workspace::buffers::Change;
 use workspace::paths;
@@ -114,7 +114,7 @@ pub(super) struct OfDocument {
 }
 
 /// A document.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(super) struct Document {
     pub(super) uri: String,
 }
@@ -162,6 +162,17 @@ pub(super) struct CodeActionContext {
     /// Kinds, of which one must fit; none for all.
     #[serde(default)]
     pub(super) only: Option<Vec<String>>,
+}
+
+impl CodeActions {
+    /// Whether an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
+    pub(super) fn wants(&self, kind: &str) -> bool {
+        let is_part = |wanted: &String| {
+            wanted.is_empty()
+                || kind.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.context.only.as_ref().is_none_or(|wanted| wanted.iter().any(is_part))
+    }
 }
 
 /// `workspace/executeCommand`.

@@ -34,6 +34,7 @@ use workspace::shell::Spool;
 
 use self::cursors::{Cursors, Item};
 use super::abilities::Abilities;
+use super::chat::Chats;
 use super::convert;
 use super::names::Names;
 use super::progress::{Progress, Step};
@@ -210,12 +211,13 @@ impl Editor for Outbox {
 
 impl Idle {
     /// Sends for as long as it is let.
-    pub(super) async fn run(self, connection: Arc<Connection>) {
+    pub(super) async fn run(self, connection: Arc<Connection>, chats: Option<Chats>) {
         let Self { parts, inbox, outbox } = self;
         let task = Task {
             parts,
             outbox,
             connection,
+            chats,
             cursors: Cursors::default(),
             waiting: FuturesUnordered::new(),
             questions: HashMap::new(),
@@ -230,6 +232,7 @@ struct Task {
     parts: Parts,
     outbox: Outbox,
     connection: Arc<Connection>,
+    chats: Option<Chats>,
     cursors: Cursors,
     /// Requests that the client has not answered, and other work.
     waiting: FuturesUnordered<BoxFuture<'static, Done>>,
@@ -376,6 +379,9 @@ impl Task {
         match item {
             Item::Event(session_id, event) => {
                 self.act_on(&session_id, &event.event).await;
+                if let Some(chats) = &self.chats {
+                    chats.event(&session_id, &event.event);
+                }
                 if self.outbox.speaks.load(Ordering::Relaxed) {
                     let params = EventParams { session_id, event: SequencedEvent::clone(&event) };
                     self.notify(methods::EventNotification::METHOD, params).await;

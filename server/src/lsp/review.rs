@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use lsp_types::{CodeLens, Command, Diagnostic, DiagnosticSeverity, Range};
+use lsp_types::{CodeLens, Diagnostic, DiagnosticSeverity, Range};
 use protocol::SessionId;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use serde::Serialize;
@@ -22,7 +22,6 @@ use crate::hub::board::Reviews;
 const SOURCE: &str = "azimuth";
 /// A hint shows this many lines of a hunk.
 const SHOWN_LINES: usize = 40;
-const QUICK_FIX: &str = "quickfix";
 
 /// The hints that the client shows.
 #[derive(Default)]
@@ -65,13 +64,6 @@ impl Shown {
 
 /// The code actions for a place in a file: accept and reject each hunk there, and all of the file.
 pub(super) fn actions(reviews: &Reviews, file: &Path, params: &CodeActions, abilities: &Abilities) -> Vec<Value> {
-    let wanted = params.context.only.as_ref().is_none_or(|kinds| {
-        // A kind includes its sub-kinds; the empty one includes all.
-        kinds.iter().any(|kind| kind.is_empty() || kind == QUICK_FIX)
-    });
-    if !wanted {
-        return Vec::new();
-    }
     let mut actions = Vec::new();
     for (session, proposal) in of_file(reviews, file) {
         let here: Vec<_> = pending(proposal).filter(|hunk| convert::touches(hunk, params.range)).collect();
@@ -98,7 +90,7 @@ pub(super) fn lenses(reviews: &Reviews, file: &Path) -> Vec<CodeLens> {
             let target = Target::hunk(session, proposal, hunk);
             let start = lsp_types::Position::new(hunk.start_line, 0);
             for (title, command) in [("Accept", commands::ACCEPT), ("Reject", commands::REJECT)] {
-                let command = Some(run(title, command, &target));
+                let command = Some(commands::run(title, command, &target));
                 lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
             }
         }
@@ -146,7 +138,7 @@ fn message(proposal: &Proposal, hunk: &Hunk) -> String {
     text
 }
 
-/// A code action, or for a client that has only those, a command. LSP's own type has no tags yet (3.18).
+/// A code action about what a model made, which says so where the client can show it (3.18).
 fn action(
     title: &str,
     command: &str,
@@ -154,22 +146,11 @@ fn action(
     diagnostic: Option<&Diagnostic>,
     abilities: &Abilities,
 ) -> Value {
-    let command = run(title, command, target);
-    if !abilities.code_action_literals {
-        return json!(command);
-    }
-    let mut action = json!({ "title": title, "kind": QUICK_FIX, "command": command });
-    if let Some(diagnostic) = diagnostic {
-        action["diagnostics"] = json!([diagnostic]);
-    }
-    if abilities.llm_generated_tag {
+    let mut action = commands::action(title, command, target, diagnostic, abilities);
+    if abilities.code_action_literals && abilities.llm_generated_tag {
         action["tags"] = json!([LLM_GENERATED]);
     }
     action
-}
-
-fn run(title: &str, command: &str, target: &Target) -> Command {
-    Command { title: title.into(), command: command.into(), arguments: Some(vec![json!(target)]) }
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ pub(super) const SECTION: &str = "azimuth";
 
 /// What the configuration depends on that this client can change.
 pub(super) struct Settings {
-    load: Arc<LoadConfig>,
+    /// None for a client that has no part in the configuration.
+    load: Option<Arc<LoadConfig>>,
     client: Mutex<Client>,
 }
 
@@ -55,7 +56,7 @@ struct Client {
 }
 
 impl Settings {
-    pub(super) fn new(load: Arc<LoadConfig>, folders: Vec<PathBuf>) -> Self {
+    pub(super) fn new(load: Option<Arc<LoadConfig>>, folders: Vec<PathBuf>) -> Self {
         Self { load, client: Mutex::new(Client { folders, ..Client::default() }) }
     }
 
@@ -80,12 +81,12 @@ impl Settings {
     }
 
     /// The configuration as it is now. Blocks.
-    fn load(&self, layers: Layers) -> Loaded {
+    fn load(&self, load: &LoadConfig, layers: Layers) -> Loaded {
         let (editor, folders) = {
             let client = self.client();
             (client.editor.clone(), if layers == Layers::All { client.folders.clone() } else { Vec::new() })
         };
-        let config = (self.load)(editor, &folders);
+        let config = load(editor, &folders);
         let errors = config.errors.iter().map(|error| {
             let text = format!("{error}; until it is mended every action is asked, and no rule allows anything");
             (MessageType::ERROR, text)
@@ -107,6 +108,7 @@ impl Settings {
 /// Where the disk of a workspace folder does not answer in time, the configuration counts without that folder's file
 /// until it does.
 pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, outbox: &Outbox) {
+    let Some(load) = settings.load.clone() else { return };
     let (sender, config) = oneshot::channel();
     connection.post(Input::ConfigChanged(config.map(Result::ok).boxed()));
     let take = move |Loaded { config, news }: Loaded, outbox: &Outbox| {
@@ -114,9 +116,10 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
         let _ = sender.send(Arc::new(config));
         news.into_iter().for_each(|(kind, text)| outbox.say(kind, text));
     };
+    let resolve = Arc::clone(&load);
     let load = |layers| {
-        let settings = Arc::clone(settings);
-        spawn_blocking(move || settings.load(layers))
+        let (settings, load) = (Arc::clone(settings), Arc::clone(&load));
+        spawn_blocking(move || settings.load(&*load, layers))
     };
     let (mut all, outbox) = (load(Layers::All), outbox.clone());
     let (settings, connection) = (Arc::clone(settings), Arc::downgrade(connection));
@@ -128,7 +131,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
         }
         tracing::warn!("the disk of a workspace folder does not answer; its configuration counts once it does");
         let reading = Arc::clone(&settings);
-        if let Ok(loaded) = spawn_blocking(move || reading.load(Layers::WithoutFolders)).await {
+        if let Ok(loaded) = spawn_blocking(move || reading.load(&*resolve, Layers::WithoutFolders)).await {
             take(loaded, &outbox);
         }
         // Something may have changed meanwhile, so it is read once more.

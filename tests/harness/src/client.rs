@@ -90,6 +90,7 @@ pub struct Client {
     ended: Option<tokio::task::JoinHandle<u8>>,
     tasks: JoinSet<()>,
     finished: bool,
+    given_up: bool,
 }
 
 struct Shared {
@@ -144,7 +145,7 @@ impl Client {
         let mut tasks = JoinSet::new();
         tasks.spawn(wire::write(output, outbox));
         tasks.spawn(wire::read(input, Arc::clone(&shared)));
-        Self { shared, server: Value::Null, ended: None, tasks, finished: false }
+        Self { shared, server: Value::Null, ended: None, tasks, finished: false, given_up: false }
     }
 
     /// Connects and initializes in a project.
@@ -244,6 +245,11 @@ impl Client {
         state.notifications.retain(|(other, _)| other != method);
     }
 
+    /// Does not care for anything any more: the server is killed, maybe in the middle of a word.
+    pub(crate) fn give_up(mut self) {
+        self.given_up = true;
+    }
+
     /// The next notification of a method, but for those of [`Client::until`] and [`Client::terminal_until`].
     pub async fn notification<T: DeserializeOwned>(&self, method: &str) -> T {
         let params = self
@@ -310,7 +316,7 @@ impl Drop for Client {
         if let Some(ended) = &self.ended {
             ended.abort();
         }
-        if std::thread::panicking() {
+        if std::thread::panicking() || self.given_up {
             return;
         }
         let state = self.state();

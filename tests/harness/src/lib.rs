@@ -6,6 +6,7 @@
 //!   workspace edits to them, and fails the test if the server says something that nobody looks at.
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
+//! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
 //! - [`program`], [`process`], [`vendor`]: the program, a process of it, and an instant model, for tests that kill, and
 //!   for benchmarks.
 
@@ -19,6 +20,7 @@ pub mod program;
 pub mod project;
 pub mod server;
 pub mod vendor;
+pub mod window;
 
 pub use self::client::{Client, Profile};
 pub use self::model::{Answer, Gate, ModelServer, Wire};

@@ -30,6 +30,7 @@ impl Process {
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", data)
             .env("AZIMUTH_CONFIG", data.join("no-config.toml"))
+            .env("XDG_RUNTIME_DIR", data)
             .env("OPENAI_BASE_URL", vendor)
             .env("OPENAI_API_KEY", "bench")
             .env_remove("ANTHROPIC_API_KEY")

@@ -105,6 +105,7 @@ impl Server {
         let options = Options {
             data_folder: setup.data_folder(),
             user_file: setup.config_file(),
+            runtime_folder: setup.home().join("run"),
             log_file: setup.home().join("azimuth.log"),
             environment: Arc::new(move |name: &str| {
                 std::thread::sleep(slowness);

@@ -145,6 +145,8 @@ pub enum StoreError {
         session: String,
         /// Who holds it: process id and since when.
         holder: String,
+        /// The id of that process, where it is known.
+        process: Option<u32>,
     },
     /// The database was written by a newer Azimuth.
     #[error("{path} was written by a newer Azimuth (format {found}, this one knows {known}); update Azimuth")]

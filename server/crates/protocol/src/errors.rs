@@ -27,7 +27,7 @@ pub enum ErrorCode {
     WrongTurn,
     /// A turn is running in the session.
     TurnRunning,
-    /// Another process has the session open; the message says which.
+    /// Another process has the session open and cannot be reached; the message says which.
     SessionLocked,
     /// The session's data could not be read or written.
     StoreFailed,
@@ -108,7 +108,9 @@ impl ErrorCode {
             Self::StaleReview => "The review moved on since; `data.proposals` holds it as it is now.",
             Self::WrongTurn => "The turn named is not the one that runs; `data.turnId` is the running one, or null.",
             Self::TurnRunning => "A turn is running in the session: steer it, queue the prompt, or cancel it.",
-            Self::SessionLocked => "Another process has the session open; the message says which.",
+            Self::SessionLocked => {
+                "Another process has the session open and cannot be reached; the message says which."
+            }
             Self::StoreFailed => "The session's data could not be read or written; the message says why.",
             Self::OperationFailed => "The operation could not be done; the message says why and what to do.",
         }

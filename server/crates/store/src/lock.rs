@@ -71,7 +71,9 @@ fn lock_file(layout: &Layout, session: &SessionId) -> Result<File, Error> {
                 continue;
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Locked { session: session.to_string(), holder: holder(&path) }.into());
+                let holder = holder(&path);
+                let process = process_of(&holder);
+                return Err(StoreError::Locked { session: session.to_string(), holder, process }.into());
             }
             Err(TryLockError::Error(error)) => return Err(Error::io(&path, "cannot be locked")(error)),
         }
@@ -132,6 +134,11 @@ fn write_holder(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     write!(file, "process {}, since {}", std::process::id(), clock::words(clock::now()))
+}
+
+/// The process that [`write_holder`] named.
+fn process_of(holder: &str) -> Option<u32> {
+    holder.strip_prefix("process ")?.split(',').next()?.parse().ok()
 }
 
 /// Who holds a lock, as its file says.

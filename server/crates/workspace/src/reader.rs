@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::TextHash;
 
@@ -42,10 +42,11 @@ impl Overlay for NoOverlay {
     }
 }
 
-/// Reads files as they are for one session. All paths are absolute with their links resolved.
+/// Reads files as they are for one session. All paths are absolute with their links resolved. Clones are handles to the
+/// same one.
 #[derive(Clone)]
 pub struct Reader {
-    buffers: Arc<Buffers>,
+    buffers: Arc<RwLock<Arc<Buffers>>>,
     overlay: Arc<dyn Overlay>,
 }
 
@@ -97,7 +98,7 @@ pub enum ReadError {
 impl Reader {
     /// A reader for a session that proposes what `overlay` says.
     pub fn new(buffers: Arc<Buffers>, overlay: Arc<dyn Overlay>) -> Self {
-        Self { buffers, overlay }
+        Self { buffers: Arc::new(RwLock::new(buffers)), overlay }
     }
 
     /// The file as the model shall see it: with what is pending. Blocks where the disk is asked.
@@ -117,7 +118,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::read`], but never [`ReadError::Deleted`].
     pub fn base(&self, path: &Path) -> Result<FileText, ReadError> {
-        match self.buffers.get(path) {
+        match self.buffers().get(path) {
             Open::Yes(snapshot) => Ok(FileText {
                 text: snapshot.normal().clone(),
                 hash: snapshot.hash().clone(),
@@ -141,17 +142,22 @@ impl Reader {
             Err(FileError::NotFound { .. }) => !open.text.is_empty(),
             Err(_) => open.saved_version.is_some_and(|saved| saved != open.version),
         };
-        self.buffers.all().into_iter().filter(differs).collect()
+        self.buffers().all().into_iter().filter(differs).collect()
     }
 
     /// The open documents.
-    pub fn buffers(&self) -> &Arc<Buffers> {
-        &self.buffers
+    pub fn buffers(&self) -> Arc<Buffers> {
+        Arc::clone(&self.buffers.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads another editor's open documents from now on, in all clones.
+    pub fn set_buffers(&self, buffers: Arc<Buffers>) {
+        *self.buffers.write().unwrap_or_else(PoisonError::into_inner) = buffers;
     }
 
     /// What stands over the disk: open documents, and over those what is pending.
     pub(crate) fn over_disk(&self) -> HashMap<PathBuf, OverDisk> {
-        let open = self.buffers.files().into_iter().map(|(path, document)| match document {
+        let open = self.buffers().files().into_iter().map(|(path, document)| match document {
             Some(document) => (path, OverDisk::Text(document.normal().clone())),
             None => (path, OverDisk::Unknown),
         });
@@ -232,6 +238,19 @@ mod tests {
         let reader = world.reader(&[("a.rs", Pending::Text("pending\n".into()))]);
         assert_eq!(&*reader.read(&path).unwrap().text, "pending\n");
         assert_eq!(&*reader.base(&path).unwrap().text, "typed\n");
+    }
+
+    #[test]
+    fn all_that_reads_for_a_session_changes_to_another_editor_at_once() {
+        let (world, other) = (World::new(), Arc::<Buffers>::default());
+        let path = world.path("a.rs");
+        world.open("a.rs", "here\n");
+        other.open(&paths::to_uri(&path), "rust", 1, "there\n").unwrap();
+        let reader = world.reader(&[]);
+        let clone = reader.clone();
+        assert_eq!(&*clone.read(&path).unwrap().text, "here\n");
+        reader.set_buffers(other);
+        assert_eq!(&*clone.read(&path).unwrap().text, "there\n");
     }
 
     #[test]

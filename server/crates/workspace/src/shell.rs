@@ -204,13 +204,18 @@ impl Shell {
     /// A folder that cannot be read.
     pub fn new(config: ShellConfig, observer: Arc<dyn Observer>) -> std::io::Result<Self> {
         let spool = Arc::new(Spool::open(&config.folder)?);
+        Ok(Self::with_spool(config, spool, observer))
+    }
+
+    /// The same with a spool that is open already, of the same folder: whoever follows it goes on following.
+    pub fn with_spool(config: ShellConfig, spool: Arc<Spool>, observer: Arc<dyn Observer>) -> Self {
         let state = State {
             terminal: None,
             flight: None,
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
         };
-        Ok(Self { config, spool, observer, state: Mutex::new(state) })
+        Self { config, spool, observer, state: Mutex::new(state) }
     }
 
     /// What the terminal has printed, and prints.

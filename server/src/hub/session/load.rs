@@ -15,12 +15,11 @@ use workspace::reader::Reader;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig};
+use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
 use super::overlay::Overlay;
 use super::state::State;
-use super::{NewSession, Own, Question, Session};
-use crate::config::Config;
+use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
@@ -30,16 +29,29 @@ const LEAVING: Duration = Duration::from_secs(5);
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
 
-/// Opens a session and takes it for this process.
+/// Takes a session for this process, which from the first time on can be found by others.
+///
+/// # Errors
+/// Another process has it; or there is no such session.
+pub(super) async fn claim(shared: &Shared, id: &SessionId) -> Result<Box<dyn SessionLock>, StoreError> {
+    let (parts, session) = (Arc::clone(&shared.parts), id.clone());
+    blocking(move || {
+        // Before it has the lock: whoever finds the session locked finds the socket.
+        parts.sockets.listen();
+        take(&*parts.store, &session)
+    })
+    .await
+}
+
+/// Opens a session that was taken for this process. Those who follow it go on following.
 pub(super) async fn load(
-    shared: Shared,
-    config: Arc<Config>,
-    id: SessionId,
+    open: &Open,
+    lock: Box<dyn SessionLock>,
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
-    let (store, session) = (Arc::clone(&shared.parts.store), id.clone());
+    let (shared, config, id) = (open.shared.clone(), Arc::clone(&open.config), open.id.clone());
+    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spool.clone());
     let read = blocking(move || {
-        let lock = take(&*store, &session)?;
         let info = store.info(&session)?;
         let mut state = State::new(info.folders, info.created_at);
         let last = fold(&*store, &session, &mut state)?;
@@ -47,9 +59,17 @@ pub(super) async fn load(
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = store.grants(&project)?;
-        Ok((lock, state, last, folder, grants))
+        let spool = match spool {
+            Some(spool) => spool.catch_up().map(|()| spool),
+            None => Spool::open(&folder).map(Arc::new),
+        };
+        Ok((state, last, folder, spool, grants))
     });
-    let (lock, state, last, folder, grants) = read.await?;
+    let (state, last, folder, spool, grants) = read.await?;
+    let spool = spool.map_err(|error| {
+        let text = format!("the folder of the session's terminal cannot be used: {error}");
+        Error::new(ErrorCode::OperationFailed, text)
+    })?;
     let folders = match &new {
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
@@ -60,10 +80,10 @@ pub(super) async fn load(
     let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
-    let reader = Arc::new(Reader::new(Arc::clone(&shared.buffers), Arc::new(overlay.clone())));
+    let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
-    let shell = shell(&own, &roots, folder, terminal.clone())?;
+    let shell = shell(&own, &roots, folder, spool, terminal.clone());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -75,7 +95,8 @@ pub(super) async fn load(
         shell: Arc::clone(&shell),
     };
     let alerts = own.clone();
-    let log = Log::start(Arc::clone(&shared.parts.store), id.clone(), last, move |error: &StoreError| {
+    open.feed.announce(last);
+    let log = Log::start(open.feed.clone(), move |error: &StoreError| {
         let text = format!("the session cannot be stored: {error}. Azimuth keeps trying");
         let _ = alerts.send(Own::Alert(text));
     });
@@ -84,7 +105,8 @@ pub(super) async fn load(
         next_id: now(),
         log,
         roots,
-        followers: HashMap::new(),
+        followers: open.followers.clone(),
+        home: Some(open.home.clone()),
         turn: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
@@ -150,8 +172,8 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
     let until = Instant::now() + LEAVING;
     loop {
         match store.lock(session) {
-            Err(StoreError::Locked { holder, .. })
-                if holder.contains(&std::process::id().to_string()) && Instant::now() < until =>
+            Err(StoreError::Locked { process, .. })
+                if process == Some(std::process::id()) && Instant::now() < until =>
             {
                 std::thread::sleep(Duration::from_millis(10));
             }
@@ -175,16 +197,12 @@ fn shell(
     own: &mpsc::UnboundedSender<Own>,
     roots: &Roots,
     folder: PathBuf,
+    spool: Arc<Spool>,
     terminal: TerminalId,
-) -> Result<Arc<Shell>, Error> {
+) -> Arc<Shell> {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
-    let shell = Shell::new(config, Arc::new(Commands { own: own.clone(), terminal }));
-    let shell = shell.map_err(|error| {
-        let text = format!("the folder of the session's terminal cannot be used: {error}");
-        Error::new(ErrorCode::OperationFailed, text)
-    })?;
-    Ok(Arc::new(shell))
+    Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
 }
 
 /// Records where in the terminal each command begins and ends.

@@ -26,6 +26,7 @@ use workspace::text::hash;
 
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
+use crate::hub::chats::is_chat;
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error};
 
@@ -74,7 +75,7 @@ impl Session {
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
-            let open = self.shared.buffers.get(&file.path);
+            let open = self.reader.buffers().get(&file.path);
             let base = match &open {
                 Open::Yes(snapshot) => Base::Open(snapshot),
                 Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
@@ -292,12 +293,18 @@ impl Session {
         });
     }
 
+    /// The texts of all files may be others: what is pending is measured against them.
+    pub(super) fn texts_changed(&mut self) {
+        let uris: Vec<_> = self.review.proposals().into_iter().map(|proposal| proposal.uri).collect();
+        uris.iter().filter_map(|uri| paths::from_uri(uri).ok()).for_each(|path| self.text_changed(&path));
+    }
+
     /// A file's text changed: what is pending for it is measured against the new one.
     pub(super) fn text_changed(&mut self, path: &Path) {
         if !self.review.concerns(path) {
             return;
         }
-        match self.shared.buffers.get(path) {
+        match self.reader.buffers().get(path) {
             Open::Yes(snapshot) => self.base_changed(path, Base::Open(&snapshot)),
             Open::OutOfSync => {}
             Open::No => {
@@ -322,7 +329,7 @@ impl Session {
 
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
     pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
-        match self.shared.buffers.get(path) {
+        match self.reader.buffers().get(path) {
             Open::No => self.base_changed(path, Base::Text(text)),
             Open::Yes(_) | Open::OutOfSync => self.text_changed(path),
         }
@@ -430,11 +437,9 @@ impl Session {
         });
     }
 
-    /// The editor whose unsaved texts count: that of the running turn's home, else any that shows the session.
+    /// The editor whose unsaved texts count.
     fn home_editor(&self) -> Option<Arc<dyn Editor>> {
-        let home = self.turn.as_ref().map(|turn| &turn.home.editor);
-        let shown = self.followers.values().next();
-        home.or(shown).or(self.last_caller.as_ref().map(|caller| &caller.editor)).map(Arc::clone)
+        self.home.as_ref().map(|home| Arc::clone(&home.editor))
     }
 }
 
@@ -460,7 +465,7 @@ pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, Rea
 
 /// The project's documents with unsaved text. Blocks.
 fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
-    let inside = |buffer: &Arc<Snapshot>| roots.check(&buffer.path).is_ok();
+    let inside = |buffer: &Arc<Snapshot>| !is_chat(&buffer.uri) && roots.check(&buffer.path).is_ok();
     reader.unsaved().into_iter().filter(inside).collect()
 }
 

@@ -72,6 +72,7 @@ impl Session {
         reply: Option<Reply<TurnStartResult>>,
     ) {
         self.last_caller = Some(caller.clone());
+        self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
         self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None });

@@ -172,6 +172,13 @@ impl Client {
     }
 }
 
+impl Client {
+    /// The version of an open document: 1, and one more for each change.
+    pub fn version(&self, uri: &str) -> i64 {
+        self.state().documents.open.get(uri).expect("an open document").version
+    }
+}
+
 fn changed(uri: &str, version: i64, changes: &[Value]) -> Value {
     let params = json!({ "textDocument": { "uri": uri, "version": version }, "contentChanges": changes });
     json!({ "jsonrpc": "2.0", "method": "textDocument/didChange", "params": params })

@@ -897,7 +897,7 @@ M.error_codes = {
   wrongTurn = -32012,
   ---A turn is running in the session: steer it, queue the prompt, or cancel it.
   turnRunning = -32013,
-  ---Another process has the session open; the message says which.
+  ---Another process has the session open and cannot be reached; the message says which.
   sessionLocked = -32014,
   ---The session's data could not be read or written; the message says why.
   storeFailed = -32015,

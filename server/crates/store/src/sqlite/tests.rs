@@ -250,8 +250,8 @@ fn a_session_is_locked_by_one_at_a_time() {
     let other = SqliteStore::open(folder.path()).unwrap();
     for store in [&store, &other] {
         let error = store.lock(&id).err().unwrap();
-        let StoreError::Locked { session, holder } = &error else { panic!("{error:?}") };
-        assert_eq!(session, "one");
+        let StoreError::Locked { session, holder, process } = &error else { panic!("{error:?}") };
+        assert_eq!((session.as_str(), *process), ("one", Some(std::process::id())));
         assert!(holder.starts_with(&format!("process {}, since 20", std::process::id())), "{holder}");
     }
     drop(lock);

@@ -44,24 +44,7 @@ impl Spool {
     /// # Errors
     /// A folder that cannot be read.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            if let Some(start) = entry.file_name().to_str().and_then(start_of) {
-                found.push((start, entry.metadata()?.len()));
-            }
-        }
-        found.sort_unstable();
-        let end = found.last().map_or(0, |(start, length)| start.saturating_add(*length));
-        let mut segments = VecDeque::new();
-        let mut next = end;
-        for (start, length) in found.into_iter().rev() {
-            if start.saturating_add(length) != next {
-                break;
-            }
-            segments.push_front(start);
-            next = start;
-        }
+        let (segments, end) = segments(folder)?;
         let kept =
             Kept { folder: folder.to_owned(), segments, file: None, tail: VecDeque::new(), end, files_failed: false };
         Ok(Self { kept: Mutex::new(kept), end: watch::Sender::new(end) })
@@ -78,6 +61,35 @@ impl Spool {
             kept.end
         };
         self.end.send_replace(end);
+    }
+
+    /// Takes what another process, whose files these are, has added at an offset. What is known already is passed over.
+    pub fn mirror(&self, offset: u64, bytes: &[u8]) {
+        let end = {
+            let mut kept = self.kept();
+            kept.mirror(offset, bytes);
+            kept.end
+        };
+        self.end.send_replace(end);
+    }
+
+    /// Goes on from what is in the files now, after another process added to them.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn catch_up(&self) -> io::Result<()> {
+        let end = {
+            let mut kept = self.kept();
+            let (segments, end) = segments(&kept.folder)?;
+            kept.segments = segments;
+            if end > kept.end {
+                kept.tail.clear();
+                kept.end = end;
+            }
+            kept.end
+        };
+        self.end.send_replace(end);
+        Ok(())
     }
 
     /// Up to `most` bytes from an offset on, with the offset of the first of them. That is larger than asked where
@@ -117,6 +129,22 @@ impl Kept {
         let surplus = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..surplus);
         self.end += bytes.len() as u64;
+    }
+
+    fn mirror(&mut self, offset: u64, bytes: &[u8]) {
+        let known = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let Some(news) = bytes.get(known..).filter(|news| !news.is_empty()) else { return };
+        if offset > self.end {
+            self.tail.clear();
+            self.end = offset;
+        }
+        self.tail.extend(news);
+        let surplus = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        self.end += news.len() as u64;
+        if let Ok((segments, _)) = segments(&self.folder) {
+            self.segments = segments;
+        }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -172,6 +200,28 @@ impl Kept {
     }
 }
 
+/// The offsets at which a folder's files begin, as far back as they are without a gap, and where the last one ends.
+fn segments(folder: &Path) -> io::Result<(VecDeque<u64>, u64)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if let Some(start) = entry.file_name().to_str().and_then(start_of) {
+            found.push((start, entry.metadata()?.len()));
+        }
+    }
+    found.sort_unstable();
+    let end = found.last().map_or(0, |(start, length)| start.saturating_add(*length));
+    let (mut segments, mut next) = (VecDeque::new(), end);
+    for (start, length) in found.into_iter().rev() {
+        if start.saturating_add(length) != next {
+            break;
+        }
+        segments.push_front(start);
+        next = start;
+    }
+    Ok((segments, end))
+}
+
 fn path_of(folder: &Path, start: u64) -> PathBuf {
     folder.join(format!("terminal-{start:020}.bin"))
 }
@@ -183,6 +233,28 @@ fn start_of(name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_process_reads_along_and_goes_on_where_the_first_one_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = Spool::open(folder.path()).unwrap();
+        owner.push(b"before ");
+        let other = Spool::open(folder.path()).unwrap();
+        owner.push(b"one ");
+        other.catch_up().unwrap();
+        assert_eq!(other.read_from(0, 99), (0, b"before one ".to_vec()));
+        owner.push(b"two ");
+        // Some of it twice, as two views of it bring it.
+        other.mirror(7, b"one two ");
+        other.mirror(7, b"one ");
+        assert_eq!((other.end(), other.read_from(11, 99)), (15, (11, b"two ".to_vec())));
+        owner.push(b"three ");
+        drop(owner);
+        other.catch_up().unwrap();
+        other.push(b"four");
+        assert_eq!(other.read_from(0, 99), (0, b"before one two three four".to_vec()));
+        assert_eq!(Spool::open(folder.path()).unwrap().end(), 25);
+    }
 
     #[test]
     fn a_view_that_joins_late_reads_what_it_missed() {

@@ -1,0 +1,332 @@
+//! A session that another process holds, its host (design D2). What is asked of the session here is asked of the host,
+//! over a [`link`] for each client; what happens in it is read from the store, which both have.
+//!
+//! When the host ends this ends too, and the session's task tries to be the next host.
+
+mod link;
+mod mirror;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protocol::methods::{self, Request as Method};
+use protocol::review::ReviewResult;
+use protocol::session::{SessionCloseParams, SessionOpenParams};
+use protocol::terminal::{Done, TerminalOpenParams, TerminalOpenResult};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+use workspace::shell::Spool;
+
+use self::link::{Heard, Link};
+use super::{Caller, Message, Open, give_log, tell_router};
+use crate::hub::feed::blocking;
+use crate::hub::request::{self, Opened};
+use crate::hub::{ClientId, Error, Reply, Request, router};
+
+/// Why a relay ended.
+pub(super) enum Ended {
+    /// Nobody needs it any more.
+    Over,
+    /// The host is gone. Those who follow the session go on following.
+    HostGone,
+    /// Nobody answers where the host should be.
+    Unreachable,
+    /// The host is none that we can attach to, for this reason.
+    Foreign(String),
+}
+
+/// A number that no event has: whoever asks for the events after it gets none, and those that are to come.
+const NO_EVENT: u64 = 1 << 53;
+
+struct Relay<'a> {
+    open: &'a mut Open,
+    process: u32,
+    spool: Arc<Spool>,
+    links: HashMap<ClientId, Link>,
+    news: mpsc::UnboundedSender<News>,
+    /// How many requests wait for the host.
+    begun: usize,
+    /// Whether a turn runs: its home must stay, even if nobody looks on.
+    is_running: bool,
+}
+
+/// What comes back.
+enum News {
+    /// Something that the host said by itself.
+    Heard(Heard),
+    /// An answer went to its client.
+    Answered,
+    /// The host has shown the session to us.
+    Opened(Caller, u64, Reply<Opened>, Result<Opened, Error>),
+    /// The host sends the terminal's output to us.
+    TerminalOpened(Caller, u64, Reply<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
+    /// The session was deleted, or was not.
+    Deleted(Reply<Done>, Result<Done, Error>),
+    /// What is pending now.
+    Reviews(ReviewResult),
+}
+
+/// Relays to the process that holds the session, for as long as it does and somebody needs it.
+pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
+    if process == std::process::id() {
+        // An earlier task of ours does not come to its end.
+        return Ended::Unreachable;
+    }
+    let Some(spool) = spool(open).await else { return Ended::Unreachable };
+    let (news, incoming) = mpsc::unbounded_channel();
+    let callers: Vec<_> = match open.followers.is_empty() {
+        true => vec![open.home.clone()],
+        false => open.followers.values().cloned().collect(),
+    };
+    let links = HashMap::new();
+    let mut relay = Relay { open, process, spool, links, news, begun: 0, is_running: false };
+    for caller in callers {
+        if let Err(ended) = relay.link(&caller).await {
+            return ended;
+        }
+    }
+    tracing::info!(session = %relay.open.id, process, "attached to a session of another process");
+    let ended = relay.run(incoming).await;
+    if matches!(ended, Ended::Over) {
+        open.shared.board.put(&open.id, Vec::new());
+    }
+    ended
+}
+
+/// What the session's terminal printed, in files that the host writes.
+async fn spool(open: &mut Open) -> Option<Arc<Spool>> {
+    if open.spool.is_none() {
+        let (store, id) = (Arc::clone(&open.shared.parts.store), open.id.clone());
+        let folder = blocking(move || store.session_folder(&id)).await.ok()?;
+        let opened = tokio::task::spawn_blocking(move || Spool::open(&folder)).await.ok()?.ok()?;
+        open.spool = Some(Arc::new(opened));
+    }
+    open.spool.clone()
+}
+
+impl Relay<'_> {
+    async fn run(mut self, mut incoming: mpsc::UnboundedReceiver<News>) -> Ended {
+        let mut reported = None;
+        loop {
+            let handled = self.open.inbox.handled;
+            if self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle() && reported != Some(handled) {
+                reported = Some(handled);
+                let idle = router::Message::Idle { session: self.open.id.clone(), handled };
+                tell_router(&self.open.shared, idle);
+            }
+            let ended = tokio::select! {
+                message = self.open.inbox.recv() => match message {
+                    None => Some(Ended::Over),
+                    Some(Message::Shutdown(done)) => {
+                        // The host is told by the links' end, before this process says that it is done.
+                        self.links.clear();
+                        let _ = done.send(());
+                        Some(Ended::Over)
+                    }
+                    Some(message) => self.message(message).await,
+                },
+                Some(news) = incoming.recv() => self.news(news),
+            };
+            if let Some(ended) = ended {
+                return ended;
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.open.followers.is_empty() && self.begun == 0 && !self.is_running
+    }
+
+    async fn message(&mut self, message: Message) -> Option<Ended> {
+        match message {
+            // A session that was made here is held here.
+            Message::Attach(_, reply) => drop(reply),
+            Message::Request(caller, request) => return self.request(caller, request).await,
+            Message::Gone(client) => {
+                self.links.remove(&client);
+                self.open.followers.remove(&client);
+                if let Some(other) = self.open.followers.values().next().filter(|_| self.open.home.id == client) {
+                    self.open.home = other.clone();
+                }
+            }
+            Message::TextChanged(client, path) => {
+                if let Some(link) = self.links.get_mut(&client) {
+                    link.text_changed(&path);
+                }
+            }
+            Message::FilesChanged(paths) => self.links.values_mut().for_each(|link| link.files_changed(&paths)),
+            // It counts once this process is the host.
+            Message::Config(config) => self.open.config = config,
+            // The loop keeps it for itself.
+            Message::Shutdown(done) => drop(done),
+        }
+        None
+    }
+
+    /// The client's link to the host, made if there is none.
+    async fn link(&mut self, caller: &Caller) -> Result<(), Ended> {
+        if self.links.contains_key(&caller.id) {
+            return Ok(());
+        }
+        let (sockets, heard) = (&self.open.shared.parts.sockets, self.news.clone());
+        let news = move |news| drop(heard.send(News::Heard(news)));
+        let ears = link::Ears {
+            session: self.open.id.clone(),
+            editor: Arc::clone(&caller.editor),
+            feed: self.open.feed.clone(),
+            spool: Arc::clone(&self.spool),
+            news: Box::new(news),
+        };
+        let mut link = Link::connect(sockets, self.process, ears, Arc::clone(&caller.buffers)).await?;
+        // From here on the host tells it what happens.
+        let params = json!(SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT });
+        let opened = link.ask_in_time(methods::SessionOpen::METHOD, params).await.ok_or(Ended::Unreachable)?;
+        let opened: Opened = request::read(&opened).map_err(|_| Ended::Unreachable)?;
+        self.take_opened(&opened);
+        if self.open.terminal_shown {
+            let params = json!({ "sessionId": self.open.id, "since": u64::MAX });
+            let spool = Arc::clone(&self.spool);
+            let shown = link.ask(methods::TerminalOpen::METHOD, params);
+            tokio::spawn(async move {
+                if shown.await.is_ok() {
+                    let _ = tokio::task::spawn_blocking(move || spool.catch_up()).await;
+                }
+            });
+        }
+        if !self.links.contains_key(&self.open.home.id) {
+            self.open.home = caller.clone();
+        }
+        self.links.insert(caller.id, link);
+        self.ask_reviews();
+        Ok(())
+    }
+
+    fn take_opened(&mut self, opened: &Opened) {
+        self.open.feed.announce(opened.session.last_seq);
+        self.is_running = opened.running_turn.is_some();
+    }
+
+    async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
+        if let Request::SessionClose(SessionCloseParams { .. }, reply) = request {
+            // The host need not know: a turn that runs is still this client's.
+            self.open.followers.remove(&caller.id);
+            caller.editor.unfollow(&self.open.id);
+            let _ = reply.send(Ok(Done {}));
+            return None;
+        }
+        if let Err(ended) = self.link(&caller).await {
+            request.fail(link::gone());
+            return Some(ended);
+        }
+        let link = self.links.get_mut(&caller.id)?;
+        self.begun += 1;
+        let news = self.news.clone();
+        match request {
+            Request::SessionOpen(params, reply) => {
+                self.open.followers.insert(caller.id, caller.clone());
+                let asked = SessionOpenParams { since: NO_EVENT, ..params.clone() };
+                let answer = link.ask(methods::SessionOpen::METHOD, json!(asked));
+                tokio::spawn(async move {
+                    let opened = read(answer.await);
+                    let _ = news.send(News::Opened(caller, params.since, reply, opened));
+                });
+            }
+            Request::TerminalOpen(params, reply) => {
+                let asked = TerminalOpenParams { since: u64::MAX, ..params.clone() };
+                let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
+                tokio::spawn(async move {
+                    let opened = read(answer.await);
+                    let _ = news.send(News::TerminalOpened(caller, params.since, reply, opened));
+                });
+            }
+            Request::SessionDelete(params, reply) => {
+                let answer = link.ask(methods::SessionDelete::METHOD, json!(params));
+                tokio::spawn(async move {
+                    let deleted = read(answer.await);
+                    let _ = news.send(News::Deleted(reply, deleted));
+                });
+            }
+            request => {
+                if let Request::TurnStart(..) = &request {
+                    self.open.home = caller;
+                }
+                let (method, params, reply) = request.into_json();
+                let answer = link.ask(method, params);
+                tokio::spawn(async move {
+                    reply(answer.await);
+                    let _ = news.send(News::Answered);
+                });
+            }
+        }
+        None
+    }
+
+    fn news(&mut self, news: News) -> Option<Ended> {
+        match news {
+            News::Heard(Heard::Turn(runs)) => self.is_running = runs,
+            News::Heard(Heard::Reviews) => self.ask_reviews(),
+            News::Heard(Heard::Closed) => return Some(Ended::HostGone),
+            News::Answered => self.begun -= 1,
+            News::Reviews(result) => self.open.shared.board.put(&self.open.id, result.proposals),
+            News::Opened(_, _, reply, Err(error)) => {
+                self.begun -= 1;
+                let _ = reply.send(Err(error));
+            }
+            News::Opened(caller, since, reply, Ok(opened)) => {
+                self.begun -= 1;
+                self.take_opened(&opened);
+                let follower = self.open.followers.get(&caller.id).cloned();
+                let store = Arc::clone(&self.open.shared.parts.store);
+                give_log(store, self.open.feed.clone(), since, opened, reply, follower);
+            }
+            News::TerminalOpened(_, _, reply, Err(error)) => {
+                self.begun -= 1;
+                let _ = reply.send(Err(error));
+            }
+            News::TerminalOpened(caller, since, reply, Ok(opened)) => {
+                self.begun -= 1;
+                self.open.terminal_shown = true;
+                let (id, spool) = (self.open.id.clone(), Arc::clone(&self.spool));
+                tokio::task::spawn_blocking(move || {
+                    if let Err(error) = spool.catch_up() {
+                        tracing::warn!(%error, "earlier output of the terminal cannot be read");
+                    }
+                    let (since, _) = spool.read_from(since, 0);
+                    let terminal = opened.terminal_id.clone();
+                    let _ = reply.send(Ok(TerminalOpenResult { since, ..opened }));
+                    caller.editor.follow_terminal(&id, &terminal, spool, since);
+                });
+            }
+            News::Deleted(reply, Err(error)) => {
+                self.begun -= 1;
+                let _ = reply.send(Err(error));
+            }
+            News::Deleted(reply, Ok(done)) => {
+                for follower in std::mem::take(&mut self.open.followers).into_values() {
+                    follower.editor.unfollow(&self.open.id);
+                }
+                let _ = reply.send(Ok(done));
+                self.open.inbox.close(&Error::not_found("session", &self.open.id));
+                return Some(Ended::Over);
+            }
+        }
+        None
+    }
+
+    /// Asks what is pending, for those who show it beside the text.
+    fn ask_reviews(&mut self) {
+        let Some(link) = self.links.values_mut().next() else { return };
+        let answer = link.ask(methods::ReviewList::METHOD, json!({ "sessionId": self.open.id }));
+        let news = self.news.clone();
+        tokio::spawn(async move {
+            if let Ok(result) = read(answer.await) {
+                let _ = news.send(News::Reviews(result));
+            }
+        });
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(answer: Result<Box<RawValue>, Error>) -> Result<T, Error> {
+    request::read(&answer?)
+}

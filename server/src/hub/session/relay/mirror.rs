@@ -1,0 +1,147 @@
+//! A client's open documents as the host was last told of them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use workspace::buffers::{Buffers, Open, Snapshot};
+
+/// A notification: its method and its parameters.
+pub(super) type Notification = (&'static str, Value);
+
+/// What the host knows of the client's documents.
+#[derive(Default)]
+pub(super) struct Mirror {
+    documents: HashMap<Arc<str>, Shown>,
+}
+
+struct Shown {
+    path: PathBuf,
+    version: i32,
+    /// None where the text is not known.
+    text: Option<Arc<str>>,
+}
+
+impl Mirror {
+    /// What to tell so that the host knows of all documents.
+    pub(super) fn all(&mut self, buffers: &Buffers) -> Vec<Notification> {
+        buffers.all().iter().filter_map(|snapshot| self.show(snapshot)).collect()
+    }
+
+    /// What to tell after the document of a file changed, was opened or was closed.
+    pub(super) fn changed(&mut self, buffers: &Buffers, path: &Path) -> Vec<Notification> {
+        match buffers.get(path) {
+            Open::Yes(snapshot) => self.show(&snapshot).into_iter().collect(),
+            Open::OutOfSync => self.spoil(path),
+            Open::No => self.close(path),
+        }
+    }
+
+    fn show(&mut self, snapshot: &Snapshot) -> Option<Notification> {
+        let shown = self.documents.get_mut(&snapshot.uri);
+        let version = snapshot.version;
+        let message = match &shown {
+            Some(shown) if shown.version == version && shown.text.as_ref() == Some(&snapshot.text) => None,
+            Some(shown) if shown.version < version => Some((
+                "textDocument/didChange",
+                json!({
+                    "textDocument": { "uri": snapshot.uri, "version": version },
+                    "contentChanges": [{ "text": snapshot.text }],
+                }),
+            )),
+            // The host takes a document that is opened again in place of the one it has.
+            _ => Some((
+                "textDocument/didOpen",
+                json!({ "textDocument": {
+                    "uri": snapshot.uri,
+                    "languageId": snapshot.language_id,
+                    "version": version,
+                    "text": snapshot.text,
+                } }),
+            )),
+        };
+        let shown = Shown { path: snapshot.path.clone(), version, text: Some(Arc::clone(&snapshot.text)) };
+        self.documents.insert(Arc::clone(&snapshot.uri), shown);
+        message
+    }
+
+    /// The text is not known here any more, so it must not be believed there.
+    fn spoil(&mut self, path: &Path) -> Vec<Notification> {
+        let of_file = self.documents.iter_mut().filter(|(_, shown)| shown.path == path);
+        of_file
+            .filter_map(|(uri, shown)| {
+                shown.text.take()?;
+                // A change to a version that a document has already does not fit, which is what there is to say.
+                let document = json!({ "uri": uri, "version": shown.version });
+                Some(("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [] })))
+            })
+            .collect()
+    }
+
+    fn close(&mut self, path: &Path) -> Vec<Notification> {
+        let closed = self.documents.extract_if(|_, shown| shown.path == path);
+        closed.map(|(uri, _)| ("textDocument/didClose", json!({ "textDocument": { "uri": uri } }))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workspace::buffers::Change;
+    use workspace::text::PositionEncoding::Utf8;
+
+    use super::*;
+
+    const URI: &str = "file:///p/a%20b.txt";
+
+    fn change(buffers: &Buffers, version: i32, text: &str) {
+        let _ = buffers.change(URI, version, &[Change { range: None, text: text.into() }], Utf8);
+    }
+
+    #[test]
+    fn the_host_is_told_of_each_change_once_under_the_editors_name_and_version() {
+        let (buffers, mut mirror, path) = (Buffers::default(), Mirror::default(), Path::new("/p/a b.txt"));
+        buffers.open(URI, "text", 3, "one\r\n").unwrap();
+        let told = mirror.all(&buffers);
+        let [(method, params)] = told.as_slice() else { panic!("{told:?}") };
+        let document = json!({ "uri": URI, "languageId": "text", "version": 3, "text": "one\r\n" });
+        assert_eq!((*method, params), ("textDocument/didOpen", &json!({ "textDocument": document })));
+        assert!(mirror.changed(&buffers, path).is_empty());
+
+        change(&buffers, 4, "two");
+        change(&buffers, 5, "three");
+        let told = mirror.changed(&buffers, path);
+        let [("textDocument/didChange", params)] = told.as_slice() else { panic!("{told:?}") };
+        assert_eq!(
+            (&params["textDocument"]["version"], &params["contentChanges"]),
+            (&json!(5), &json!([{ "text": "three" }]))
+        );
+        assert!(mirror.changed(&buffers, path).is_empty(), "that was the newest already");
+
+        buffers.close(URI).unwrap();
+        let told = mirror.changed(&buffers, path);
+        assert!(matches!(told.as_slice(), [("textDocument/didClose", _)]), "{told:?}");
+        assert!(mirror.changed(&buffers, path).is_empty());
+    }
+
+    #[test]
+    fn a_text_that_is_not_known_here_is_not_known_there_until_it_is_again() {
+        let (here, there) = (Buffers::default(), Buffers::default());
+        let (mut mirror, path) = (Mirror::default(), Path::new("/p/a b.txt"));
+        here.open(URI, "text", 3, "one").unwrap();
+        mirror.all(&here);
+        there.open(URI, "text", 3, "one").unwrap();
+        change(&here, 2, "old");
+        let told = mirror.changed(&here, path);
+        let [("textDocument/didChange", params)] = told.as_slice() else { panic!("{told:?}") };
+        let version = i32::try_from(params["textDocument"]["version"].as_i64().unwrap()).unwrap();
+        there.change(URI, version, &[], Utf8).unwrap_err();
+        assert!(matches!(there.get(path), Open::OutOfSync));
+        assert!(mirror.changed(&here, path).is_empty());
+
+        // Opened again, with a version that begins anew.
+        here.open(URI, "text", 1, "new").unwrap();
+        let told = mirror.changed(&here, path);
+        assert!(matches!(told.as_slice(), [("textDocument/didOpen", _)]), "{told:?}");
+    }
+}

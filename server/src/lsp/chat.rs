@@ -1,0 +1,400 @@
+//! Chat without a plugin: a Markdown document that any LSP client can show (design D1). A code action sends what stands
+//! below its last mark; the answer is written into it by `workspace/applyEdit`, at most once a second or once at the
+//! turn's end, and questions are answered by code actions.
+//!
+//! It uses the hub as any client does, beside the [`outbox`](super::outbox), which passes events on to it. A task for each
+//! document does one thing after the other. Reading order: [`document`] (what of a chat is whose), [`transcript`] (events as
+//! Markdown), this file.
+
+mod document;
+mod transcript;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use protocol::permission::PermissionRequest;
+use protocol::session::{SessionNewParams, SessionOpenParams};
+use protocol::turn::{TurnStartParams, TurnSteerParams};
+use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use workspace::files::{self, FileError};
+use workspace::paths;
+
+use self::document::{MARK, Place, read, session_line};
+use self::transcript::Transcript;
+use super::abilities::Abilities;
+use super::commands;
+use crate::hub::chats::{CHAT, is_chat};
+use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
+
+/// How often a chat is written to while an answer streams in.
+const CADENCE: Duration = Duration::from_secs(1);
+/// How long an edit has to show in the document before the next is tried.
+const ARRIVAL: Duration = Duration::from_secs(3);
+/// After so many edits in a row that the client would not take, no more are tried until the next prompt.
+const REFUSALS: u32 = 5;
+
+/// When an answer is written into its document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As it comes.
+    #[default]
+    Live,
+    /// Where the turn ends or asks something: for clients that may ask their user to confirm each edit.
+    AtEnd,
+}
+
+/// A client's chats. Clones share them; their tasks end with the last.
+#[derive(Clone)]
+pub(super) struct Chats(Arc<Shared>);
+
+struct Shared {
+    connection: Arc<Connection>,
+    editor: Arc<dyn Editor>,
+    pace: Pace,
+    folders: Mutex<Vec<PathBuf>>,
+    chats: Mutex<HashMap<String, Handle>>,
+}
+
+struct Handle {
+    posts: mpsc::UnboundedSender<Post>,
+    view: Arc<Mutex<View>>,
+}
+
+/// A chat as its code actions show it.
+#[derive(Clone, Debug, Default)]
+struct View {
+    session: Option<SessionId>,
+    turn: Option<TurnId>,
+    questions: Vec<PermissionRequest>,
+}
+
+enum Post {
+    Opened,
+    Closed,
+    Send(oneshot::Sender<Result<(), Error>>),
+    Event(SessionId, Arc<Event>),
+}
+
+impl Pace {
+    /// What suits a client, by its `clientInfo`.
+    pub(super) fn of_client(info: Option<&Value>) -> Self {
+        let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
+        let name = name.to_ascii_lowercase();
+        if name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
+    }
+}
+
+/// The path of the chat document of a workspace folder, which is made where there is none. It is kept from git.
+///
+/// # Errors
+/// There is no folder, or it cannot be written to.
+pub(super) async fn document(folder: Option<PathBuf>) -> Result<PathBuf, Error> {
+    let failed = |text: String| Error::new(ErrorCode::OperationFailed, text);
+    let folder = folder.ok_or_else(|| failed("there is no folder to keep a chat in: open one in the editor".into()))?;
+    let made = tokio::task::spawn_blocking(move || {
+        let chats = folder.join(".azimuth").join("chats");
+        let path = chats.join(CHAT);
+        for (path, text) in [(chats.join(".gitignore"), "*\n"), (path.clone(), &*format!("{MARK}\n\n"))] {
+            match files::create(&path, text) {
+                Ok(_) | Err(FileError::Exists { .. }) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(path)
+    });
+    made.await.map_err(|error| error.to_string()).and_then(|made| made).map_err(failed)
+}
+
+impl Chats {
+    pub(super) fn new(connection: Arc<Connection>, editor: Arc<dyn Editor>, folders: Vec<PathBuf>, pace: Pace) -> Self {
+        Self(Arc::new(Shared { connection, editor, pace, folders: Mutex::new(folders), chats: Mutex::default() }))
+    }
+
+    /// A chat document was opened.
+    pub(super) fn opened(&self, uri: &str) {
+        self.post(uri, Post::Opened);
+    }
+
+    /// A chat document was closed. A turn that runs goes on, and its answer waits until it is opened again.
+    pub(super) fn closed(&self, uri: &str) {
+        self.post(uri, Post::Closed);
+    }
+
+    /// Sends what stands below the last mark. What comes is there once the prompt is on its way.
+    pub(super) fn send(&self, uri: &str) -> oneshot::Receiver<Result<(), Error>> {
+        let (reply, answer) = oneshot::channel();
+        self.post(uri, Post::Send(reply));
+        answer
+    }
+
+    /// Something happened in a session that the client follows.
+    pub(super) fn event(&self, session: &SessionId, event: &Event) {
+        let chats = lock(&self.0.chats);
+        if chats.is_empty() {
+            return;
+        }
+        let event = Arc::new(event.clone());
+        for chat in chats.values() {
+            let _ = chat.posts.send(Post::Event(session.clone(), Arc::clone(&event)));
+        }
+    }
+
+    /// The workspace folders are others now.
+    pub(super) fn set_folders(&self, folders: Vec<PathBuf>) {
+        *lock(&self.0.folders) = folders;
+    }
+
+    /// The code actions of a chat; none for a document that is no chat.
+    pub(super) fn actions(&self, uri: &str, abilities: &Abilities) -> Option<Vec<Value>> {
+        if !is_chat(uri) {
+            return None;
+        }
+        let view = lock(&self.0.chats).get(uri).map(|chat| lock(&chat.view).clone()).unwrap_or_default();
+        let action = |title: &str, command, argument| commands::action(title, command, &argument, None, abilities);
+        let mut actions = Vec::new();
+        for question in &view.questions {
+            for option in &question.options {
+                let answer = json!({ "sessionId": view.session, "permissionId": question.permission_id,
+                    "optionId": option.option_id });
+                actions.push(action(&format!("{} ({})", option.name, question.title), commands::ANSWER, answer));
+            }
+        }
+        let title = if view.turn.is_some() { "Say this to Azimuth at once" } else { "Send to Azimuth" };
+        actions.push(action(title, commands::CHAT_SEND, json!({ "uri": uri })));
+        if let (Some(session), Some(turn)) = (&view.session, &view.turn) {
+            let turn = json!({ "sessionId": session, "turnId": turn });
+            actions.push(action("Cancel what Azimuth does", commands::CANCEL_TURN, turn));
+        }
+        Some(actions)
+    }
+
+    fn post(&self, uri: &str, post: Post) {
+        let mut chats = lock(&self.0.chats);
+        let chat = chats.entry(uri.to_owned()).or_insert_with(|| self.begin(uri));
+        let _ = chat.posts.send(post);
+    }
+
+    fn begin(&self, uri: &str) -> Handle {
+        let (posts, inbox) = mpsc::unbounded_channel();
+        let view = Arc::<Mutex<View>>::default();
+        let chat = Chat {
+            uri: uri.into(),
+            connection: Arc::clone(&self.0.connection),
+            editor: Arc::clone(&self.0.editor),
+            pace: self.0.pace,
+            shared: Arc::downgrade(&self.0),
+            view: Arc::clone(&view),
+            session: None,
+            turn: None,
+            transcript: Transcript::default(),
+            place: Place::default(),
+            unwritten: String::new(),
+            refusals: 0,
+            is_open: false,
+        };
+        tokio::spawn(chat.run(inbox));
+        Handle { posts, view }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A chat document.
+struct Chat {
+    uri: Arc<str>,
+    connection: Arc<Connection>,
+    editor: Arc<dyn Editor>,
+    pace: Pace,
+    shared: std::sync::Weak<Shared>,
+    view: Arc<Mutex<View>>,
+    session: Option<SessionId>,
+    turn: Option<TurnId>,
+    transcript: Transcript,
+    /// Where the answer goes on.
+    place: Place,
+    /// What waits to be written.
+    unwritten: String,
+    /// Edits in a row that the client would not take.
+    refusals: u32,
+    is_open: bool,
+}
+
+impl Chat {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Post>) {
+        let mut due = Instant::now();
+        loop {
+            let wants_to_write = self.is_open && !self.unwritten.is_empty() && self.refusals < REFUSALS;
+            tokio::select! {
+                post = inbox.recv() => match post {
+                    None => return,
+                    Some(post) => self.post(post).await,
+                },
+                () = tokio::time::sleep_until(due), if wants_to_write => {
+                    self.write().await;
+                    due = Instant::now() + CADENCE;
+                }
+            }
+            let questions = self.transcript.questions().to_vec();
+            *lock(&self.view) = View { session: self.session.clone(), turn: self.turn.clone(), questions };
+        }
+    }
+
+    async fn post(&mut self, post: Post) {
+        match post {
+            Post::Opened => (self.is_open, self.refusals) = (true, 0),
+            Post::Closed => self.is_open = false,
+            Post::Event(session, event) if self.session.as_ref() == Some(&session) => self.event(&event),
+            Post::Event(..) => {}
+            Post::Send(reply) => {
+                (self.is_open, self.refusals) = (true, 0);
+                let _ = reply.send(self.send().await);
+            }
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.transcript.event(event);
+        match event {
+            Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
+            Event::TurnEnded { .. } => self.turn = None,
+            _ => {}
+        }
+        if self.pace == Pace::Live || self.turn.is_none() || !self.transcript.questions().is_empty() {
+            self.unwritten.push_str(&self.transcript.take());
+        }
+    }
+
+    /// Sends what stands below the last mark; while a turn runs, what stands below its answer is said to it.
+    async fn send(&mut self) -> Result<(), Error> {
+        self.connection.caught_up().await;
+        let invalid = |text: String| Error::new(ErrorCode::InvalidParams, text);
+        let snapshot = self.connection.buffers().by_uri(&self.uri);
+        let snapshot =
+            snapshot.ok_or_else(|| invalid(format!("{} is not open, so there is nothing to send", self.uri)))?;
+        let text = snapshot.normal();
+        let said = read(text);
+        let prompt = match self.turn {
+            Some(_) => self.place.below(text),
+            None => said.prompt,
+        };
+        if prompt.is_empty() {
+            return Err(invalid(format!("there is nothing to send: write below the last line `{MARK}`")));
+        }
+        let end = Place::at_end(text);
+        let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
+        let prompt = tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default();
+        let session_id = match (&self.session, said.session) {
+            (Some(session), _) => session.clone(),
+            (None, Some(named)) => self.open(named).await?,
+            (None, None) => self.begin().await?,
+        };
+        self.transcript.sent();
+        let sent = match self.turn.clone() {
+            Some(expected_turn_id) => {
+                let params = TurnSteerParams { session_id, expected_turn_id, prompt };
+                self.connection.ask(|reply| Request::TurnSteer(params, reply)).await.map(|_| None)
+            }
+            None => {
+                let params = TurnStartParams { session_id, prompt, mode: None };
+                self.connection.ask(|reply| Request::TurnStart(params, reply)).await.map(Some)
+            }
+        };
+        let started = sent.inspect_err(|_| self.transcript.not_sent())?;
+        // What the user types from now on stays below the answer.
+        self.place = end;
+        if let Some(started) = started {
+            self.turn = started.turn_id;
+            if self.turn.is_none() {
+                self.commands_only(started.switch_to).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The prompt held only slash commands: what they came to is the whole answer.
+    async fn commands_only(&mut self, switch_to: Option<SessionId>) -> Result<(), Error> {
+        self.transcript.not_sent();
+        if let Some(session) = switch_to {
+            self.open(session.clone()).await?;
+            self.transcript.line(&session_line(&session));
+        }
+        self.transcript.mark();
+        self.unwritten.push_str(&self.transcript.take());
+        Ok(())
+    }
+
+    /// Goes on with a session. What happened in it before stands in the document already, or is not asked for here.
+    async fn open(&mut self, session_id: SessionId) -> Result<SessionId, Error> {
+        let params = SessionOpenParams { session_id: session_id.clone(), since: 0 };
+        let opened = self.connection.ask(|reply| Request::SessionOpen(params, reply)).await?;
+        self.transcript = Transcript::default();
+        for event in &opened.events {
+            match serde_json::from_str(event.event.get()) {
+                Ok(event) => self.transcript.event(&event),
+                Err(error) => tracing::warn!(%error, "an event of another version is not understood"),
+            }
+        }
+        self.transcript.take();
+        self.turn = opened.running_turn;
+        self.session = Some(session_id.clone());
+        Ok(session_id)
+    }
+
+    async fn begin(&mut self) -> Result<SessionId, Error> {
+        let new = self.connection.ask(|reply| Request::SessionNew(SessionNewParams::default(), reply)).await?;
+        let session = new.session.session_id;
+        self.transcript.line(&session_line(&session));
+        self.session = Some(session.clone());
+        Ok(session)
+    }
+
+    /// Writes what waits. What the client does not take waits on.
+    async fn write(&mut self) {
+        let Some(snapshot) = self.connection.buffers().by_uri(&self.uri) else { return };
+        let edit = self.place.insert(snapshot.normal(), &self.unwritten);
+        let version = snapshot.version;
+        let edit =
+            DocumentEdit { uri: Arc::clone(&self.uri), version, label: "Azimuth answers".into(), edits: vec![edit] };
+        match self.editor.apply(edit).await {
+            Ok(()) => {
+                let shown = |now: &workspace::buffers::Snapshot| now.version != version;
+                let _ = self.connection.buffers().wait(&snapshot.path, ARRIVAL, shown).await;
+                self.place.wrote(&self.unwritten);
+                self.unwritten.clear();
+                self.refusals = 0;
+            }
+            Err(error) => {
+                tracing::info!(%error, uri = %self.uri, "an answer could not be written");
+                self.refusals += 1;
+                if self.refusals == REFUSALS {
+                    self.editor.alert(&format!(
+                        "The answer cannot be written into {}: {error}. It is kept; send something from there to have it \
+                         tried again.",
+                        self.uri
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// A prompt as it is sent: its text, and each `@path` that names a file as a mention of it. Blocks.
+fn blocks(prompt: String, folders: &[PathBuf]) -> Vec<PromptBlock> {
+    let words =
+        prompt.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'']).strip_prefix('@'));
+    let files = words.filter_map(|name| {
+        let name = name.trim_end_matches([',', '.', ';', ':', '!', '?', ')', '"', '\'']);
+        let found = folders.iter().map(|folder| folder.join(name)).find(|path| !name.is_empty() && path.is_file());
+        found.map(|path| PromptBlock::File { uri: paths::to_uri(&path) })
+    });
+    let mut files: Vec<_> = files.collect();
+    files.dedup();
+    std::iter::once(PromptBlock::Text { text: prompt }).chain(files).collect()
+}

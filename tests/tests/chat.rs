@@ -1,0 +1,231 @@
+//! A conversation in a Markdown document, for an editor that has nothing of ours: prompts, answers, questions and hunks by
+//! code actions alone.
+
+use std::time::Duration;
+
+use harness::client::Timing;
+use harness::{Answer, Client, Gate, ModelServer, PATIENCE, Profile, Project, Setup, Wire};
+use serde_json::{Value, json};
+
+const CHAT: &str = "azimuth-chat.md";
+
+struct World {
+    _setup: Setup,
+    model: ModelServer,
+    project: Project,
+    client: Client,
+    chat: String,
+}
+
+impl World {
+    async fn new(answers: impl IntoIterator<Item = Answer>, profile: Profile, chat: &str) -> Self {
+        let model = ModelServer::start(answers).await;
+        let setup = Setup::model(&model, Wire::Anthropic);
+        let project = Project::new([("a.txt", "one\ntwo\nthree\n"), (CHAT, chat)]);
+        let client = Client::start(&setup, &project, profile).await;
+        let chat = project.uri(CHAT);
+        client.open(&chat);
+        Self { _setup: setup, model, project, client, chat }
+    }
+
+    fn text(&self) -> String {
+        self.client.text(&self.chat)
+    }
+
+    /// Waits until the chat reads as wished.
+    async fn until(&self, what: &str, wish: impl Fn(&str) -> bool) -> String {
+        let wished = until(|| Some(self.text()).filter(|text| wish(text)));
+        tokio::time::timeout(PATIENCE, wished).await.unwrap_or_else(|_| panic!("no {what}: {}", self.text()))
+    }
+
+    async fn until_end(&self) -> String {
+        self.until("end of the answer", |text| text.ends_with("\n## You\n\n")).await
+    }
+
+    async fn actions(&self, uri: &str, line: u32) -> Vec<Value> {
+        let here = json!({ "line": line, "character": 0 });
+        let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
+            "context": { "diagnostics": [] } });
+        self.client.request("textDocument/codeAction", params).await.unwrap().as_array().unwrap().clone()
+    }
+
+    /// Chooses a code action by the beginning of its title, as soon as it is there.
+    async fn choose(&self, uri: &str, line: u32, title: &str) -> Result<Value, String> {
+        let offered = async {
+            loop {
+                let actions = self.actions(uri, line).await;
+                let found = actions.into_iter().find(|action| action["title"].as_str().unwrap().starts_with(title));
+                if let Some(action) = found {
+                    return action;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let action = tokio::time::timeout(PATIENCE, offered).await.unwrap_or_else(|_| panic!("no action {title}"));
+        let command = action["command"].clone();
+        self.client.request("workspace/executeCommand", command).await.map_err(|error| error.message)
+    }
+
+    async fn send(&self) {
+        self.choose(&self.chat, 0, "Send to Azimuth").await.unwrap();
+    }
+}
+
+/// Looks again and again until there is something.
+async fn until<T>(look: impl Fn() -> Option<T>) -> T {
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_is_sent_and_answered_in_the_document_and_the_next_one_goes_on() {
+    let world = World::new(
+        [Answer::says("It has **three** lines.\n## You\nnot you"), Answer::says("You are welcome.")],
+        Profile::plain(),
+        "How long is @a.txt?",
+    )
+    .await;
+    world.send().await;
+    let text = world.until_end().await;
+    let session = text.lines().find(|line| line.starts_with("<!-- azimuth session ")).unwrap();
+    let expected = "## Azimuth\n\nIt has **three** lines.\n\\## You\nnot you\n\n## You\n\n";
+    assert_eq!(text, format!("How long is @a.txt?\n\n{session}\n\n{expected}"));
+    assert!(world.model.asked()[0].user_text().contains("one\ntwo\nthree"), "the file that was mentioned is there");
+
+    // Whatever the user writes below the mark is theirs.
+    world.client.replace(&world.chat, "not you\n\n## You\n\n", "not you\n\n## You\n\nThanks!\n");
+    world.send().await;
+    let text = world.until("second answer", |text| text.ends_with("You are welcome.\n\n## You\n\n")).await;
+    assert!(text.contains("## You\n\nThanks!\n\n## Azimuth\n"), "{text}");
+    let asked = world.model.asked();
+    assert!(asked[1].user_text().ends_with("Thanks!"), "{}", asked[1].user_text());
+    assert_eq!(asked.len(), 2);
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_types_while_an_answer_comes_stays_below_it_and_can_be_said_at_once() {
+    let gate = Gate::default();
+    let world = World::new(
+        [
+            Answer::nothing().text("First line.\nSecond").wait(&gate).text(" line.").call("list_files", json!({})),
+            Answer::says("I heard you."),
+        ],
+        Profile::plain(),
+        "## You\n\nBegin.\n",
+    )
+    .await;
+    world.send().await;
+    let text = world.until("first line", |text| text.ends_with("First line.\n")).await;
+    world.client.replace(&world.chat, &text, &format!("{text}\nAnd the tests"));
+    world.choose(&world.chat, 0, "Say this to Azimuth at once").await.unwrap();
+    gate.open();
+    let text = world.until_end().await;
+    assert!(text.contains("First line.\n\nAnd the tests\n"), "{text}");
+    assert!(text.contains("Second line.\n"), "{text}");
+    assert!(text.ends_with("I heard you.\n\n## You\n\n"), "{text}");
+    assert!(world.model.asked()[1].user_text().contains("And the tests"));
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_command_is_allowed_and_a_hunk_accepted_by_code_actions() {
+    let edit = json!({ "path": "a.txt", "old_text": "two\n", "new_text": "2\n" });
+    let world = World::new(
+        [
+            Answer::calls("shell_run", json!({ "command": "touch made.txt" })),
+            Answer::calls("edit_replace_exact", edit),
+            Answer::says("Done."),
+        ],
+        // One that sends the change that an edit makes after it has answered, and later.
+        Profile { timing: Timing::AfterAnswer, ..Profile::plain() },
+        "## You\n\nDo it.\n",
+    )
+    .await;
+    let file = world.project.uri("a.txt");
+    world.client.open(&file);
+    world.send().await;
+    let text = world.until("question", |text| text.contains("**Run a command?**")).await;
+    assert!(text.contains("touch made.txt") && text.contains("Allow once"), "{text}");
+    world.choose(&world.chat, 0, "Allow once").await.unwrap();
+    let text = world.until_end().await;
+    assert!(text.contains("> → Allow once\n"), "{text}");
+    assert!(text.contains("- Running touch made.txt: exit code 0\n"), "{text}");
+    assert!(text.contains("- a.txt: 1 change waits for you"), "{text}");
+    assert!(world.project.path("made.txt").exists());
+
+    world.choose(&file, 1, "Accept this change").await.unwrap();
+    let shown: Value = world.client.notification("textDocument/publishDiagnostics").await;
+    assert_eq!(shown["uri"], file.as_str());
+    let gone: Value = world.client.notification("textDocument/publishDiagnostics").await;
+    assert_eq!(gone["diagnostics"], json!([]));
+    until(|| (world.client.text(&file) == "one\n2\nthree\n").then_some(())).await;
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_turn_is_cancelled_and_a_conversation_goes_on_after_a_restart() {
+    let gate = Gate::default();
+    let world =
+        World::new([Answer::nothing().text("Let me think.\n").wait(&gate)], Profile::plain(), "## You\n\nThink.\n")
+            .await;
+    world.send().await;
+    world.until("answer", |text| text.ends_with("Let me think.\n")).await;
+    world.choose(&world.chat, 0, "Cancel what Azimuth does").await.unwrap();
+    let text = world.until_end().await;
+    let World { _setup: setup, model, project, client, chat } = world;
+    client.finish().await;
+
+    model.then(Answer::says("Where were we?"));
+    let client = Client::start(&setup, &project, Profile::plain()).await;
+    client.open_with(&chat, &format!("{text}Go on.\n"));
+    let world = World { _setup: setup, model, project, client, chat };
+    world.send().await;
+    world.until("answer", |text| text.ends_with("Where were we?\n\n## You\n\n")).await;
+    let asked = world.model.asked();
+    assert!(format!("{:?}", asked[1]).contains("Let me think."), "the conversation is known");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn nothing_to_send_is_said_and_nothing_is_lost() {
+    let world = World::new([], Profile::plain(), "## You\n\n").await;
+    let said = world.choose(&world.chat, 0, "Send to Azimuth").await.unwrap_err();
+    assert!(said.contains("write below the last line `## You`"), "{said}");
+    let open = |command: &str, argument: Value| {
+        world.client.request("workspace/executeCommand", json!({ "command": command, "arguments": [argument] }))
+    };
+    let nowhere = open("azimuth.chat.send", json!({ "uri": "file:///nowhere/azimuth-chat.md" })).await.unwrap_err();
+    assert!(nowhere.message.contains("is not open"), "{nowhere:?}");
+    open("azimuth.chat.open", Value::Null).await.unwrap();
+    let shown: Value = world.client.notification("window/showMessage").await;
+    assert!(shown["message"].as_str().unwrap().ends_with("/.azimuth/chats/azimuth-chat.md"), "{shown}");
+    assert_eq!(world.project.read(".azimuth/chats/azimuth-chat.md"), "## You\n\n");
+    assert_eq!(world.text(), "## You\n\n");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_asks_for_each_edit_is_sent_one_at_the_turns_end() {
+    let model = ModelServer::start([
+        Answer::nothing().text("One.\nTwo.\n").call("list_files", json!({})),
+        Answer::says("Three."),
+    ])
+    .await;
+    let setup = Setup::model(&model, Wire::Anthropic);
+    let project = Project::new([(CHAT, "Count.\n")]);
+    let mut client = Client::connect(&setup);
+    client.initialize(Some(project.folder()), Profile::plain(), json!({ "clientInfo": { "name": "Emacs" } })).await;
+    let chat = project.uri(CHAT);
+    client.open(&chat);
+    let world = World { _setup: setup, model, project, client, chat };
+    world.send().await;
+    let text = world.until_end().await;
+    assert!(text.contains("One.\nTwo.\n\n- Listing the workspace: 1 file\n\nThree.\n"), "{text}");
+    assert_eq!(world.client.version(&world.chat), 2, "one edit, at the end");
+    world.client.finish().await;
+}

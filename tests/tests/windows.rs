@@ -1,0 +1,374 @@
+//! Several windows on one session, each with a server process of its own: the first one holds the session, the others
+//! attach to it (design D2).
+
+use agent::store::Store;
+use azimuth::sockets::Sockets;
+use harness::window::Window;
+use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
+use protocol::review::{HunkState, Proposal};
+use protocol::session::SessionOpenResult;
+use protocol::turn::StopReason;
+use protocol::{Event, SequencedEvent, SessionId, methods};
+use serde_json::json;
+use store::SqliteStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+async fn world(answers: impl IntoIterator<Item = Answer>, files: &[(&str, &str)]) -> (ModelServer, Setup, Project) {
+    let model = ModelServer::start(answers).await;
+    let setup = Setup::model(&model, Wire::Anthropic);
+    (model, setup, Project::new(files.iter().copied()))
+}
+
+fn edit(old: &str, new: &str) -> Answer {
+    Answer::calls("edit_replace_exact", json!({ "path": "a.txt", "old_text": old, "new_text": new }))
+}
+
+async fn show(window: &Window, session: &SessionId) -> SessionOpenResult {
+    window.call::<methods::SessionOpen>(json!({ "sessionId": session })).await
+}
+
+/// All there is of a session, as a window is told that opens it anew.
+async fn log(window: &Window, session: &SessionId) -> Vec<SequencedEvent> {
+    let events = show(window, session).await.events;
+    let numbers: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    events
+}
+
+async fn pending(window: &Window, session: &SessionId) -> Vec<Proposal> {
+    window.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals
+}
+
+async fn accept(window: &Window, session: &SessionId, proposal: &Proposal) {
+    let target = json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision });
+    let params = json!({ "sessionId": session, "decision": "accept", "targets": [target] });
+    window.call::<methods::ReviewDecide>(params).await;
+}
+
+/// Starts a turn while the session passes to another host: a request that the one before does not answer is sent again,
+/// as its error says.
+async fn prompt_again(window: &Window, session: &SessionId, text: &str) {
+    let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
+    let accepted = async {
+        while let Err(error) = window.request("azimuth/turn/start", params.clone()).await {
+            assert!(error.message.contains("try again"), "{error:?}");
+        }
+    };
+    harness::patiently("the next host", accepted).await;
+}
+
+fn is_accepted(event: &Event) -> bool {
+    matches!(event, Event::ProposalChanged { proposal } if proposal.hunks.iter().all(|it| it.state == HunkState::Accepted))
+}
+
+#[tokio::test]
+async fn a_second_window_sees_all_that_happens_and_the_same_hunks_and_decides_for_both() {
+    let (_model, setup, project) = world([edit("one", "1"), Answer::says("Done.")], &[("a.txt", "one\ntwo\n")]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    first.event(&session, "its beginning").await;
+    let opened = show(&second, &session).await;
+    assert_eq!((opened.events.len(), opened.session.last_seq), (1, 1));
+
+    first.prompt(&session, "Write numbers.").await;
+    let here = first.until_end(&session, StopReason::EndTurn).await;
+    let there = second.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(here, there);
+    let proposals = pending(&second, &session).await;
+    assert_eq!(proposals, pending(&first, &session).await);
+
+    accept(&second, &session, &proposals[0]).await;
+    first.until(&session, "the decision", is_accepted).await;
+    second.until(&session, "the decision", is_accepted).await;
+    assert_eq!(project.read("a.txt"), "1\ntwo\n");
+    let listed = second.call::<methods::SessionList>(json!({})).await.sessions;
+    assert_eq!(listed[0].session_id, session);
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_turn_of_the_second_window_works_on_its_unsaved_text_and_edits_arrive_in_its_editor() {
+    let (model, setup, project) = world(
+        [Answer::calls("read_file", json!({ "path": "a.txt" })), edit("typed", "TYPED"), Answer::says("Done.")],
+        &[("a.txt", "on disk\n")],
+    )
+    .await;
+    let uri = project.uri("a.txt");
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    first.open(&uri);
+    second.open(&uri);
+    show(&second, &session).await;
+    // Typed after it was attached, with the prompt right behind it.
+    second.replace(&uri, "on disk", "typed here");
+    second.prompt(&session, "Shout.").await;
+    let (_, proposal) = second.until_proposed(&session).await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    let read = model.asked()[1].last_results().join("\n");
+    assert!(read.contains("typed here"), "{read}");
+
+    accept(&first, &session, &proposal).await;
+    second.until(&session, "the edit", is_accepted).await;
+    assert_eq!(second.text(&uri), "TYPED here\n");
+    assert_eq!((first.text(&uri), project.read("a.txt")), ("on disk\n".into(), "on disk\n".into()));
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_question_stands_in_both_windows_and_is_answered_in_either() {
+    let run = |word: &str| Answer::calls("shell_run", json!({ "command": format!("touch {word}.txt") }));
+    let (_model, setup, project) = world([run("one"), run("two"), Answer::says("Done.")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    first.prompt(&session, "Run it.").await;
+    let (_, asked) = second.until_asked(&session).await;
+    let (_, same) = first.until_asked(&session).await;
+    assert_eq!(asked, same);
+    second.answer(&session, &asked, "allow_once").await;
+    let (events, asked) = first.until_asked(&session).await;
+    assert!(events.iter().any(|event| matches!(event, Event::PermissionAnswered { .. })), "{events:?}");
+    second.until_asked(&session).await;
+    first.answer(&session, &asked, "allow_once").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    first.until_end(&session, StopReason::EndTurn).await;
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn the_terminal_shows_the_same_in_both_windows_and_goes_on_with_another_host() {
+    let run = |word: &str| Answer::calls("shell_run", json!({ "command": format!("printf '%s\\n' a{word}z") }));
+    let answers = [run("on"), Answer::says("Done."), run("tw"), Answer::says("Done.")];
+    let (model, setup, project) = world(answers, &[]).await;
+    setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let terminal = second.open_terminal(&session).await;
+    assert_eq!(first.open_terminal(&session).await, terminal);
+    first.prompt(&session, "Run it.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    let shown = first.terminal_until(&terminal, "aonz\r\n").await;
+    assert_eq!(second.terminal_until(&terminal, "aonz\r\n").await, shown);
+
+    // The view goes on by itself, and its offsets too; the harness looks.
+    first.kill().await;
+    prompt_again(&second, &session, "Run the other.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    second.terminal_until(&terminal, "atwz\r\n").await;
+    second.close().await;
+}
+
+#[tokio::test]
+async fn when_the_host_is_killed_the_second_window_goes_on_and_nothing_is_lost() {
+    let gate = Gate::default();
+    let (_model, setup, project) = world(
+        [edit("one", "1"), Answer::nothing().text("half ").wait(&gate), Answer::says("And on.")],
+        &[("a.txt", "one\n")],
+    )
+    .await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    let mut seen = show(&second, &session).await.events;
+    first.prompt(&session, "Write.").await;
+    while !seen.last().is_some_and(|last| matches!(last.event, Event::MessageDelta { .. })) {
+        seen.push(second.event(&session, "a word").await);
+    }
+    let proposals = pending(&second, &session).await;
+    first.kill().await;
+
+    // It takes the session over, and says what became of the turn.
+    while !seen.last().is_some_and(|last| matches!(last.event, Event::TurnEnded { .. })) {
+        seen.push(second.event(&session, "the turn's end").await);
+    }
+    let Some(Event::TurnEnded { stop_reason, .. }) = seen.last().map(|last| &last.event) else { unreachable!() };
+    assert_eq!(*stop_reason, StopReason::Interrupted);
+    assert_eq!(pending(&second, &session).await, proposals);
+    second.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": [] })).await;
+    while !matches!(
+        seen.last().map(|last| &last.event),
+        Some(Event::TurnEnded { stop_reason: StopReason::EndTurn, .. })
+    ) {
+        seen.push(second.event(&session, "the turn's end").await);
+    }
+    assert_eq!(log(&second, &session).await, seen, "what it saw is what there is, in order");
+    accept(&second, &session, &proposals[0]).await;
+    second.until(&session, "the edit", is_accepted).await;
+    assert_eq!(project.read("a.txt"), "1\n");
+    second.close().await;
+}
+
+#[tokio::test]
+async fn of_three_windows_one_of_the_others_holds_the_session_when_the_first_is_closed() {
+    let (_model, setup, project) =
+        world([Answer::says("One."), Answer::says("Two."), Answer::says("Three."), Answer::says("Four.")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let third = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    show(&third, &session).await;
+    third.prompt(&session, "One.").await;
+    for window in [&first, &second, &third] {
+        window.until_end(&session, StopReason::EndTurn).await;
+    }
+    first.close().await;
+    prompt_again(&second, &session, "Two.").await;
+    let there = third.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(second.until_end(&session, StopReason::EndTurn).await, there);
+    third.prompt(&session, "Three.").await;
+    let there = third.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(second.until_end(&session, StopReason::EndTurn).await, there);
+    let kept = log(&second, &session).await;
+    assert_eq!(kept, log(&third, &session).await);
+    // Whichever of the two held it.
+    second.kill().await;
+    prompt_again(&third, &session, "Four.").await;
+    third.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(log(&third, &session).await[..kept.len()], kept);
+    third.close().await;
+}
+
+#[tokio::test]
+async fn a_request_that_its_host_did_not_come_to_answer_says_to_try_again() {
+    let (_model, setup, project) = world([], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    first.freeze();
+    let rename = json!({ "sessionId": session, "title": "Ours" });
+    let renamed = second.request("azimuth/session/rename", rename.clone());
+    // This one the host need not be asked, so that it tells that the one before it is on its way.
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.kill().await;
+    let error = renamed.await.unwrap_err();
+    assert!(error.message.contains("try again"), "{error:?}");
+    second.request("azimuth/session/rename", rename).await.unwrap();
+    let title = second.call::<methods::SessionList>(json!({})).await.sessions[0].title.clone();
+    assert_eq!(title, "Ours");
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_session_that_another_version_holds_is_refused_with_words() {
+    let (_model, setup, project) = world([], &[]).await;
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let session = window.new_session().await;
+    window.close().await;
+    // This process holds it, and answers as an Azimuth that is none of ours.
+    let store = SqliteStore::open(&setup.data_folder()).unwrap();
+    let _lock = store.lock(&session).unwrap();
+    let sockets = Sockets::new(setup.home().join("azimuth"), &setup.data_folder());
+    let listener = sockets.listener();
+    sockets.listen();
+    let listener = listener.await.unwrap();
+    let other = tokio::spawn(async move {
+        let mut stream = listener.accept().await.unwrap();
+        let mut begun = [0; 16];
+        stream.read_exact(&mut begun).await.unwrap();
+        let info = json!({ "capabilities": {}, "serverInfo": { "name": "azimuth", "version": "0.0.7" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "result": info }).to_string();
+        stream.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
+        // It says nothing more, but stays.
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+    });
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let error = window.request("azimuth/session/open", json!({ "sessionId": session })).await.unwrap_err();
+    assert_eq!(error.code, -32014, "{error:?}");
+    assert!(error.message.contains("0.0.7") && error.message.contains("open in another process"), "{error:?}");
+    harness::patiently("the other's end", other).await.unwrap();
+    window.close().await;
+}
+
+#[tokio::test]
+async fn a_window_that_leaves_breaks_its_own_turn_off_and_that_of_no_other() {
+    let (gate, other) = (Gate::default(), Gate::default());
+    let waits = |gate: &Gate| Answer::nothing().text("half ").wait(gate).text("whole");
+    let (_model, setup, project) = world([waits(&gate), waits(&other)], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let speaks = |event: &Event| matches!(event, Event::MessageDelta { .. });
+    second.prompt(&session, "Speak.").await;
+    first.until(&session, "a word", speaks).await;
+    second.close().await;
+    first.until_end(&session, StopReason::Interrupted).await;
+
+    let third = Window::open(&setup, &project, Profile::panel()).await;
+    show(&third, &session).await;
+    first.prompt(&session, "Speak.").await;
+    first.until(&session, "a word", speaks).await;
+    third.close().await;
+    other.open();
+    first.until_end(&session, StopReason::EndTurn).await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_when_the_view_of_it_is_closed_in_an_attached_window() {
+    let gate = Gate::default();
+    let (_model, setup, project) = world([Answer::nothing().text("half ").wait(&gate).text("whole")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    second.prompt(&session, "Speak.").await;
+    first.until(&session, "a word", |event| matches!(event, Event::MessageDelta { .. })).await;
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    gate.open();
+    first.until_end(&session, StopReason::EndTurn).await;
+    first.close().await;
+    second.close().await;
+}
+
+#[tokio::test]
+async fn a_session_is_renamed_and_deleted_from_an_attached_window() {
+    let (_model, setup, project) = world([], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    first.event(&session, "its beginning").await;
+    second.call::<methods::SessionRename>(json!({ "sessionId": session, "title": "Ours" })).await;
+    let named = Event::TitleChanged { title: "Ours".into() };
+    first.until(&session, "the name", |event| *event == named).await;
+    second.call::<methods::SessionDelete>(json!({ "sessionId": session })).await;
+    for window in [&first, &second] {
+        let error = window.request("azimuth/session/open", json!({ "sessionId": session })).await.unwrap_err();
+        assert_eq!(error.code, -32010, "{error:?}");
+        assert!(window.call::<methods::SessionList>(json!({})).await.sessions.is_empty());
+    }
+    first.close().await;
+    second.close().await;
+}
+
+#[tokio::test]
+async fn an_attached_editor_without_a_panel_shows_the_hunks_beside_its_text() {
+    let (_model, setup, project) = world([edit("one", "1"), Answer::says("Done.")], &[("a.txt", "one\n")]).await;
+    let uri = project.uri("a.txt");
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::plain()).await;
+    let session = first.new_session().await;
+    second.open(&uri);
+    show(&second, &session).await;
+    first.prompt(&session, "Write a number.").await;
+    first.until_end(&session, StopReason::EndTurn).await;
+    let shown: serde_json::Value = second.notification("textDocument/publishDiagnostics").await;
+    assert_eq!((&shown["uri"], shown["diagnostics"].as_array().map(Vec::len)), (&json!(uri), Some(1)), "{shown}");
+    let proposals = pending(&first, &session).await;
+    accept(&first, &session, &proposals[0]).await;
+    let shown: serde_json::Value = second.notification("textDocument/publishDiagnostics").await;
+    assert_eq!(shown["diagnostics"], json!([]));
+    second.waive("textDocument/publishDiagnostics");
+    second.close().await;
+    first.close().await;
+}
