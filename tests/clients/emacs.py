@@ -74,7 +74,8 @@ class Emacs:
             self._terminal.press("\x03a")
             shown = self.until("code actions", lambda text: _echo(text) if "eglot" in _echo(text) else None)
             if "Pick an action" in shown:
-                self._terminal.press(title, "tab", "tab", "enter")
+                # A blank by itself would complete a word.
+                self._terminal.press(title.replace(" ", "\x11 "), "tab", "enter")
                 try:
                     return self.until(title, lambda text: "Pick an action" not in _echo(text), 2)
                 except AssertionError as error:  # it is not offered yet

@@ -68,6 +68,7 @@ struct Handle {
 /// A chat as its code actions show it.
 #[derive(Clone, Debug, Default)]
 struct View {
+    is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
     questions: Vec<PermissionRequest>,
@@ -81,11 +82,12 @@ enum Post {
 }
 
 impl Pace {
-    /// What suits a client, by its `clientInfo`.
+    /// What suits a client, by its `clientInfo`. Older versions of Emacs's Eglot give none, so a client without
+    /// a name counts as one that may ask.
     pub(super) fn of_client(info: Option<&Value>) -> Self {
         let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
         let name = name.to_ascii_lowercase();
-        if name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
+        if name.is_empty() || name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
     }
 }
 
@@ -142,6 +144,16 @@ impl Chats {
         for chat in chats.values() {
             let _ = chat.posts.send(Post::Event(session.clone(), Arc::clone(&event)));
         }
+    }
+
+    /// The name of an open document that shows a session's chat.
+    pub(super) fn open_one(&self, session: &SessionId) -> Option<String> {
+        let chats = lock(&self.0.chats);
+        let (uri, _) = chats.iter().find(|(_, chat)| {
+            let view = lock(&chat.view);
+            view.is_open && view.session.as_ref() == Some(session)
+        })?;
+        uri.rsplit('/').next().map(str::to_owned)
     }
 
     /// The workspace folders are others now.
@@ -241,9 +253,15 @@ impl Chat {
                     due = Instant::now() + CADENCE;
                 }
             }
-            let questions = self.transcript.questions().to_vec();
-            *lock(&self.view) = View { session: self.session.clone(), turn: self.turn.clone(), questions };
+            self.show();
         }
+    }
+
+    /// Has the code actions say how things stand.
+    fn show(&self) {
+        let questions = self.transcript.questions().to_vec();
+        let (session, turn) = (self.session.clone(), self.turn.clone());
+        *lock(&self.view) = View { is_open: self.is_open, session, turn, questions };
     }
 
     async fn post(&mut self, post: Post) {
@@ -295,6 +313,8 @@ impl Chat {
             (None, Some(named)) => self.open(named).await?,
             (None, None) => self.begin().await?,
         };
+        // A question may come before the answer to the request.
+        self.show();
         self.transcript.sent();
         let sent = match self.turn.clone() {
             Some(expected_turn_id) => {

@@ -411,14 +411,24 @@ impl Task {
             }
         }
         match event {
-            Event::PermissionAsked { request, .. } if self.asks_by_message() => self.question(session, request),
+            Event::PermissionAsked { request, .. } => self.asked(session, request).await,
             Event::PermissionAnswered { permission_id, .. } => drop(self.questions.remove(permission_id)),
             _ => {}
         }
     }
 
-    fn asks_by_message(&self) -> bool {
-        !self.parts.abilities.azimuth.panel && self.parts.abilities.message_requests
+    /// Puts a question to a user without a panel. One that an open chat document asks is no message box too: in many
+    /// editors such a box takes the keys while the user types, and a line break would answer it with the first option.
+    async fn asked(&mut self, session: &SessionId, request: &PermissionRequest) {
+        if self.parts.abilities.azimuth.panel {
+            return;
+        }
+        if let Some(chat) = self.chats.as_ref().and_then(|chats| chats.open_one(session)) {
+            let words = format!("{} Answer by a code action in {chat}.", request.title);
+            self.say(MessageType::INFO, words).await;
+        } else if self.parts.abilities.message_requests {
+            self.question(session, request);
+        }
     }
 
     /// Asks the user by a message box. It has no deadline but the question's own end.
