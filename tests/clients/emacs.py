@@ -61,6 +61,8 @@ class Emacs:
 
     def type_first(self, line):
         self._terminal.press("\x1b<", line, "enter")
+        # Eglot tells the server what was typed after half a second of rest.
+        time.sleep(0.8)
 
     def type_last(self, text):
         self._terminal.press("\x1b>", text, "enter")
@@ -69,21 +71,22 @@ class Emacs:
         self._terminal.press("\x1bgg", str(line), "enter")
 
     def choose(self, title):
-        """Asks for the code actions, and completes the title."""
-        for _ in range(8):
+        """Asks for the code actions, and completes the title. What is not offered yet is asked for again."""
+        for _ in range(10):
             self._terminal.press("\x03a")
-            shown = self.until("code actions", lambda text: _echo(text) if "eglot" in _echo(text) else None)
-            if "Pick an action" in shown:
+            if self.until("code actions", lambda text: _one_of(_echo(text), "Pick an action", "No code actions")) \
+                    == "Pick an action":
                 # A blank by itself would complete a word.
-                self._terminal.press(title.replace(" ", "\x11 "), "tab", "enter")
-                try:
-                    return self.until(title, lambda text: "Pick an action" not in _echo(text), 2)
-                except AssertionError as error:  # it is not offered yet
-                    last = error
-            else:
-                last = AssertionError(f"{title}: {shown}")
-            self._quit_what_it_asks()
-        raise last
+                self._terminal.press(title.replace(" ", "\x11 "), "tab")
+                shown = self.until("a completion", lambda text: _after(_echo(text), "): "))
+                time.sleep(0.1)
+                if "[No match]" not in _echo(self.text()):
+                    self._terminal.press("enter")
+                    self.until(f"{title} is chosen", lambda text: "Pick an action" not in _echo(text))
+                    return
+                self._quit_what_it_asks()
+            time.sleep(0.3)
+        raise AssertionError(f"{title} is not offered: {shown}")
 
     def edits_of_the_chat(self):
         self._terminal.press("\x03e")
@@ -116,7 +119,14 @@ class Emacs:
 
 
 def _echo(text):
-    return "\n".join(text.splitlines()[-1:])
+    """What stands below the last mode line. A line that is too long is broken with a backslash."""
+    lines = text.splitlines()
+    mode_line = max((at for at, line in enumerate(lines) if line.startswith("-U")), default=0)
+    return "".join(line.removesuffix("\\") for line in lines[mode_line + 1:])
+
+
+def _one_of(text, *words):
+    return next((word for word in words if word in text), None)
 
 
 def _after(text, start):

@@ -206,6 +206,7 @@ impl Chats {
             transcript: Transcript::default(),
             place: Place::default(),
             unwritten: String::new(),
+            unanswered: 0,
             refusals: 0,
             is_open: false,
         };
@@ -233,6 +234,8 @@ struct Chat {
     place: Place,
     /// What waits to be written.
     unwritten: String,
+    /// How much of it was in the first edit that the client did not take, or did not say so.
+    unanswered: usize,
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
@@ -378,6 +381,12 @@ impl Chat {
     /// Writes what waits. What the client does not take waits on.
     async fn write(&mut self) {
         let Some(snapshot) = self.connection.buffers().by_uri(&self.uri) else { return };
+        let unanswered = self.unwritten.get(..self.unanswered).unwrap_or_default();
+        if self.place.has(snapshot.normal(), unanswered) {
+            self.place.wrote(unanswered);
+            self.unwritten.drain(..std::mem::take(&mut self.unanswered));
+            return;
+        }
         let edit = self.place.insert(snapshot.normal(), &self.unwritten);
         let version = snapshot.version;
         let edit =
@@ -388,11 +397,15 @@ impl Chat {
                 let _ = self.connection.buffers().wait(&snapshot.path, ARRIVAL, shown).await;
                 self.place.wrote(&self.unwritten);
                 self.unwritten.clear();
-                self.refusals = 0;
+                (self.refusals, self.unanswered) = (0, 0);
             }
             Err(error) => {
                 tracing::info!(%error, uri = %self.uri, "an answer could not be written");
                 self.refusals += 1;
+                // It may yet be written; the document will show it.
+                if self.unanswered == 0 {
+                    self.unanswered = self.unwritten.len();
+                }
                 if self.refusals == REFUSALS {
                     self.editor.alert(&format!(
                         "The answer cannot be written into {}: {error}. It is kept; send something from there to have it \
