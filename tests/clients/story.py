@@ -1,12 +1,12 @@
 """One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
-a command allowed, one hunk accepted and another rejected, all by code actions."""
+a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions."""
 
 import sys
 import time
 
 from emacs import Emacs
 from helix import Helix
-from world import ANSWER, COMMAND, EXPECTED, FILE, ON_DISK, PROMPT, UNSAVED, World
+from world import ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, UNSAVED, World
 
 CHAT = ".azimuth/chats/azimuth-chat.md"
 
@@ -38,6 +38,11 @@ def story(editor, world):
     if editor.one_edit_a_turn:
         # One where the turn asks for the first time, one for the second, and one at its end.
         assert (edits := editor.edits_of_the_chat()) == 3, f"the chat was edited {edits} times"
+
+    # No editor shows a file that is not there yet.
+    assert not (world.project / NEW_FILE).exists(), "the new file was made before it was accepted"
+    editor.choose(f"Accept the new file {NEW_FILE}")
+    world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
 
     editor.back_to(FILE)
     editor.until("the hints", editor.shows_change)

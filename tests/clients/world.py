@@ -18,8 +18,12 @@ COMMAND = "touch made.txt"
 ANSWER = "I changed two numbers."
 PROMPT = f"Double the digits in @{FILE}"
 
+NEW_FILE = "more.py"
+NEW_TEXT = "six = 6\n"
+
 SCRIPT = [
     calls("shell_run", command=COMMAND),
+    calls("edit_create_file", path=NEW_FILE, content=NEW_TEXT),
     calls("edit_replace_exact", path=FILE, old_text=OLD, new_text=NEW),
     says(ANSWER),
 ]
@@ -76,7 +80,7 @@ class World:
     def saved(self, path, wish, seconds=10):
         """The text of a file, once it is as wished."""
         end = time.monotonic() + seconds
-        while not wish(text := self.read(path)):
+        while not wish(text := self.read(path) if (self.project / path).exists() else ""):
             assert time.monotonic() < end, f"{path} was not saved as expected:\n{text}"
             time.sleep(0.02)
         return text

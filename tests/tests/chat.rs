@@ -257,3 +257,23 @@ async fn a_question_in_a_chat_is_no_message_box_that_a_key_meant_for_the_text_co
     assert!(!world.project.path("made.txt").exists());
     world.client.finish().await;
 }
+
+#[tokio::test]
+async fn a_new_file_is_accepted_in_the_chat() {
+    let new = |path: &str| Answer::calls("edit_create_file", json!({ "path": path, "content": "1\n" }));
+    let edit = json!({ "path": "a.txt", "old_text": "two\n", "new_text": "2\n" });
+    let answers = [new("b.txt"), new("c.txt"), Answer::calls("edit_replace_exact", edit), Answer::says("Done.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nMake them.\n").await;
+    world.send().await;
+    world.until_end().await;
+    world.choose(&world.chat, 0, "Accept the new file b.txt").await.unwrap();
+    until(|| world.project.path("b.txt").exists().then_some(())).await;
+    world.choose(&world.chat, 0, "Reject the new file c.txt").await.unwrap();
+    world.choose(&world.chat, 0, "Accept all changes in a.txt").await.unwrap();
+    until(|| (world.project.read("a.txt") == "one\n2\nthree\n").then_some(())).await;
+    let left = world.actions(&world.chat, 0).await;
+    assert_eq!(left.len(), 1, "nothing waits any more: {left:?}");
+    assert!(!world.project.path("c.txt").exists());
+    world.client.waive("textDocument/publishDiagnostics");
+    world.client.finish().await;
+}

@@ -27,7 +27,8 @@ use workspace::paths;
 use self::document::{MARK, Place, read, session_line};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
-use super::commands;
+use super::{commands, review};
+use crate::hub::board::Reviews;
 use crate::hub::chats::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 
@@ -161,8 +162,9 @@ impl Chats {
         *lock(&self.0.folders) = folders;
     }
 
-    /// The code actions of a chat; none for a document that is no chat.
-    pub(super) fn actions(&self, uri: &str, abilities: &Abilities) -> Option<Vec<Value>> {
+    /// The code actions of a chat; none for a document that is no chat. The changes that wait can be decided here file by
+    /// file, since a file that is to be made is none that an editor could show.
+    pub(super) fn actions(&self, uri: &str, reviews: &Reviews, abilities: &Abilities) -> Option<Vec<Value>> {
         if !is_chat(uri) {
             return None;
         }
@@ -181,6 +183,9 @@ impl Chats {
         if let (Some(session), Some(turn)) = (&view.session, &view.turn) {
             let turn = json!({ "sessionId": session, "turnId": turn });
             actions.push(action("Cancel what Azimuth does", commands::CANCEL_TURN, turn));
+        }
+        if let Some(session) = &view.session {
+            actions.extend(review::file_actions(reviews, session, abilities));
         }
         Some(actions)
     }
