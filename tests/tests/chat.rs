@@ -151,6 +151,7 @@ async fn a_command_is_allowed_and_a_hunk_accepted_by_code_actions() {
     world.send().await;
     let text = world.until("question", |text| text.contains("**Run a command?**")).await;
     assert!(text.contains("touch made.txt") && text.contains("Allow once"), "{text}");
+    let _: Value = world.client.notification("window/showMessage").await;
     world.choose(&world.chat, 0, "Allow once").await.unwrap();
     let text = world.until_end().await;
     assert!(text.contains("> → Allow once\n"), "{text}");
@@ -210,7 +211,14 @@ async fn nothing_to_send_is_said_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn an_editor_that_asks_for_each_edit_is_sent_one_at_the_turns_end() {
+async fn an_editor_that_may_ask_for_each_edit_is_sent_one_at_the_turns_end() {
+    // Older versions of Eglot give no name.
+    for client_info in [json!({ "name": "Emacs" }), Value::Null] {
+        one_edit_at_the_turns_end(client_info).await;
+    }
+}
+
+async fn one_edit_at_the_turns_end(client_info: Value) {
     let model = ModelServer::start([
         Answer::nothing().text("One.\nTwo.\n").call("list_files", json!({})),
         Answer::says("Three."),
@@ -219,7 +227,7 @@ async fn an_editor_that_asks_for_each_edit_is_sent_one_at_the_turns_end() {
     let setup = Setup::model(&model, Wire::Anthropic);
     let project = Project::new([(CHAT, "Count.\n")]);
     let mut client = Client::connect(&setup);
-    client.initialize(Some(project.folder()), Profile::plain(), json!({ "clientInfo": { "name": "Emacs" } })).await;
+    client.initialize(Some(project.folder()), Profile::plain(), json!({ "clientInfo": client_info })).await;
     let chat = project.uri(CHAT);
     client.open(&chat);
     let world = World { _setup: setup, model, project, client, chat };
@@ -227,5 +235,45 @@ async fn an_editor_that_asks_for_each_edit_is_sent_one_at_the_turns_end() {
     let text = world.until_end().await;
     assert!(text.contains("One.\nTwo.\n\n- Listing the workspace: 1 file\n\nThree.\n"), "{text}");
     assert_eq!(world.client.version(&world.chat), 2, "one edit, at the end");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_question_in_a_chat_is_no_message_box_that_a_key_meant_for_the_text_could_answer() {
+    let profile = Profile::plain().with("/window/showMessage", json!({ "messageActionItem": {} }));
+    let answers = [Answer::calls("shell_run", json!({ "command": "touch made.txt" })), Answer::says("Then not.")];
+    let world = World::new(answers, profile, "## You\n\nMake it.\n").await;
+    world.client.on_request("window/showMessageRequest", |params| {
+        // What an editor does whose box takes the keys: the user's next line break chooses the first answer.
+        Ok(params["actions"][0].clone())
+    });
+    world.send().await;
+    world.until("question", |text| text.contains("**Run a command?**")).await;
+    let said: Value = world.client.notification("window/showMessage").await;
+    assert_eq!(said["message"], "Run a command? Answer by a code action in azimuth-chat.md.");
+    world.choose(&world.chat, 0, "Reject").await.unwrap();
+    let text = world.until_end().await;
+    assert!(text.contains("> → Reject\n"), "{text}");
+    assert!(!world.project.path("made.txt").exists());
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_new_file_is_accepted_in_the_chat() {
+    let new = |path: &str| Answer::calls("edit_create_file", json!({ "path": path, "content": "1\n" }));
+    let edit = json!({ "path": "a.txt", "old_text": "two\n", "new_text": "2\n" });
+    let answers = [new("b.txt"), new("c.txt"), Answer::calls("edit_replace_exact", edit), Answer::says("Done.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nMake them.\n").await;
+    world.send().await;
+    world.until_end().await;
+    world.choose(&world.chat, 0, "Accept the new file b.txt").await.unwrap();
+    until(|| world.project.path("b.txt").exists().then_some(())).await;
+    world.choose(&world.chat, 0, "Reject the new file c.txt").await.unwrap();
+    world.choose(&world.chat, 0, "Accept all changes in a.txt").await.unwrap();
+    until(|| (world.project.read("a.txt") == "one\n2\nthree\n").then_some(())).await;
+    let left = world.actions(&world.chat, 0).await;
+    assert_eq!(left.len(), 1, "nothing waits any more: {left:?}");
+    assert!(!world.project.path("c.txt").exists());
+    world.client.waive("textDocument/publishDiagnostics");
     world.client.finish().await;
 }

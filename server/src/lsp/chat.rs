@@ -27,7 +27,8 @@ use workspace::paths;
 use self::document::{MARK, Place, read, session_line};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
-use super::commands;
+use super::{commands, review};
+use crate::hub::board::Reviews;
 use crate::hub::chats::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 
@@ -68,6 +69,7 @@ struct Handle {
 /// A chat as its code actions show it.
 #[derive(Clone, Debug, Default)]
 struct View {
+    is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
     questions: Vec<PermissionRequest>,
@@ -81,11 +83,12 @@ enum Post {
 }
 
 impl Pace {
-    /// What suits a client, by its `clientInfo`.
+    /// What suits a client, by its `clientInfo`. Older versions of Emacs's Eglot give none, so a client without
+    /// a name counts as one that may ask.
     pub(super) fn of_client(info: Option<&Value>) -> Self {
         let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
         let name = name.to_ascii_lowercase();
-        if name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
+        if name.is_empty() || name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
     }
 }
 
@@ -144,13 +147,24 @@ impl Chats {
         }
     }
 
+    /// The name of an open document that shows a session's chat.
+    pub(super) fn open_one(&self, session: &SessionId) -> Option<String> {
+        let chats = lock(&self.0.chats);
+        let (uri, _) = chats.iter().find(|(_, chat)| {
+            let view = lock(&chat.view);
+            view.is_open && view.session.as_ref() == Some(session)
+        })?;
+        uri.rsplit('/').next().map(str::to_owned)
+    }
+
     /// The workspace folders are others now.
     pub(super) fn set_folders(&self, folders: Vec<PathBuf>) {
         *lock(&self.0.folders) = folders;
     }
 
-    /// The code actions of a chat; none for a document that is no chat.
-    pub(super) fn actions(&self, uri: &str, abilities: &Abilities) -> Option<Vec<Value>> {
+    /// The code actions of a chat; none for a document that is no chat. The changes that wait can be decided here file by
+    /// file, since a file that is to be made is none that an editor could show.
+    pub(super) fn actions(&self, uri: &str, reviews: &Reviews, abilities: &Abilities) -> Option<Vec<Value>> {
         if !is_chat(uri) {
             return None;
         }
@@ -169,6 +183,9 @@ impl Chats {
         if let (Some(session), Some(turn)) = (&view.session, &view.turn) {
             let turn = json!({ "sessionId": session, "turnId": turn });
             actions.push(action("Cancel what Azimuth does", commands::CANCEL_TURN, turn));
+        }
+        if let Some(session) = &view.session {
+            actions.extend(review::file_actions(reviews, session, abilities));
         }
         Some(actions)
     }
@@ -194,6 +211,7 @@ impl Chats {
             transcript: Transcript::default(),
             place: Place::default(),
             unwritten: String::new(),
+            unanswered: 0,
             refusals: 0,
             is_open: false,
         };
@@ -221,6 +239,8 @@ struct Chat {
     place: Place,
     /// What waits to be written.
     unwritten: String,
+    /// How much of it was in the first edit that the client did not take, or did not say so.
+    unanswered: usize,
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
@@ -241,9 +261,15 @@ impl Chat {
                     due = Instant::now() + CADENCE;
                 }
             }
-            let questions = self.transcript.questions().to_vec();
-            *lock(&self.view) = View { session: self.session.clone(), turn: self.turn.clone(), questions };
+            self.show();
         }
+    }
+
+    /// Has the code actions say how things stand.
+    fn show(&self) {
+        let questions = self.transcript.questions().to_vec();
+        let (session, turn) = (self.session.clone(), self.turn.clone());
+        *lock(&self.view) = View { is_open: self.is_open, session, turn, questions };
     }
 
     async fn post(&mut self, post: Post) {
@@ -295,6 +321,8 @@ impl Chat {
             (None, Some(named)) => self.open(named).await?,
             (None, None) => self.begin().await?,
         };
+        // A question may come before the answer to the request.
+        self.show();
         self.transcript.sent();
         let sent = match self.turn.clone() {
             Some(expected_turn_id) => {
@@ -358,6 +386,12 @@ impl Chat {
     /// Writes what waits. What the client does not take waits on.
     async fn write(&mut self) {
         let Some(snapshot) = self.connection.buffers().by_uri(&self.uri) else { return };
+        let unanswered = self.unwritten.get(..self.unanswered).unwrap_or_default();
+        if self.place.has(snapshot.normal(), unanswered) {
+            self.place.wrote(unanswered);
+            self.unwritten.drain(..std::mem::take(&mut self.unanswered));
+            return;
+        }
         let edit = self.place.insert(snapshot.normal(), &self.unwritten);
         let version = snapshot.version;
         let edit =
@@ -368,11 +402,15 @@ impl Chat {
                 let _ = self.connection.buffers().wait(&snapshot.path, ARRIVAL, shown).await;
                 self.place.wrote(&self.unwritten);
                 self.unwritten.clear();
-                self.refusals = 0;
+                (self.refusals, self.unanswered) = (0, 0);
             }
             Err(error) => {
                 tracing::info!(%error, uri = %self.uri, "an answer could not be written");
                 self.refusals += 1;
+                // It may yet be written; the document will show it.
+                if self.unanswered == 0 {
+                    self.unanswered = self.unwritten.len();
+                }
                 if self.refusals == REFUSALS {
                     self.editor.alert(&format!(
                         "The answer cannot be written into {}: {error}. It is kept; send something from there to have it \

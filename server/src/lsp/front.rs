@@ -153,8 +153,11 @@ impl Front {
             return ready(write(&json!([]))).boxed();
         }
         let uri = &params.text_document.uri;
-        if let Some(actions) = self.chats.as_ref().and_then(|chats| chats.actions(uri, &self.abilities)) {
-            return ready(write(&actions)).boxed();
+        if let Some(chats) = &self.chats {
+            let actions = chats.actions(uri, &self.board.watch().borrow(), &self.abilities);
+            if let Some(actions) = actions {
+                return ready(write(&actions)).boxed();
+            }
         }
         let (board, abilities) = (self.board.clone(), Arc::clone(&self.abilities));
         let file = self.names.file(&params.text_document.uri);

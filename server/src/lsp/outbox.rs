@@ -46,6 +46,9 @@ use crate::hub::{Connection, DocumentEdit, Editor, EditorError, Feed, Input, Req
 
 /// How long the client has to answer a request, but for questions to the user.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// So long a client without a panel is silent before it is sent a word that says nothing: Emacs 28 leaves what came together
+/// with the answer to its own request lying until something else comes.
+const NUDGE: Duration = Duration::from_millis(300);
 
 /// A handle to the outbox. It never waits for the client, but where it gives the client's answer.
 #[derive(Clone)]
@@ -81,6 +84,8 @@ enum Command {
     FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
     Say(MessageType, String),
     Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
+    /// A word that says nothing.
+    Nudge,
     /// Documents have other names now.
     Renamed,
     /// The editor's settings may have changed.
@@ -143,10 +148,21 @@ impl Outbox {
     async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: impl Serialize) -> Result<T, EditorError> {
         let (reply, answer) = oneshot::channel();
         self.send(Command::Ask(method, json!(params), reply));
-        let answer = tokio::time::timeout(DEADLINE, answer).await.map_err(|_| EditorError::TimedOut)?;
+        let answer = tokio::time::timeout(DEADLINE, self.nudging(answer)).await.map_err(|_| EditorError::TimedOut)?;
         let value =
             answer.map_err(|_| EditorError::Gone)?.map_err(|error| EditorError::Refused(error.message.into()))?;
         serde_json::from_value(value).map_err(|error| EditorError::Refused(format!("{method}: {error}")))
+    }
+
+    /// Waits, and sends a client without a panel [`NUDGE`]s meanwhile.
+    async fn nudging<T>(&self, answer: impl Future<Output = T>) -> T {
+        let mut answer = std::pin::pin!(answer);
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                () = tokio::time::sleep(NUDGE), if !self.abilities.azimuth.panel => self.send(Command::Nudge),
+            }
+        }
     }
 }
 
@@ -345,6 +361,7 @@ impl Task {
                     .boxed(),
                 );
             }
+            Command::Nudge => self.notify("$/azimuth/waiting", json!({})).await,
             Command::Renamed => self.show_reviews().await,
             Command::PullSettings => self.pull_settings(),
         }
@@ -411,14 +428,24 @@ impl Task {
             }
         }
         match event {
-            Event::PermissionAsked { request, .. } if self.asks_by_message() => self.question(session, request),
+            Event::PermissionAsked { request, .. } => self.asked(session, request).await,
             Event::PermissionAnswered { permission_id, .. } => drop(self.questions.remove(permission_id)),
             _ => {}
         }
     }
 
-    fn asks_by_message(&self) -> bool {
-        !self.parts.abilities.azimuth.panel && self.parts.abilities.message_requests
+    /// Puts a question to a user without a panel. One that an open chat document asks is no message box too: in many
+    /// editors such a box takes the keys while the user types, and a line break would answer it with the first option.
+    async fn asked(&mut self, session: &SessionId, request: &PermissionRequest) {
+        if self.parts.abilities.azimuth.panel {
+            return;
+        }
+        if let Some(chat) = self.chats.as_ref().and_then(|chats| chats.open_one(session)) {
+            let words = format!("{} Answer by a code action in {chat}.", request.title);
+            self.say(MessageType::INFO, words).await;
+        } else if self.parts.abilities.message_requests {
+            self.question(session, request);
+        }
     }
 
     /// Asks the user by a message box. It has no deadline but the question's own end.

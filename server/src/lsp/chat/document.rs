@@ -87,6 +87,12 @@ impl Place {
         found.map_or(lines.len(), |at| at + self.last.len())
     }
 
+    /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
+    pub(super) fn has(&self, text: &str, more: &str) -> bool {
+        let mut here = text.lines().skip(self.find(text)).map(str::trim_end);
+        !more.trim().is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
+    }
+
     /// These whole lines have been written.
     pub(super) fn wrote(&mut self, more: &str) {
         self.last.extend(more.lines().map(|line| line.trim_end().to_owned()));
@@ -131,6 +137,15 @@ mod tests {
         assert_eq!(place.insert(text, "More.\n").start_line, 7);
         // The user has taken out what was written: the end is the best place left.
         assert_eq!(place.insert("gone\n", "More.\n").start_line, 1);
+    }
+
+    #[test]
+    fn what_was_written_though_the_client_did_not_say_so_is_not_written_twice() {
+        let place = Place::at_end("## You\n\nHello\n");
+        assert!(!place.has("## You\n\nHello\n", "\n## Azimuth\n\nHi.\n"));
+        assert!(!place.has("## You\n\nHello\n", "\n"));
+        assert!(!place.has("## You\n\nHello\n\n## Azimuth\n", "\n## Azimuth\n\nHi.\n"));
+        assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
     }
 
     #[test]

@@ -1,0 +1,95 @@
+"""One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
+a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions."""
+
+import sys
+import time
+
+from emacs import Emacs
+from helix import Helix
+from world import ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, UNSAVED, World
+
+CHAT = ".azimuth/chats/azimuth-chat.md"
+
+
+def story(editor, world):
+    editor.open(FILE)
+    editor.type_first(UNSAVED)
+    editor.open_chat()
+    editor.type_last(PROMPT)
+
+    editor.choose("Send to Azimuth")
+    editor.until("the question", lambda text: "Run a command?" in text and COMMAND in text)
+    assert not (world.project / "made.txt").exists(), "the command ran before it was allowed"
+    # A line break that is meant for the text answers nothing.
+    time.sleep(0.5)
+    editor.type_last("")
+    time.sleep(0.5)
+    assert not (world.project / "made.txt").exists(), "a line break has allowed the command"
+    editor.choose("Allow once")
+    editor.until("the question for the unsaved text", "Save your own changes before the command runs?")
+    editor.choose("Run without saving")
+
+    editor.until("the answer", ANSWER)
+    editor.until("an invitation to go on", lambda text: text.count("## You") == 2)
+    assert (world.project / "made.txt").exists(), "the command did not run"
+    assert world.read(FILE) == ON_DISK, "the file on disk was changed before a hunk was accepted"
+    asked = str(world.model.asked[0]["messages"])
+    assert UNSAVED in asked, f"the model was not given the unsaved text: {asked}"
+    if editor.one_edit_a_turn:
+        # One where the turn asks for the first time, one for the second, and one at its end.
+        assert (edits := editor.edits_of_the_chat()) == 3, f"the chat was edited {edits} times"
+
+    # No editor shows a file that is not there yet.
+    assert not (world.project / NEW_FILE).exists(), "the new file was made before it was accepted"
+    editor.choose(f"Accept the new file {NEW_FILE}")
+    world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
+
+    editor.back_to(FILE)
+    editor.until("the hints", editor.shows_change)
+    editor.go_to(3)
+    editor.choose("Accept this change")
+    editor.until("the accepted hunk", "two = 22")
+    assert "four = 44" not in _buffer(editor.text()), "the second hunk was not accepted"
+    editor.undo()
+    editor.until("the undone hunk", lambda text: "two = 22" not in _buffer(text) and UNSAVED in text)
+    editor.redo()
+    editor.until("the hunk done again", lambda text: "two = 22" in _buffer(text))
+    editor.go_to(5)
+    editor.choose("Reject this change")
+    editor.until("the hints are gone", lambda text: not editor.shows_change(text))
+
+    editor.save()
+    world.saved(FILE, lambda text: text == EXPECTED)
+    editor.quit()
+    assert not world.model.wrong, world.model.wrong
+
+
+def _buffer(text):
+    """The text without what a hint adds at a line's end."""
+    return "\n".join(line.split("Azimuth proposes")[0] for line in text.splitlines())
+
+
+def main(server, helix, emacs):
+    failed = False
+    for client, program in ((Helix, helix), (Emacs, emacs)):
+        begin = time.monotonic()
+        world = World(server)
+        editor = None
+        try:
+            editor = client(world, program)
+            story(editor, world)
+            print(f"{client.name}: passed, in {time.monotonic() - begin:.1f} s", flush=True)
+        except AssertionError as error:
+            failed = True
+            print(f"{client.name}: FAILED: {error}", flush=True)
+            if editor:
+                print(f"The screen:\n{editor.text()}\nThe server's log:\n{world.log()}", flush=True)
+        finally:
+            if editor:
+                editor.close()
+            world.close()
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
