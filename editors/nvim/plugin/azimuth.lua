@@ -15,3 +15,6 @@ end, {
     return require("azimuth.command").complete(lead, line)
   end,
 })
+
+-- `setup` before or after this may say otherwise.
+require("azimuth.mappings").set()

@@ -209,6 +209,12 @@ function M.state(session_id)
   return session and session.state
 end
 
+--- The sessions that we follow.
+---@return string[] ids
+function M.sessions()
+  return vim.tbl_keys(sessions)
+end
+
 ---@param session_id string
 function M.select(session_id)
   if current ~= session_id then

@@ -1,0 +1,188 @@
+--- Choosing: a session, a model, a mode. All through `vim.ui.select`, which users replace by what they like.
+
+local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
+local text = require("azimuth.text")
+
+local M = {}
+
+local requests = protocol.requests
+
+---@param err? azimuth.Error
+---@return boolean failed
+local function failed(err)
+  if err then
+    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+  end
+  return err ~= nil
+end
+
+---@param at integer Milliseconds since the Unix epoch.
+---@return string
+local function when(at)
+  local seconds = math.floor(at / 1000)
+  local today = os.date("%Y-%m-%d") == os.date("%Y-%m-%d", seconds)
+  return os.date(today and "%H:%M" or "%Y-%m-%d", seconds) --[[@as string]]
+end
+
+--- Chooses a session of this project, or of every folder, and opens it.
+---@param everywhere? boolean
+function M.session(everywhere)
+  client.request(requests.session_list, { everywhere = everywhere or nil }, function(err, result)
+    if failed(err) then
+      return
+    end
+    if #result.sessions == 0 then
+      vim.notify("Azimuth: there is no session yet.")
+      return
+    end
+    vim.ui.select(result.sessions, {
+      prompt = "Azimuth: session",
+      kind = "azimuth.session",
+      format_item = function(session)
+        local mark = session.sessionId == client.session() and "* " or "  "
+        local title = session.title ~= "" and text.one_line(session.title, 80) or "(no prompt yet)"
+        local cost = session.cost > 0 and ", " .. text.money(session.cost) or ""
+        return ("%s%s (%s%s)"):format(mark, title, when(session.updatedAt), cost)
+      end,
+    }, function(session)
+      if session then
+        client.open_session(session.sessionId, function(open_err)
+          if not failed(open_err) then
+            require("azimuth.chat").open()
+          end
+        end)
+      end
+    end)
+  end)
+end
+
+--- Deletes the current session, after a question.
+function M.delete()
+  local session_id = client.session()
+  local state = client.state()
+  if not session_id or not state then
+    vim.notify("Azimuth: no session is open.")
+    return
+  end
+  local title = state.title ~= "" and text.one_line(state.title, 80) or "(no prompt yet)"
+  vim.ui.select({ "Keep it", "Delete it" }, {
+    prompt = ("Azimuth: delete %s with all that belongs to it? This cannot be undone."):format(title),
+  }, function(choice)
+    if choice ~= "Delete it" then
+      return
+    end
+    client.request(requests.session_delete, { sessionId = session_id }, function(err)
+      if not failed(err) then
+        client.forget(session_id)
+        client.new_session(nil, failed)
+      end
+    end)
+  end)
+end
+
+---@param model string
+local function select_model(model)
+  client.request(requests.model_select, { model = model, sessionId = client.session() }, function(err, result)
+    if not failed(err) then
+      vim.notify("Azimuth: the model is " .. text.one_line(result.model.name) .. ".")
+    end
+  end)
+end
+
+--- Chooses the model of the current session; without a session, of new ones.
+---@param model? string
+function M.model(model)
+  if model then
+    select_model(model)
+    return
+  end
+  client.request(requests.model_list, {}, function(err, result)
+    if failed(err) then
+      return
+    end
+    local state = client.state()
+    vim.ui.select(result.models, {
+      prompt = "Azimuth: model",
+      kind = "azimuth.model",
+      format_item = function(item)
+        local mark = state and state.model == item.id and "* " or "  "
+        local parts = { mark .. text.one_line(item.id, 80) }
+        if item.available then
+          table.insert(parts, text.count(item.contextTokens) .. " tokens")
+          if item.price and item.price.input + item.price.output > 0 then
+            table.insert(parts, ("$%g in, $%g out per million"):format(item.price.input, item.price.output))
+          end
+          if item.scripted then
+            table.insert(parts, "plays a script")
+          end
+        else
+          table.insert(parts, "cannot be used: " .. text.one_line(item.unavailableBecause or "no key", 100))
+        end
+        return table.concat(parts, ", ")
+      end,
+    }, function(item)
+      if item and not item.available then
+        vim.notify("Azimuth: " .. (item.unavailableBecause or "this model cannot be used") .. " :Azimuth key stores a key.", vim.log.levels.WARN)
+      elseif item then
+        select_model(item.id)
+      end
+    end)
+  end)
+end
+
+---@type { mode: azimuth.Mode, what: string }[]
+M.modes = {
+  { mode = "agent", what = "does everything, within the permissions" },
+  { mode = "ask", what = "looks and answers; changes and runs nothing" },
+}
+
+--- Sets the mode by the server's own slash command, which makes no turn.
+---@param mode azimuth.Mode
+local function set_mode(mode)
+  require("azimuth.turn").send({ { type = "text", text = "/mode " .. mode } })
+end
+
+---@param mode? azimuth.Mode
+function M.mode(mode)
+  if mode then
+    set_mode(mode)
+    return
+  end
+  vim.ui.select(M.modes, {
+    prompt = "Azimuth: mode",
+    kind = "azimuth.mode",
+    format_item = function(item)
+      local state = client.state()
+      return ("%s%s: %s"):format(state and state.mode == item.mode and "* " or "  ", item.mode, item.what)
+    end,
+  }, function(item)
+    if item then
+      set_mode(item.mode)
+    end
+  end)
+end
+
+local checked = false
+
+--- Asks for a key, once, if no model can be used without one.
+function M.check_models()
+  if checked then
+    return
+  end
+  checked = true
+  client.request(requests.model_list, {}, function(err, result)
+    if err then
+      checked = false
+      return
+    end
+    for _, model in ipairs(result.models) do
+      if model.available then
+        return
+      end
+    end
+    require("azimuth.keys").ask()
+  end)
+end
+
+return M
