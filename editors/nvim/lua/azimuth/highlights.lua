@@ -7,7 +7,6 @@ M.groups = {
   AzimuthAgent = "Function",
   AzimuthRule = "NonText",
   AzimuthDim = "Comment",
-  AzimuthTool = "Normal",
   AzimuthRunning = "DiagnosticInfo",
   AzimuthAsk = "DiagnosticWarn",
   AzimuthDone = "DiagnosticOk",

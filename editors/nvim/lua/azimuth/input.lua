@@ -192,7 +192,9 @@ end
 
 --- Completion by itself, while a command or a mention is typed.
 local function popup()
-  if not config.values.chat.popup then
+  -- Going through the menu changes the text, too; that asks for nothing new.
+  local in_menu = vim.fn.pumvisible() == 1 and vim.fn.complete_info({ "selected" }).selected ~= -1
+  if not config.values.chat.popup or in_menu then
     return
   end
   local cursor = vim.api.nvim_win_get_cursor(0)
@@ -200,6 +202,32 @@ local function popup()
   if before:match("@[^%s]*$") or (before:match("^/") and cursor[1] == 1) then
     complete()
   end
+end
+
+--- The menu shows for one match too, and chooses none by itself. Before 0.11 the option is global, so it is set while
+--- the cursor is in the input.
+---@param group integer
+local function set_menu(group)
+  local wanted = "menuone,noselect"
+  if vim.fn.has("nvim-0.11") == 1 then
+    vim.bo[bufnr].completeopt = wanted
+    return
+  end
+  local users = nil
+  vim.api.nvim_create_autocmd("BufEnter", {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      users, vim.o.completeopt = users or vim.o.completeopt, wanted
+    end,
+  })
+  vim.api.nvim_create_autocmd("BufLeave", {
+    group = group,
+    buffer = bufnr,
+    callback = function()
+      vim.o.completeopt, users = users or vim.o.completeopt, nil
+    end,
+  })
 end
 
 -- The buffer --------------------------------------------------------------------------------------------------------
@@ -224,6 +252,9 @@ local function set_keys()
   map("n", "q", function()
     require("azimuth.chat").close()
   end, "close the chat")
+  vim.keymap.set("i", "<Tab>", function()
+    return vim.fn.pumvisible() == 1 and "<C-n>" or "<Tab>"
+  end, { buffer = bufnr, expr = true, desc = "Azimuth: next completion" })
   map_history("<Up>", 1)
   map_history("<Down>", -1)
 end
@@ -246,6 +277,7 @@ function M.buffer()
   pcall(vim.treesitter.start, bufnr, "markdown")
   set_keys()
   local group = vim.api.nvim_create_augroup("azimuth.input", { clear = true })
+  set_menu(group)
   vim.api.nvim_create_autocmd("TextChangedI", { group = group, buffer = bufnr, callback = popup })
   vim.api.nvim_create_autocmd("TextChangedP", { group = group, buffer = bufnr, callback = popup })
   vim.api.nvim_create_autocmd("VimLeavePre", {

@@ -159,7 +159,7 @@ local function show(question, more)
   if question.session_id ~= client.session() then
     table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
   end
-  render.question(into, question.request)
+  render.question(into, question.request, true)
   local widest = 30
   for _, line in ipairs(into.lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))

@@ -95,6 +95,9 @@ end
 ---@param whole boolean
 local function markdown(into, body, whole)
   local lines = text.lines(body)
+  while whole and #lines > 1 and lines[#lines]:match("^%s*$") do
+    table.remove(lines)
+  end
   vim.list_extend(into.lines, lines)
   local fence = whole and M.open_fence(lines)
   if fence then
@@ -236,7 +239,6 @@ function draw.tool(entry)
   end
   put(into, line)
   table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
-  table.insert(into.marks, { row = 0, col = #look[1] + 1, end_col = title_end, group = "AzimuthTool" })
   table.insert(into.marks, { row = 0, col = title_end, group = entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
   if entry.done then
     local input = M.input(entry.input)
@@ -276,9 +278,14 @@ end
 --- A question in full: for the transcript and for the small window.
 ---@param into azimuth.Block
 ---@param request azimuth.PermissionRequest
-function M.question(into, request)
+---@param plain? boolean Whether the window shows no Markdown, so that the detail needs no fence.
+function M.question(into, request, plain)
   put(into, "? " .. text.one_line(request.title), "AzimuthAsk")
-  if request.detail ~= "" then
+  if request.detail ~= "" and plain then
+    for _, line in ipairs(vim.list_slice(text.lines(request.detail), 1, M.MAX_DETAIL)) do
+      put(into, "  " .. line)
+    end
+  elseif request.detail ~= "" then
     verbatim(into, request.detail)
   end
   if request.reason ~= "" then
