@@ -34,5 +34,6 @@ for _, file in ipairs(files) do
   end
 end
 
+require("support").clean()
 io.stdout:write(("%d tests, %d failed, on Neovim %s\n"):format(ran, #failed, tostring(vim.version())))
 os.exit((#failed == 0 and ran > 0) and 0 or 1)

@@ -33,11 +33,22 @@ end
 ---@field home string Of the user, empty.
 ---@field project string A small project.
 
+---@type string[]
+local made = {}
+
+--- Removes all places.
+function M.clean()
+  for _, top in ipairs(made) do
+    vim.fn.delete(top, "rf")
+  end
+end
+
 --- A home and a project of their own.
 ---@param files? table<string, string>
 ---@return Place
 function M.place(files)
   local top = vim.uv.fs_realpath(assert(vim.uv.fs_mkdtemp(vim.fs.joinpath(vim.uv.os_tmpdir(), "azimuth-XXXXXX")))) --[[@as string]]
+  table.insert(made, top)
   local place = { home = top .. "/home", project = top .. "/project" }
   vim.fn.mkdir(place.home, "p")
   vim.fn.mkdir(place.project .. "/.git", "p")
@@ -73,6 +84,7 @@ function M.environment(place)
     XDG_STATE_HOME = place.home .. "/state",
     XDG_CACHE_HOME = place.home .. "/cache",
     XDG_RUNTIME_DIR = place.home,
+    NVIM_LOG_FILE = place.home .. "/nvim.log",
     AZIMUTH_SERVER = M.server(),
   }
 end

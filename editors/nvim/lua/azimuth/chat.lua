@@ -265,7 +265,7 @@ local function make_transcript()
   vim.api.nvim_buf_set_name(bufnr, "azimuth://chat")
   vim.treesitter.language.register("markdown", "azimuth")
   vim.bo[bufnr].filetype = "azimuth"
-  pcall(vim.treesitter.start, bufnr, "markdown")
+  transcript:highlight()
   set_keys(bufnr)
   return transcript
 end

@@ -71,10 +71,11 @@ function M.blocks(text, root, known)
       if mention.first then
         local first = math.max(mention.first, 1)
         local last = math.max(mention.last, first)
+        -- A character beyond a line's end means its end, so the length of the last line need not be known.
         table.insert(blocks, {
           type = "range",
           uri = uri,
-          range = { start = { line = first - 1, character = 0 }, ["end"] = { line = last, character = 0 } },
+          range = { start = { line = first - 1, character = 0 }, ["end"] = { line = last - 1, character = 2147483647 } },
         })
       else
         table.insert(blocks, { type = "file", uri = uri })

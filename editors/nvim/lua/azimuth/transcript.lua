@@ -5,6 +5,11 @@ local render = require("azimuth.render")
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("azimuth.transcript")
+--- Neovim 0.10 parses the whole buffer before it draws a change; beyond this many lines that would be felt, and the
+--- older highlighting by patterns takes its place. Later versions parse beside the drawing.
+local MAX_PARSED = 2000
+local parses_first = vim.fn.has("nvim-0.11") == 0
+
 local RULE = ("─"):rep(300)
 
 ---@class azimuth.Transcript
@@ -15,6 +20,7 @@ local RULE = ("─"):rep(300)
 ---@field folds table<integer, { first: integer, last: integer }> Of each entry that has one.
 ---@field footer integer Lines of what stands below the last entry.
 ---@field footer_text string
+---@field highlighted? "tree"|"patterns" What highlights the Markdown.
 local Transcript = {}
 Transcript.__index = Transcript
 
@@ -77,6 +83,24 @@ local function replace(bufnr, first, last, lines)
   end
   if head + tail < math.max(#old, #lines) then
     vim.api.nvim_buf_set_lines(bufnr, first + head, last - tail, false, vim.list_slice(lines, head + 1, #lines - tail))
+  end
+end
+
+--- Has the Markdown highlighted by what is quick enough.
+function Transcript:highlight()
+  local long = parses_first and vim.api.nvim_buf_line_count(self.bufnr) > MAX_PARSED
+  local wanted = long and "patterns" or "tree"
+  if self.highlighted == wanted then
+    return
+  end
+  self.highlighted = wanted
+  -- Without the parser the transcript is plain text, which :checkhealth says.
+  if wanted == "tree" then
+    vim.bo[self.bufnr].syntax = ""
+    pcall(vim.treesitter.start, self.bufnr, "markdown")
+  else
+    pcall(vim.treesitter.stop, self.bufnr)
+    vim.bo[self.bufnr].syntax = "markdown"
   end
 end
 
@@ -202,6 +226,7 @@ function Transcript:draw(state)
     self.footer, self.footer_text = #footer.lines, footer_text
   end
   vim.bo[bufnr].modifiable = false
+  self:highlight()
   for _, window in ipairs(self:windows()) do
     fold_rows(window, folded)
   end
