@@ -425,7 +425,7 @@ end
 --- Whether a buffer is a document of a file, be the file there already or not.
 ---@param bufnr integer
 ---@return boolean
-local function is_document(bufnr)
+function M.is_document(bufnr)
   if not vim.api.nvim_buf_is_loaded(bufnr) or vim.bo[bufnr].buftype ~= "" then
     return false
   end
@@ -436,7 +436,7 @@ end
 ---@param bufnr integer
 local function attach(bufnr)
   local id = lsp_client and lsp_client.id or starting
-  if id and is_document(bufnr) and not vim.lsp.buf_is_attached(bufnr, id) then
+  if id and M.is_document(bufnr) and not vim.lsp.buf_is_attached(bufnr, id) then
     vim.lsp.buf_attach_client(bufnr, id)
   end
 end
@@ -460,7 +460,7 @@ end
 ---@return string
 function M.root()
   local name = vim.api.nvim_buf_get_name(0)
-  local from = is_document(0) and name or vim.fn.getcwd()
+  local from = M.is_document(0) and name or vim.fn.getcwd()
   return vim.fs.root(from, config.values.root_markers) or vim.fn.getcwd()
 end
 
