@@ -127,7 +127,7 @@ function T.a_question_is_shown_with_its_scope_and_answered_by_key()
   end)
 end
 
-function T.a_question_can_be_answered_in_the_transcript_and_survives_a_crash()
+function T.a_question_can_be_answered_in_the_transcript()
   chat({
     { calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
     { text = "All right, not." },
@@ -141,6 +141,67 @@ function T.a_question_can_be_answered_in_the_transcript_and_survives_a_crash()
     child:wait_for("Done")
     support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil)
     support.contains(child:transcript(), "Reject")
+  end)
+end
+
+function T.several_questions_are_asked_one_after_the_other()
+  chat({
+    {
+      calls = {
+        { name = "shell_run", input = { command = "touch one.txt" } },
+        { name = "shell_run", input = { command = "touch two.txt" } },
+      },
+    },
+    { text = "Both are made." },
+  }, function(child, _, place)
+    child:prompt("Make them.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert()")
+    for _ = 1, 2 do
+      child:wait("#require('azimuth.client').state().questions > 0")
+      local id = child:lua("return require('azimuth.client').state().questions[1].permissionId")
+      child:command("Azimuth permission")
+      child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:type("a")
+      child:wait(([[(function()
+        local first = require("azimuth.client").state().questions[1]
+        return not first or first.permissionId ~= %q
+      end)()]]):format(id))
+    end
+    child:wait_for("Both are made.")
+    assert(vim.uv.fs_stat(place.project .. "/one.txt") and vim.uv.fs_stat(place.project .. "/two.txt"))
+    child:wait([[not vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+  end)
+end
+
+function T.the_questions_window_says_what_the_session_says_after_the_server_was_killed()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
+    { text = "It is made." },
+    { text = "It is made." },
+  }, function(child)
+    child:prompt("Make the file.")
+    child:wait_for("[a] ")
+    local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    vim.uv.kill(pid, "sigkill")
+    child:wait("require('azimuth.client').state().running == nil")
+    -- Whether the call is asked for again or counts as cut off is the server's to say; the window follows it.
+    child:wait([[(function()
+      local floats = vim.iter(vim.api.nvim_list_wins()):filter(function(w)
+        return vim.api.nvim_win_get_config(w).relative ~= ""
+      end):totable()
+      return #floats == #require("azimuth.client").state().questions
+    end)()]])
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth continue")
+    child:wait([[#require("azimuth.client").state().questions > 0
+      or require("azimuth.client").state().entries[#require("azimuth.client").state().entries].stop_reason == "end_turn"]])
+    if child:lua("return #require('azimuth.client').state().questions") > 0 then
+      child:command("Azimuth permission")
+      child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:type("a")
+    end
+    child:wait_for("It is made.")
   end)
 end
 
@@ -185,7 +246,7 @@ function T.words_to_a_running_turn_are_steered_or_queued()
 end
 
 function T.a_killed_server_is_started_again_and_the_session_stands()
-  chat({ { text = "Before the crash." }, { text = "I go on, slowly, with this.", hang = true }, { text = "After the crash." } }, function(child, _, place)
+  chat({ { text = "Before the crash." }, { text = "I go on, slowly, with this.", hang = true }, { text = "Gone on with." }, { text = "After the crash." } }, function(child, model)
     child:command("topleft vsplit src/temperature.sh")
     child:prompt("One.")
     child:wait_for("Before the crash.")
@@ -206,11 +267,14 @@ function T.a_killed_server_is_started_again_and_the_session_stands()
     support.contains(table.concat(vim.tbl_map(function(said)
       return said[1]
     end, child:lua("return _G.said")), "\n"), "is started again (1 of 5)")
+    child:command("Azimuth continue")
+    child:wait_for("Gone on with.")
+    child:wait("require('azimuth.client').state().running == nil")
     -- The open document is known to the new server, too.
     child:lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('src/temperature.sh'), 0, 1, false, { '# typed since' })")
     child:prompt("Three: @src/temperature.sh")
     child:wait_for("After the crash.")
-    assert(place)
+    support.contains(model:last_user(), "# typed since")
   end)
 end
 

@@ -58,7 +58,7 @@ local function title_bar(state)
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))
   end
-  return " " .. table.concat(parts, " · ")
+  return " " .. table.concat(parts, " · ") .. "%<"
 end
 
 ---@param action string
@@ -75,12 +75,12 @@ local function status_bar(state)
   if not client.lsp_client() then
     table.insert(parts, "%#AzimuthWarning#The server is being started%*")
   end
+  if state and #state.questions > 0 then
+    table.insert(parts, ("%%#AzimuthAsk#%s%%*: %s"):format(text.plural(#state.questions, "question"), text.bar(key_of("permission"))))
+  end
   if state and state.running then
     local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
     table.insert(parts, ("%%#AzimuthRunning#Working %d s%%*, <C-c> cancels"):format(seconds))
-  end
-  if state and #state.questions > 0 then
-    table.insert(parts, ("%%#AzimuthAsk#%s%%*: %s"):format(text.plural(#state.questions, "question"), text.bar(key_of("permission"))))
   end
   if state then
     local hunks, files = fold.pending(state)
@@ -94,7 +94,7 @@ local function status_bar(state)
   if #parts == 0 then
     table.insert(parts, "%#AzimuthHint#<C-s> sends, @ mentions a file, / a command, g? helps%*")
   end
-  return " " .. table.concat(parts, " · ")
+  return " " .. table.concat(parts, " · ") .. "%<"
 end
 
 --- Sets a window's bar, if it is another one: a set bar is a redraw.
@@ -287,7 +287,9 @@ local function width()
   return math.max(math.min(wanted, vim.o.columns - 20), 20)
 end
 
+--- A chat window keeps its buffer: a file that is opened from there goes elsewhere.
 local plain = {
+  winfixbuf = true,
   number = false,
   relativenumber = false,
   signcolumn = "no",
@@ -371,7 +373,8 @@ function M.close()
   for _, window in ipairs({ input_window or -1, view_window or -1 }) do
     -- The last window of the editor cannot be closed.
     if vim.api.nvim_win_is_valid(window) and not pcall(vim.api.nvim_win_close, window, true) then
-      vim.cmd.enew()
+      set_options(window, { winfixbuf = false })
+      vim.api.nvim_win_call(window, vim.cmd.enew)
     end
   end
   view_window, input_window = nil, nil

@@ -475,6 +475,15 @@ local function stop(client_id, force)
   end
 end
 
+--- Loads what shows by itself what happens in a session.
+local function load_views()
+  for _, view in ipairs({ "permission", "review", "terminal" }) do
+    if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
+      require("azimuth." .. view)
+    end
+  end
+end
+
 ---@param client vim.lsp.Client
 ---@param answer lsp.InitializeResult
 local function adopt(client, answer)
@@ -493,6 +502,7 @@ local function adopt(client, answer)
   lsp_client = client
   starting = nil
   stopping = false
+  load_views()
   attach_all()
   -- The sessions first, so that what waited finds them attached.
   for session_id, session in pairs(sessions) do

@@ -177,8 +177,6 @@ function M.run(given)
     vim.notify(("Azimuth: there is no subcommand %q. :Azimuth <Tab> lists them."):format(name), vim.log.levels.ERROR)
     return
   end
-  -- Questions are shown from the first command on, whichever it is.
-  require("azimuth.permission")
   subcommand.run({
     words = vim.list_slice(given.fargs, 2),
     rest = vim.trim((given.args:gsub("^%s*%S+", "", 1))),
