@@ -418,6 +418,23 @@ function T.tool_calls_fold_and_unfold()
   end)
 end
 
+function T.the_end_is_at_the_bottom_also_when_folds_close_above_it()
+  local function read(line)
+    return { calls = { { name = "read_file", input = { path = "src/temperature.sh", start_line = line } } } }
+  end
+  chat({ read(1), read(2), read(3), { text = "Read,\n\nthree\n\ntimes." } }, function(child)
+    child:prompt("Read it.")
+    child:wait_for("Done")
+    local empty = child:lua([[
+      vim.cmd.redraw()
+      local window = vim.fn.bufwinid("azimuth://chat")
+      local last = vim.fn.screenpos(window, vim.fn.line("$", window), 1).row
+      return vim.fn.win_screenpos(window)[1] + vim.api.nvim_win_get_height(window) - 1 - last
+    ]])
+    support.equal(empty, 0, "rows below the end")
+  end, { lines = 24 })
+end
+
 function T.a_model_is_chosen_and_a_mode_is_set()
   chat({ { text = "Seen." } }, function(child)
     child:lua([[

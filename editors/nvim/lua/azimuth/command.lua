@@ -133,7 +133,7 @@ M.subcommands = {
   },
   models = {
     run = function(args)
-      require("azimuth.pick").model(args.words[1])
+      require("azimuth.pick").model(args.words[1], args.bang)
     end,
   },
   mode = {

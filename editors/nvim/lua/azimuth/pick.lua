@@ -90,9 +90,30 @@ local function select_model(model)
   end)
 end
 
---- Chooses the model of the current session; without a session, of new ones.
+---@param model azimuth.ModelInfo
+---@return string
+local function describe(model)
+  local state = client.state()
+  local parts = { (state and state.model == model.id and "* " or "  ") .. text.one_line(model.id, 80) }
+  if not model.available then
+    table.insert(parts, "cannot be used: " .. text.one_line(model.unavailableBecause or "no key", 100))
+    return table.concat(parts, ", ")
+  end
+  table.insert(parts, text.count(model.contextTokens) .. " tokens")
+  if model.price and model.price.input + model.price.output > 0 then
+    table.insert(parts, ("$%g in, $%g out per million"):format(model.price.input, model.price.output))
+  end
+  if model.scripted then
+    table.insert(parts, "plays a script")
+  end
+  return table.concat(parts, ", ")
+end
+
+--- Chooses the model of the current session; without a session, of new ones. Models that cannot be used are listed
+--- only if asked for, since there are many.
 ---@param model? string
-function M.model(model)
+---@param all? boolean
+function M.model(model, all)
   if model then
     select_model(model)
     return
@@ -101,29 +122,20 @@ function M.model(model)
     if failed(err) then
       return
     end
-    local state = client.state()
-    vim.ui.select(result.models, {
+    local items = vim.tbl_filter(function(item)
+      return all or item.available
+    end, result.models)
+    -- The last one is no model but the way to more of them.
+    table.insert(items, false)
+    vim.ui.select(items, {
       prompt = "Azimuth: model",
       kind = "azimuth.model",
       format_item = function(item)
-        local mark = state and state.model == item.id and "* " or "  "
-        local parts = { mark .. text.one_line(item.id, 80) }
-        if item.available then
-          table.insert(parts, text.count(item.contextTokens) .. " tokens")
-          if item.price and item.price.input + item.price.output > 0 then
-            table.insert(parts, ("$%g in, $%g out per million"):format(item.price.input, item.price.output))
-          end
-          if item.scripted then
-            table.insert(parts, "plays a script")
-          end
-        else
-          table.insert(parts, "cannot be used: " .. text.one_line(item.unavailableBecause or "no key", 100))
-        end
-        return table.concat(parts, ", ")
+        return item and describe(item) or ("  store a key, for more of the %d models known"):format(#result.models)
       end,
     }, function(item)
-      if item and not item.available then
-        vim.notify("Azimuth: " .. (item.unavailableBecause or "this model cannot be used") .. " :Azimuth key stores a key.", vim.log.levels.WARN)
+      if item == false or (item and not item.available) then
+        require("azimuth.keys").ask()
       elseif item then
         select_model(item.id)
       end
