@@ -52,6 +52,7 @@ def play(scene, background, size, folder):
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": home,
+        "TMPDIR": home,
         "TERM": "xterm-256color",
         "COLORTERM": "truecolor",
         "LANG": "C.UTF-8",
