@@ -95,8 +95,9 @@ async function addSelection(chat: ChatView): Promise<void> {
 
 async function addFiles(chat: ChatView, uri?: vscode.Uri, uris?: vscode.Uri[]): Promise<void> {
   const active = vscode.window.activeTextEditor?.document.uri;
-  const chosen = uris ?? (uri ?? active === undefined ? [] : [uri ?? active]);
-  const files = chosen.filter((one) => one?.scheme === 'file').filter((one) => one !== undefined);
+  const one = uri ?? active;
+  const chosen = uris ?? (one === undefined ? [] : [one]);
+  const files = chosen.filter(({ scheme }) => scheme === 'file');
   if (files.length === 0) throw new Error('No file is chosen. Choose one in the Explorer, or open one in an editor.');
   await chat.attach(files.map(file));
 }

@@ -6,6 +6,7 @@ import { carryOut } from './chat/intents';
 import { ChatView } from './chat/view';
 import { registerCommands } from './commands';
 import { SCHEME } from './review/address';
+import { trackHunksInEditor } from './review/context';
 import { Diffs } from './review/diffs';
 import { ReviewFiles } from './review/files';
 import { Lenses } from './review/lenses';
@@ -53,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): void {
   context.subscriptions.push(
     output, session, terminals, review, files, diffs, threads, facts, chat,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
+    trackHunksInEditor(review),
     new Lenses(review),
     new ReviewTree(review),
     new Status(started, session, review),

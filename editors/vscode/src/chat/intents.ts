@@ -34,7 +34,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'unqueue': return session.dequeue(intent.queueId);
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
-    case 'answer': return void (await session.answer(intent.permissionId, intent.optionId, intent.message));
+    case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
     case 'decide': return session.decide(intent.decision, intent.targets, intent.message);
     case 'complete': return complete(intent, hands);
     case 'openFile': return openFile(intent.uri, intent.line);
@@ -43,7 +43,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'openLink': return openLink(intent.href);
     case 'openText': return openText(intent.text);
     case 'insert': return insert(intent.text);
-    case 'copy': return void (await vscode.env.clipboard.writeText(intent.text));
+    case 'copy': return vscode.env.clipboard.writeText(intent.text);
     case 'openSession': return session.open(intent.sessionId);
     case 'setAcceptEdits': return session.setAcceptEdits(intent.on);
     case 'attachSelection': return attachSelection(hands);

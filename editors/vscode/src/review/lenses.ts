@@ -14,13 +14,14 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     this.subscriptions = [
       review.onChange(() => this.changed.fire()),
       vscode.languages.registerCodeLensProvider({ scheme: 'file' }, this),
+      vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth.codeLens') ? this.changed.fire() : undefined)),
       this.changed,
     ];
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
     const found = this.review.of(document.uri);
-    if (found === undefined) return [];
+    if (found === undefined || !vscode.workspace.getConfiguration('azimuth').get<boolean>('codeLens', true)) return [];
     const { proposal } = found;
     return place(proposal).flatMap(({ hunk, document: { start } }) => {
       const range = new vscode.Range(start, 0, start, 0);

@@ -76,7 +76,7 @@ function fileItem(proposal: Proposal): vscode.TreeItem {
 function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
   const first = (hunk.newText === '' ? hunk.oldText : hunk.newText).split('\n').find((line) => line.trim() !== '') ?? '';
   const item = new vscode.TreeItem(`${hunk.startLine + 1}: ${first.trim().slice(0, 120)}`);
-  const { icon, word } = states[hunk.state] ?? states.pending;
+  const { icon, word } = (states as Partial<typeof states>)[hunk.state] ?? states.pending;
   item.id = `${proposal.proposalId}/${hunk.hunkId}`;
   item.description = [size(hunk), word].filter((part) => part !== '').join(' · ');
   item.iconPath = icon;

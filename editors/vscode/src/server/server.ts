@@ -73,7 +73,7 @@ export class Server implements vscode.Disposable {
 
   /** Shows the server's log; where no server runs, what this extension has to say of it. */
   async openLog(): Promise<void> {
-    if (this.client === undefined) return this.output.show();
+    if (this.client === undefined) { this.output.show(); return; }
     await this.client.sendRequest(ExecuteCommandRequest.type, { command: 'azimuth.openLog', arguments: [] });
   }
 
@@ -92,7 +92,7 @@ export class Server implements vscode.Disposable {
       platform: process.platform,
       runs,
     });
-    if ('problem' in found) return this.fail(found.problem);
+    if ('problem' in found) { this.fail(found.problem); return; }
     this.output.info(`starting ${found.file} (${found.source})`);
     const client = await this.makeClient(found);
     this.client = client;
@@ -100,13 +100,13 @@ export class Server implements vscode.Disposable {
       await client.start();
     } catch (error) {
       this.client = undefined;
-      return this.fail(`The server ${found.file} did not start: ${messageOf(error)}. "Azimuth: Show Output" has more.`);
+      this.fail(`The server ${found.file} did not start: ${messageOf(error)}. "Azimuth: Show Output" has more.`); return;
     }
     const info = client.initializeResult?.serverInfo;
     const problem = misfit(info, version(this.context), found);
     if (problem !== undefined) {
       await this.end();
-      return this.fail(problem);
+      this.fail(problem); return;
     }
     this.output.info(`running, version ${info?.version ?? 'unknown'}`);
     this.become({ state: 'running', version: info?.version ?? '' });

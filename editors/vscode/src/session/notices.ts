@@ -17,7 +17,7 @@ export class Notices implements vscode.Disposable {
   }
 
   private look({ events, after }: Step): void {
-    if (!vscode.workspace.getConfiguration('azimuth').get('notifications', true)) return;
+    if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('notifications', true)) return;
     const focused = vscode.window.state.focused;
     for (const { event } of events) {
       // A question that was answered among these events is none any more.

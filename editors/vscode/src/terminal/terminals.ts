@@ -58,7 +58,6 @@ export class Terminals implements vscode.Disposable {
 /** A terminal as it is shown. To close it is to stop looking; what runs in it goes on. */
 class View implements vscode.Pseudoterminal {
   private readonly written = new vscode.EventEmitter<string>();
-  private readonly closed = new vscode.EventEmitter<number | void>();
   private stream = new ByteStream();
   private size: TerminalSize | undefined;
   private isOpen = false;
@@ -68,7 +67,6 @@ class View implements vscode.Pseudoterminal {
   private typing: Promise<unknown> = Promise.resolve();
 
   readonly onDidWrite = this.written.event;
-  readonly onDidClose = this.closed.event;
   readonly terminal: vscode.Terminal;
   readonly isShell: boolean;
 
