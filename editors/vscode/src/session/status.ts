@@ -33,7 +33,7 @@ export class Status implements vscode.Disposable {
     const hunks = this.review.pendingCount;
     const model = state?.model?.split('/').at(-1);
     const parts = [
-      word,
+      word === '' && model === undefined ? 'Azimuth' : word,
       state?.scripted === true ? `${model ?? ''} (scripted)` : model,
       state !== undefined && state.cost > 0 ? dollars(state.cost) : undefined,
       hunks > 0 ? `$(diff) ${hunks}` : undefined,
@@ -66,7 +66,7 @@ export class Status implements vscode.Disposable {
     if (this.server.state.state === 'stopped') return { icon: '$(error)', word: 'Azimuth does not run' };
     if (questions > 0) return { icon: '$(question)', word: 'asks you' };
     if (this.session.state?.runningTurn !== undefined) return { icon: '$(loading~spin)', word: 'works' };
-    return { icon: '$(sparkle)', word: this.session.state === undefined ? 'Azimuth' : '' };
+    return { icon: '$(sparkle)', word: '' };
   }
 }
 

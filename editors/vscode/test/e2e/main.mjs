@@ -16,7 +16,7 @@ const shots = path.resolve(values.shots ?? path.join(here, '../../tests/artifact
 fs.mkdirSync(shots, { recursive: true });
 
 const onDisk = 'fn first() -> u8 {\n    1\n}\n\nfn second() -> u8 {\n    2\n}\n\nfn third() -> u8 {\n    3\n}\n';
-const mine = '// mine: \u{1F980}\n';
+const mine = 'static MINE: u8 = 7; /* \u{1F980} */\n';
 const edit = (old_text, new_text) => ({ tool: 'edit_replace_exact', input: { path: 'lib.rs', old_text, new_text } });
 const decided = { first: mine + onDisk.replace('    1\n', '    10\n') };
 decided.both = decided.first.replace('    3\n', '    30\n');
@@ -24,7 +24,7 @@ decided.both = decided.first.replace('    3\n', '    30\n');
 const world = await startWorld({
   vsix,
   files: { 'lib.rs': onDisk },
-  settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'terminal.integrated.gpuAcceleration': 'off', 'editor.accessibilitySupport': 'off' },
+  settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'terminal.integrated.gpuAcceleration': 'off', 'editor.accessibilitySupport': 'off', 'files.autoSave': 'off' },
   answers: [
     { text: 'I look first. ', calls: [{ tool: 'read_file', input: { path: 'lib.rs' } }] },
     { calls: [{ tool: 'shell_run', input: { command: 'printf "name? " && read name && echo "hello $name é"' } }] },

@@ -1,11 +1,31 @@
 // Steps of the story in a real VS Code, to be put together by tests. Each takes the world of `world.mjs`.
 import fs from 'node:fs';
 import path from 'node:path';
-import { runCommand, webview } from '../../../../tests/tools/vscode-smoke.mjs';
+import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
+
+/** Runs a command by its full title from the command palette. It may take a while until the command can be run. */
+export async function command({ page }, title) {
+  const input = page.locator('.quick-input-widget:visible input.input');
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
+  await until(`the command ${title}`, async () => {
+    // A key that is pressed while a webview loads reaches nobody.
+    await page.keyboard.press('F1');
+    try {
+      await input.waitFor({ timeout: 2_000 });
+      await input.fill(`>${title}`);
+      await row.waitFor({ timeout: 2_000 });
+      await row.click({ timeout: 2_000 });
+      return true;
+    } catch {
+      await page.keyboard.press('Escape');
+      return false;
+    }
+  }, 60_000);
+}
 
 /** Runs a command of ours by its title. */
-export async function azimuth({ page }, title) {
-  await runCommand(page, `Azimuth: ${title}`);
+export async function azimuth(world, title) {
+  await command(world, `Azimuth: ${title}`);
 }
 
 /** Opens a file of the project in an editor. */
@@ -34,8 +54,9 @@ export async function bufferText({ page }) {
 }
 
 /** Gives a prompt without the chat. */
-export async function ask({ page }, text) {
-  await runCommand(page, 'Azimuth: Ask…');
+export async function ask(world, text) {
+  const { page } = world;
+  await azimuth(world, 'Ask…');
   const input = page.locator('.quick-input-widget:visible input.input');
   await page.locator('.quick-input-widget:visible .quick-input-title', { hasText: 'Azimuth' }).waitFor();
   await input.fill(text);
@@ -43,9 +64,10 @@ export async function ask({ page }, text) {
 }
 
 /** Waits for a question and answers it with the option of which the name holds `option`. Gives what was asked. */
-export async function answer({ page }, option) {
-  await status({ page }, /asks you/);
-  await runCommand(page, 'Azimuth: Answer Question…');
+export async function answer(world, option) {
+  const { page } = world;
+  await status(world, /asks you/);
+  await azimuth(world, 'Answer Question…');
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: option }).first();
   await row.waitFor();
   const asked = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder');
@@ -60,7 +82,7 @@ export async function status({ page }, pattern, timeout = 30_000) {
     if (!(await item.count())) return undefined;
     const label = `${await item.textContent()} | ${await item.locator('a').first().getAttribute('aria-label')}`;
     return pattern.test(label) ? label : undefined;
-  }, timeout, async () => `it says ${(await item.count()) ? await item.textContent() : 'nothing'}`);
+  }, timeout, async () => `it is ${(await item.count()) ? await item.evaluate((element) => element.outerHTML) : "not there"}`);
 }
 
 /** Waits until as many hunks wait for a decision, and no turn runs. */
@@ -87,12 +109,12 @@ export async function terminalShows({ page }, text) {
 /** Shows the review of the first file that waits, and waits for its diff. */
 export async function openReview(world) {
   await azimuth(world, 'Review Changes');
-  await world.page.locator('.monaco-diff-editor .editor.modified .view-line').first().waitFor();
+  await world.page.locator('.monaco-diff-editor .editor.modified .monaco-editor.focused .view-line').first().waitFor();
 }
 
 /** Closes the active tab. */
-export async function closeTab({ page }) {
-  await runCommand(page, 'View: Close Editor');
+export async function closeTab(world) {
+  await command(world, 'View: Close Editor');
 }
 
 /** A key of ours: `g` for Ctrl+K G. */
