@@ -53,7 +53,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const chosen = mode ?? (await pickMode(session.mode));
       if (chosen !== undefined) session.mode = chosen;
     },
-    'azimuth.acceptEdits.toggle': () => session.setAcceptEdits(session.state?.acceptEdits !== true),
+    'azimuth.acceptEdits.toggle': () => session.setAcceptEdits(!(session.state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false))),
 
     'azimuth.review.open': (given?: Given) => openReview(parts, given),
     'azimuth.review.next': () => diffs.go('next'),

@@ -48,7 +48,7 @@ export class FactsKeeper implements vscode.Disposable {
       models: this.models.models,
       ...(this.models.default === undefined ? {} : { defaultModel: this.models.default }),
       mode: this.session.mode,
-      acceptEdits: (state?.acceptEdits ?? false) || configuration.get('acceptEdits', false),
+      acceptEdits: state?.acceptEdits ?? configuration.get('acceptEdits', false),
       trusted,
       enterSends: configuration.get('chat.enterSends', true),
       ...(this.selection === undefined ? {} : { selection: this.selection }),

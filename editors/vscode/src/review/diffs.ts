@@ -2,7 +2,6 @@
 
 import * as vscode from 'vscode';
 import type { HunkId, Proposal } from '../generated/protocol';
-import { pendingHunks } from '../session/fold';
 import { parseReview } from './address';
 import type { ReviewFiles } from './files';
 import { neighbour, place, type Placed } from './layout';
@@ -74,9 +73,7 @@ function isOpen({ state }: Placed['hunk']): boolean {
 }
 
 function label(proposal: Proposal): string {
-  const count = pendingHunks(proposal).length;
-  const what = { create: 'new file', modify: 'proposed changes', delete: 'to be deleted' }[proposal.change];
-  return count > 1 ? `${what}, ${count} hunks` : what;
+  return { create: 'new file', modify: 'proposed changes', delete: 'to be deleted' }[proposal.change];
 }
 
 function reveal(editor: vscode.TextEditor, { start }: { start: number }): void {

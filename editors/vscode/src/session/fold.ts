@@ -24,7 +24,8 @@ export interface SessionState {
   proposals: ReadonlyMap<ProposalId, Proposal>;
   /** The terminals, each with the command that ran last and whether it still does. */
   terminals: ReadonlyMap<TerminalId, { toolCallId: ToolCallId; command: string; running: boolean }>;
-  acceptEdits: boolean;
+  /** Whether edits are accepted as they come; undefined where the session has not said. */
+  acceptEdits: boolean | undefined;
 }
 
 /** Before the first event. */
@@ -41,7 +42,7 @@ export function begin(info: SessionInfo): SessionState {
     questions: new Map(),
     proposals: new Map(),
     terminals: new Map(),
-    acceptEdits: false,
+    acceptEdits: undefined,
   };
 }
 

@@ -195,7 +195,11 @@ export class Session implements vscode.Disposable {
         });
       }
       const { info, state } = this.shown;
-      const opened = await this.server.request('azimuth/session/open', { sessionId: info.sessionId, since: state.lastSeq });
+      const opened = await this.server.request('azimuth/session/open', { sessionId: info.sessionId, since: state.lastSeq }).catch((error: unknown) => {
+        // It was deleted meanwhile, in another window.
+        if (isError(error, 'notFound')) this.show(undefined);
+        throw error;
+      });
       this.shown.queue = new Set(opened.queue);
       this.put(opened.events);
     }).catch((error: unknown) => {

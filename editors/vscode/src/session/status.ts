@@ -29,7 +29,7 @@ export class Status implements vscode.Disposable {
     const { state } = this.session;
     const questions = state?.questions.size ?? 0;
     const { icon, word } = this.doing(questions);
-    const auto = this.session.state?.acceptEdits === true || vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false);
+    const auto = state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false);
     const hunks = this.review.pendingCount;
     const model = state?.model?.split('/').at(-1);
     const parts = [
