@@ -1,25 +1,18 @@
 // The server: found, started, watched, and started again when it crashes.
 
-import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import * as vscode from 'vscode';
-import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, ExecuteCommandRequest, LanguageClient, State,
-  type LanguageClientOptions, type StaticFeature,
-} from 'vscode-languageclient/node';
+import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
-import type { ClientCapabilities, Notifications } from '../generated/protocol';
-import * as documents from './documents';
-import { findServer, misfit, type Found } from './find';
+import type { Notifications } from '../generated/protocol';
+import { findServer, misfit } from './find';
 import type { Keys } from './keys';
 import { messageOf, type AllRequests, type Method } from './requests';
-import { initializationOptions, settings, trusted, type Inspect } from './settings';
+import { trusted } from './settings';
 
 /** So many crashes within this time, and it is not started again by itself. */
 const CRASHES = 4;
 const CRASH_SPAN_MS = 3 * 60_000;
-
-const capabilities: ClientCapabilities = { panel: true, save: true, text: true };
 
 /** One server at a time. */
 export class Server implements vscode.Disposable {
@@ -62,19 +55,20 @@ export class Server implements vscode.Disposable {
     await this.start();
   }
 
-  /** Sends a request. Starts the server where it does not run. */
+  /** Sends a request. Where the server could not be started, it says why, and does not try again. */
   async request<M extends Method>(method: M, params: AllRequests[M]['params']): Promise<AllRequests[M]['result']> {
-    if (this.starting !== undefined || this.client === undefined) await this.start();
-    if (this.client === undefined) {
-      throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server of Azimuth does not run.');
-    }
+    if (this.starting !== undefined || this.current.state === 'starting') await this.start();
+    if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server does not run.');
     return this.client.sendRequest<AllRequests[M]['result']>(method, params);
   }
 
   /** Shows the server's log; where no server runs, what this extension has to say of it. */
   async openLog(): Promise<void> {
-    if (this.client === undefined) { this.output.show(); return; }
-    await this.client.sendRequest(ExecuteCommandRequest.type, { command: 'azimuth.openLog', arguments: [] });
+    if (this.client === undefined) {
+      this.output.show();
+      return;
+    }
+    await this.client.sendRequest('workspace/executeCommand', { command: 'azimuth.openLog', arguments: [] });
   }
 
   async dispose(): Promise<void> {
@@ -92,57 +86,38 @@ export class Server implements vscode.Disposable {
       platform: process.platform,
       runs,
     });
-    if ('problem' in found) { this.fail(found.problem); return; }
+    if ('problem' in found) {
+      this.fail(found.problem);
+      return;
+    }
     this.output.info(`starting ${found.file} (${found.source})`);
-    const client = await this.makeClient(found);
+    // The client library is most of the extension's code; it is not loaded before it is needed.
+    const { connect } = await import('./connection');
+    const client = connect({
+      file: found.file,
+      environment: { ...process.env, ...(await this.keys.environment()) },
+      output: this.output,
+      onEvent: (params) => this.happened.fire(params),
+      onTerminalOutput: (params) => this.printed.fire(params),
+      onClosed: (closed) => this.crashed(closed),
+    });
     this.client = client;
     try {
       await client.start();
     } catch (error) {
       this.client = undefined;
-      this.fail(`The server ${found.file} did not start: ${messageOf(error)}. "Azimuth: Show Output" has more.`); return;
+      this.fail(`The server ${found.file} did not start: ${messageOf(error)}. "Azimuth: Show Output" has more.`);
+      return;
     }
     const info = client.initializeResult?.serverInfo;
     const problem = misfit(info, version(this.context), found);
     if (problem !== undefined) {
       await this.end();
-      this.fail(problem); return;
+      this.fail(problem);
+      return;
     }
     this.output.info(`running, version ${info?.version ?? 'unknown'}`);
     this.become({ state: 'running', version: info?.version ?? '' });
-  }
-
-  private async makeClient(found: Found): Promise<LanguageClient> {
-    const environment = { ...process.env, ...(await this.keys.environment()) };
-    const options: LanguageClientOptions = {
-      documentSelector: [{ scheme: 'file' }],
-      outputChannel: this.output,
-      initializationOptions: () => initializationOptions(inspect),
-      initializationFailedHandler: () => false,
-      connectionOptions: { maxRestartCount: 0 },
-      errorHandler: {
-        error: () => ({ action: ErrorAction.Continue, handled: true }),
-        closed: () => {
-          this.crashed(client);
-          return { action: CloseAction.DoNotRestart, handled: true };
-        },
-      },
-      middleware: {
-        workspace: {
-          configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
-          // The settings as they are hold names that are none of the server's; it asks again for what it knows.
-          didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }),
-        },
-      },
-    };
-    const run = () => Promise.resolve(spawn(found.file, ['lsp'], { env: environment, stdio: 'pipe' }));
-    const client = new LanguageClient('azimuth', 'Azimuth', run, options);
-    client.registerFeature(advertise);
-    client.onNotification('azimuth/event', (params: Notifications['azimuth/event']['params']) => this.happened.fire(params));
-    client.onNotification('azimuth/terminal/output', (params: Notifications['azimuth/terminal/output']['params']) => this.printed.fire(params));
-    client.onRequest('azimuth/editor/save', documents.save);
-    client.onRequest('azimuth/editor/text', documents.text);
-    return client;
   }
 
   /** The connection closed. Where nobody asked for that, the server crashed, and is started again. */
@@ -163,7 +138,7 @@ export class Server implements vscode.Disposable {
   private async end(): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    if (client !== undefined && client.state !== State.Stopped) {
+    if (client?.needsStop() === true) {
       await client.stop().catch((error: unknown) => this.output.warn(`stopping: ${messageOf(error)}`));
     }
   }
@@ -192,19 +167,6 @@ export class Server implements vscode.Disposable {
     this.changed.fire(state);
   }
 }
-
-/** Says in `initialize` what this client can do beyond LSP. */
-const advertise: StaticFeature = {
-  fillClientCapabilities: (all) => {
-    const experimental = all.experimental as Record<string, unknown> | undefined;
-    all.experimental = { ...experimental, azimuth: capabilities };
-  },
-  initialize: () => undefined,
-  getState: () => ({ kind: 'static' }),
-  clear: () => undefined,
-};
-
-const inspect: Inspect = (name) => configuration().inspect(name);
 
 function configuration(): vscode.WorkspaceConfiguration {
   return vscode.workspace.getConfiguration('azimuth');

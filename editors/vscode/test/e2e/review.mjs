@@ -83,7 +83,7 @@ try {
   await shot('end');
 
   await steps.command(world, 'Developer: Show Running Extensions');
-  const running = page.locator('.editor-instance .extension', { hasText: 'azimuth' }).first();
+  const running = page.locator('.editor-instance .extension', { hasText: /^\s*Azimuth/ }).first();
   await running.waitFor();
   console.log(`activation: ${(await running.locator('.activation-time').textContent()).trim()}`);
   await shot('running');
