@@ -1,29 +1,11 @@
 // The requests that this extension sends, typed.
 
-import { errorCodes, type ErrorName, type Proposal, type ProposalId, type Requests, type ReviewResult, type SessionId } from '../generated/protocol';
+import { errorCodes, type ErrorName, type Proposal, type Requests } from '../generated/protocol';
 
-/** Requests that a server of this series may lack: it answers them with `methodNotFound`. */
-interface Optional {
-  /** Both whole texts of a pending file. */
-  'azimuth/review/text': {
-    params: { sessionId: SessionId; proposalId: ProposalId };
-    /** `base` is absent for a new file, `proposed` for one that is deleted. */
-    result: { uri: string; path: string; revision: number; base?: string; proposed?: string };
-  };
-  /** The user changed the proposed text. */
-  'azimuth/review/change': {
-    params: { sessionId: SessionId; proposalId: ProposalId; revision: number; text: string };
-    result: ReviewResult;
-  };
-  /** Accept edits as they come in this session, or no longer. */
-  'azimuth/review/auto': { params: { sessionId: SessionId; on: boolean }; result: Record<string, never> };
-}
-
-export type AllRequests = Requests & Optional;
-export type Method = keyof AllRequests;
+export type Method = keyof Requests;
 
 /** Sends a request to the server. */
-export type Request = <M extends Method>(method: M, params: AllRequests[M]['params']) => Promise<AllRequests[M]['result']>;
+export type Request = <M extends Method>(method: M, params: Requests[M]['params']) => Promise<Requests[M]['result']>;
 
 /** Whether this is the server's error of this name. */
 export function isError(error: unknown, name: ErrorName): boolean {

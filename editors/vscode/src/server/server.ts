@@ -4,10 +4,10 @@ import { accessSync, constants, statSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
-import type { Notifications } from '../generated/protocol';
+import type { Notifications, Requests } from '../generated/protocol';
 import { findServer, misfit } from './find';
 import type { Keys } from './keys';
-import { messageOf, type AllRequests, type Method } from './requests';
+import { messageOf, type Method } from './requests';
 import { trusted } from './settings';
 
 /** So many crashes within this time, and it is not started again by itself. */
@@ -56,10 +56,10 @@ export class Server implements vscode.Disposable {
   }
 
   /** Sends a request. Where the server could not be started, it says why, and does not try again. */
-  async request<M extends Method>(method: M, params: AllRequests[M]['params']): Promise<AllRequests[M]['result']> {
+  async request<M extends Method>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result']> {
     if (this.starting !== undefined || this.current.state === 'starting') await this.start();
     if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server does not run.');
-    return this.client.sendRequest<AllRequests[M]['result']>(method, params);
+    return this.client.sendRequest<Requests[M]['result']>(method, params);
   }
 
   /** Shows the server's log; where no server runs, what this extension has to say of it. */

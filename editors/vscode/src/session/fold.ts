@@ -72,7 +72,7 @@ export function pendingProposals(state: SessionState | undefined): Proposal[] {
   return [...(state?.proposals.values() ?? [])].filter((proposal) => pendingHunks(proposal).length > 0);
 }
 
-function change(state: SessionState, event: KnownEvent): Partial<SessionState> {
+function change(state: SessionState, event: Event): Partial<SessionState> {
   switch (event.type) {
     case 'titleChanged':
       return { title: event.title };
@@ -110,9 +110,6 @@ function change(state: SessionState, event: KnownEvent): Partial<SessionState> {
       return {};
   }
 }
-
-/** The events, and those that a server of this series may send beyond the generated ones. */
-type KnownEvent = Event | { type: 'acceptEditsChanged'; on: boolean };
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
   const rest = new Map(map);

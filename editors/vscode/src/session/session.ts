@@ -3,9 +3,10 @@
 import * as vscode from 'vscode';
 import type { OpenSession } from '../chat/messages';
 import type {
-  Decision, DecisionTarget, Mode, PromptBlock, QueueId, SequencedEvent, SessionId, SessionInfo, SessionOpenResult, TurnId,
+  Decision, DecisionTarget, Mode, PromptBlock, QueueId, Requests, SequencedEvent, SessionId, SessionInfo, SessionOpenResult,
+  TurnId,
 } from '../generated/protocol';
-import { isError, messageOf, proposalsOf, type AllRequests, type Method } from '../server/requests';
+import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
 import { begin, compact, fold, type SessionState } from './fold';
 
@@ -247,8 +248,8 @@ export class Session implements vscode.Disposable {
 
   private async own<M extends Method>(
     method: M,
-    params: (sessionId: SessionId) => AllRequests[M]['params'],
-  ): Promise<AllRequests[M]['result'] | undefined> {
+    params: (sessionId: SessionId) => Requests[M]['params'],
+  ): Promise<Requests[M]['result'] | undefined> {
     return this.id === undefined ? undefined : this.server.request(method, params(this.id));
   }
 
