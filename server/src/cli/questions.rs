@@ -133,7 +133,8 @@ impl Answerer {
             _ if allowed => Ok(Some(Decided { accepted: all, ..Decided::default() })),
             Self::Nobody => {
                 view.line(&style.yellow(format!("  the change of {} is rejected: {NOBODY}", proposal.path)))?;
-                Ok(Some(Decided { rejected: all, message: Some(NOBODY.into()), ..Decided::default() }))
+                // It is no word of the user's, which the turn would have to answer.
+                Ok(Some(Decided { rejected: all, ..Decided::default() }))
             }
             Self::User(user) => {
                 let mut decided = Decided::default();

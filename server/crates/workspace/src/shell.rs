@@ -13,7 +13,8 @@
 //! [`parse()`] tells what a command line would run, for permission.
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `processes`, `terminal` (the process), [`parse()`].
+//! a model reads), `screen` (which joins them), `environment`, `processes`, `keyboard`, `terminal` (the process),
+//! [`parse()`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +40,8 @@ mod environment;
 
 mod processes;
 
+mod keyboard;
+
 mod terminal;
 
 mod parse;
@@ -60,6 +63,9 @@ pub const MAX_COMMAND: usize = 256 << 10;
 
 /// How long a shell may take to begin with a command.
 const START: Duration = Duration::from_secs(15);
+
+/// How much can be typed before a command has started.
+const MAX_EARLY: usize = 64 << 10;
 
 /// How long a command has to end after each stage of force.
 const GRACE: [(Force, Duration); 3] = [
@@ -185,6 +191,8 @@ struct State {
 
 struct Flight {
     command: String,
+    /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
+    early: Option<Vec<u8>>,
     /// Stops the command at the user's wish.
     kill: Arc<Notify>,
 }
@@ -248,13 +256,14 @@ impl Shell {
             Ok(Some(started)) => started,
             _ => return Err(ShellError::NotResponding),
         };
-        running.started = true;
+        running.start(&terminal);
         self.observer.started(call, command, options.cwd.as_deref().unwrap_or(&home), start_offset);
 
         let limit = options.timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
         let stopped = tokio::select! {
             biased;
             ended = &mut end => Err(ended.ok()),
+            never = terminal.see_interrupts_through() => match never {},
             () = options.cancel.cancelled() => Ok(Stop::Cancelled),
             () = running.kill.notified() => Ok(Stop::Killed),
             () = tokio::time::sleep(limit) => Ok(Stop::TimedOut(limit)),
@@ -299,15 +308,17 @@ impl Shell {
     /// # Errors
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
     pub async fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
-        let terminal = {
-            let state = self.state();
-            state.terminal.clone().filter(|_| state.flight.is_some()).ok_or(ShellError::Idle)?
-        };
-        terminal.type_in(bytes).map_err(|_| ShellError::KeyboardFull)?;
-        if bytes.contains(&CTRL_C) {
-            terminal.ask_for_end().await;
+        let mut state = self.state();
+        let State { flight: Some(flight), terminal, .. } = &mut *state else { return Err(ShellError::Idle) };
+        match (&mut flight.early, terminal) {
+            (Some(early), _) if early.len() + bytes.len() > MAX_EARLY => Err(ShellError::KeyboardFull),
+            (Some(early), _) => {
+                early.extend_from_slice(bytes);
+                Ok(())
+            }
+            (None, Some(terminal)) => terminal.type_in(bytes).map_err(|_| ShellError::KeyboardFull),
+            (None, None) => Err(ShellError::Idle),
         }
-        Ok(())
     }
 
     /// Changes the terminal's size, now and for shells to come.
@@ -347,7 +358,7 @@ impl Shell {
             return Err(ShellError::Busy { command: flight.command.clone() });
         }
         let kill = Arc::new(Notify::new());
-        state.flight = Some(Flight { command: beginning(command), kill: Arc::clone(&kill) });
+        state.flight = Some(Flight { command: beginning(command), early: Some(Vec::new()), kill: Arc::clone(&kill) });
         Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false })
     }
 
@@ -418,9 +429,6 @@ impl Shell {
     }
 }
 
-/// What the user's Ctrl-C is in a terminal's bytes.
-const CTRL_C: u8 = 0x03;
-
 /// Why a command is stopped.
 #[derive(Clone, Copy, Debug)]
 enum Stop {
@@ -440,6 +448,18 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// The command has started, and can be typed to.
+    fn start(&mut self, terminal: &Terminal) {
+        self.started = true;
+        let mut state = self.shell.state();
+        if let Some(early) = state.flight.as_mut().and_then(|flight| flight.early.take())
+            && !early.is_empty()
+        {
+            // A keyboard that is still empty takes it.
+            let _ = terminal.type_in(&early);
+        }
+    }
+
     /// The command has ended.
     fn land(mut self, offset: u64, exit_code: Option<i32>) {
         self.landed = true;

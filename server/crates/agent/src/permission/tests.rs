@@ -122,6 +122,23 @@ fn commands_that_only_read_run_without_asking() {
 }
 
 #[test]
+fn a_counter_may_be_set_and_nothing_else() {
+    let set = |line: &str, text: &str| {
+        let command = SimpleCommand { words: vec![], assignments: vec![text.to_owned()], redirects: vec![] };
+        word(&shell_in(&Rules::default(), line, ShellLine::Commands(vec![command]), "/ws"))
+    };
+    for text in ["i=1", "i=(each of 1 2 3)", "f=(each of src/*.rs)", "NO_COLOR=1"] {
+        assert_eq!(set("", text), "allow", "{text}");
+    }
+    let lines =
+        ["i=a[0]", "i=PATH=1", "i=--PATH", "i=$(x)", "i='a b'", "I=1", "ii=1", "i+=1", "PATH=1", "PATH=(each of a)"];
+    for text in lines {
+        assert_eq!(set("", text), "ask", "{text}");
+    }
+    expect(&Rules::default(), "ask", &["i=1 ls"]);
+}
+
+#[test]
 fn what_the_parser_leaves_unknown_is_told_apart() {
     let command = |name: &str, argument: &str| {
         let words = vec![Word::Known(name.to_owned()), Word::Unknown(argument.to_owned())];

@@ -26,14 +26,23 @@ impl Nonce {
         &self.0
     }
 
+    /// The command that prints the mark of a shell that is ready for a command.
+    pub(super) fn print_ready(&self) -> String {
+        self.print("ready")
+    }
+
     /// The command that prints the mark of a command's start. It prints to the terminal whatever the shell's output is.
     pub(super) fn print_start(&self) -> String {
-        format!(r"command printf '\033_azimuth;{0};start;{0}\033\\' >/dev/tty", self.0)
+        self.print("start")
     }
 
     /// The command that prints the mark of a command's end, with the exit code of what ran before it, and the folder.
     pub(super) fn print_end(&self) -> String {
         format!(r#"command printf '\033_azimuth;{0};end;%s;%s;{0}\033\\' "$?" "$PWD" >/dev/tty"#, self.0)
+    }
+
+    fn print(&self, word: &str) -> String {
+        format!(r"command printf '\033_azimuth;{0};{word};{0}\033\\' >/dev/tty", self.0)
     }
 }
 
@@ -42,6 +51,8 @@ impl Nonce {
 pub(super) enum Piece<'a> {
     /// Bytes to show.
     Bytes(&'a [u8]),
+    /// The shell is ready for the command.
+    Ready,
     /// The command begins here.
     Start,
     /// The command ended here.
@@ -132,8 +143,10 @@ enum Mark {
 }
 
 fn piece_of(body: &[u8]) -> Option<Piece<'static>> {
-    if body == b"start" {
-        return Some(Piece::Start);
+    match body {
+        b"ready" => return Some(Piece::Ready),
+        b"start" => return Some(Piece::Start),
+        _ => {}
     }
     let body = String::from_utf8_lossy(body.strip_prefix(b"end;")?).into_owned();
     let (code, cwd) = body.split_once(';')?;
@@ -163,6 +176,7 @@ mod tests {
         let mut marks = Vec::new();
         let mut take = |piece: Piece<'_>| match piece {
             Piece::Bytes(more) => bytes.extend_from_slice(more),
+            Piece::Ready => marks.push((bytes.len(), "ready".to_owned())),
             Piece::Start => marks.push((bytes.len(), "start".to_owned())),
             Piece::End { code, cwd } => marks.push((bytes.len(), format!("end {code:?} {cwd}"))),
         };
@@ -177,7 +191,7 @@ mod tests {
         let n = nonce().0;
         [
             before,
-            format!("\x1b_azimuth;{n};start;{n}\x1b\\").as_bytes(),
+            format!("\x1b_azimuth;{n};ready;{n}\x1b\\\x1b_azimuth;{n};start;{n}\x1b\\").as_bytes(),
             inside,
             format!("\x1b_azimuth;{n};end;3;/a b;{n}\x1b\\").as_bytes(),
             after,
@@ -221,6 +235,7 @@ mod tests {
             let (bytes, marks) = run(&chunks);
             prop_assert_eq!(bytes, [before.as_slice(), &inside, &after].concat());
             prop_assert_eq!(marks, vec![
+                (before.len(), "ready".to_owned()),
                 (before.len(), "start".to_owned()),
                 (before.len() + inside.len(), "end Some(3) /a b".to_owned()),
             ]);

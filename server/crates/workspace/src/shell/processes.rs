@@ -99,8 +99,30 @@ pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
     tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
 }
 
+/// Whether one of a process group's programs does what it likes with an interrupt: it catches or ignores it.
+///
+/// The shell whose process is `shell` does not count, nor does a child it has just forked: that catches interrupts too,
+/// but only until it becomes a program. True where it cannot be known.
+pub(super) fn handles_interrupts(shell: Pid, group: Pid) -> bool {
+    let (shell, group) = (shell.as_raw_nonzero().get(), group.as_raw_nonzero().get());
+    let all = all();
+    let recent = now().saturating_sub(FORK);
+    let own_arguments = arguments(shell);
+    let is_becoming_a_program = |pid: i32, stat: &Stat| {
+        stat.started >= recent && arguments(pid).is_none_or(|found| found.is_empty() || Some(found) == own_arguments)
+    };
+    let mut members = all.iter().filter(|(pid, stat)| stat.group == group && !stat.dead && **pid != shell);
+    // A program that has its arguments has lost the handlers of the shell it was; so it is looked at in this order.
+    all.is_empty() || members.any(|(pid, stat)| !is_becoming_a_program(*pid, stat) && catches_or_ignores(*pid))
+}
+
+/// How long after its start a copy of the shell may still be on the way to becoming a program, in hundredths of a second.
+/// One that is older is a subshell.
+const FORK: u64 = 50;
+
 struct Stat {
     parent: i32,
+    group: i32,
     session: i32,
     started: u64,
     dead: bool,
@@ -127,6 +149,7 @@ fn stat(pid: i32) -> Option<Stat> {
     Some(Stat {
         dead: matches!(*fields.first()?, "Z" | "X"),
         parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
     })
@@ -136,4 +159,18 @@ fn carries(pid: i32, mark: &str) -> bool {
     let wanted = format!("{MARK}={mark}");
     std::fs::read(Path::new("/proc").join(pid.to_string()).join("environ"))
         .is_ok_and(|environment| environment.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes()))
+}
+
+fn arguments(pid: i32) -> Option<Vec<u8>> {
+    std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).ok()
+}
+
+fn catches_or_ignores(pid: i32) -> bool {
+    const INTERRUPT: u64 = 1 << (Signal::INT.as_raw() - 1);
+    let status = std::fs::read(Path::new("/proc").join(pid.to_string()).join("status")).unwrap_or_default();
+    String::from_utf8_lossy(&status)
+        .lines()
+        .filter_map(|line| line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigCgt:")))
+        .filter_map(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .any(|mask| mask & INTERRUPT != 0)
 }

@@ -17,6 +17,8 @@ pub(super) struct Screen {
 }
 
 struct Command {
+    /// Taken when the shell has said that it is ready.
+    ready: Option<oneshot::Sender<()>>,
     /// Taken when the command has started.
     started: Option<oneshot::Sender<u64>>,
     ended: oneshot::Sender<Ended>,
@@ -48,14 +50,24 @@ impl Screen {
         Self { spool, filter: Filter::default(), command: None }
     }
 
-    /// Follows the command whose marks have this nonce.
-    pub(super) fn follow(&mut self, nonce: Nonce) -> Followed {
+    /// Follows the command whose marks have this nonce. The second value is sent when the shell is ready for it.
+    pub(super) fn follow(&mut self, nonce: Nonce) -> (Followed, oneshot::Receiver<()>) {
+        let (ready_sender, ready) = oneshot::channel();
         let (started_sender, started) = oneshot::channel();
         let (ended_sender, ended) = oneshot::channel();
         self.filter.expect(nonce);
-        self.command =
-            Some(Command { started: Some(started_sender), ended: ended_sender, transcript: Transcript::default() });
-        Followed { started, ended }
+        self.command = Some(Command {
+            ready: Some(ready_sender),
+            started: Some(started_sender),
+            ended: ended_sender,
+            transcript: Transcript::default(),
+        });
+        (Followed { started, ended }, ready)
+    }
+
+    /// Whether a command has started and its end was not seen.
+    pub(super) fn is_running(&self) -> bool {
+        self.command.as_ref().is_some_and(|command| command.started.is_none())
     }
 
     /// Takes in what was read.
@@ -82,6 +94,11 @@ fn take(spool: &Spool, slot: &mut Option<Command>, piece: Piece<'_>) {
                 && command.started.is_none()
             {
                 command.transcript.push(bytes);
+            }
+        }
+        Piece::Ready => {
+            if let Some(ready) = slot.as_mut().and_then(|command| command.ready.take()) {
+                let _ = ready.send(());
             }
         }
         Piece::Start => {

@@ -7,27 +7,38 @@
 
 #![expect(clippy::disallowed_methods, reason = "the shell's control pipe is no project file")]
 
+use std::convert::Infallible;
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use protocol::terminal::TerminalSize;
-use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::environment;
+use super::keyboard::{Keyboard, KeyboardFull, Press};
 use super::marker::Nonce;
 use super::processes::{self, Which};
 use super::screen::{Followed, Screen};
 use super::spool::Spool;
+
+/// How soon after a Ctrl-C its effect is looked for first; each further look comes after twice the time.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+
+/// The longest time after which an interrupt is still repeated.
+const LAST_REPEAT: Duration = Duration::from_millis(2500);
+
+/// The longest time between two looks.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a shell is started.
 pub(super) struct Start {
@@ -46,9 +57,10 @@ pub(super) struct Start {
 pub(super) struct Terminal {
     leader: Pid,
     mark: String,
-    master: Mutex<Box<dyn MasterPty + Send>>,
-    tty: Tty,
-    keyboard: SyncSender<Vec<u8>>,
+    master: Arc<Mutex<Box<dyn MasterPty + Send>>>,
+    keyboard: Arc<Keyboard>,
+    /// What [`Terminal::see_interrupts_through`] has yet to see.
+    presses: tokio::sync::Mutex<UnboundedReceiver<Press>>,
     control: tokio::sync::Mutex<pipe::Sender>,
     screen: Arc<Mutex<Screen>>,
     /// Is triggered when the shell has ended and nothing more will be printed.
@@ -78,13 +90,20 @@ impl Terminal {
         let pair = native_pty_system().openpty(pty_size(start.size)).map_err(io::Error::other)?;
         let mut reader = pair.master.try_clone_reader().map_err(io::Error::other)?;
         let writer = pair.master.take_writer().map_err(io::Error::other)?;
-        let tty = Tty::new(pair.master.tty_name().ok_or_else(|| io::Error::other("the terminal has no name"))?)?;
+        let tty = pair.master.tty_name().ok_or_else(|| io::Error::other("the terminal has no name"))?;
         let child = pair.slave.spawn_command(command(start, &pipe.path, &mark)).map_err(io::Error::other)?;
         drop(pair.slave);
         let leader = child
             .process_id()
             .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
             .ok_or_else(|| io::Error::other("the shell ended at once"))?;
+
+        let master = Arc::new(Mutex::new(pair.master));
+        let (sender, presses) = unbounded_channel();
+        let keyboard = Keyboard::new(tty, writer, sender, {
+            let master = Arc::clone(&master);
+            move || foreground(&master).is_some_and(|group| processes::handles_interrupts(leader, group))
+        })?;
 
         let screen = Arc::new(Mutex::new(Screen::new(spool)));
         let gone = CancellationToken::new();
@@ -102,9 +121,9 @@ impl Terminal {
         Ok(Self {
             leader,
             mark,
-            master: Mutex::new(pair.master),
-            tty,
-            keyboard: keyboard(writer)?,
+            master,
+            keyboard: Arc::new(keyboard),
+            presses: tokio::sync::Mutex::new(presses),
             control: tokio::sync::Mutex::new(control),
             screen,
             gone,
@@ -129,9 +148,15 @@ impl Terminal {
 
     /// Runs a command, in a folder of its own if one is given.
     pub(super) async fn run(&self, command: &str, folder: Option<(&Path, &Path)>) -> io::Result<Followed> {
+        let keyboard = Arc::clone(&self.keyboard);
+        tokio::task::spawn_blocking(move || keyboard.settle()).await.map_err(io::Error::other)?;
+        // What was pressed before was for the last command.
+        let mut presses = self.presses.lock().await;
+        while presses.try_recv().is_ok() {}
+        drop(presses);
         let nonce = Nonce::random();
-        self.tty.reset();
-        let followed = lock(&self.screen).follow(nonce.clone());
+        let (followed, ready) = lock(&self.screen).follow(nonce.clone());
+        self.wait_until_ready(&nonce, ready).await?;
         let (start, end) = (nonce.print_start(), nonce.print_end());
         *lock(&self.end) = Some(nonce);
         let command = format!("command eval {} </dev/tty", quoted(command));
@@ -147,6 +172,70 @@ impl Terminal {
         Ok(followed)
     }
 
+    /// Waits until the shell reads what it is sent. An interrupt that came at the last command's very end still makes it
+    /// drop a line or what it has read ahead; that must not be a part of a command.
+    async fn wait_until_ready(&self, nonce: &Nonce, mut ready: oneshot::Receiver<()>) -> io::Result<()> {
+        let mut pause = Duration::from_millis(50);
+        let mut force = Signal::INT;
+        loop {
+            self.end_left_over(force);
+            self.control(&format!("{}\n", nonce.print_ready())).await?;
+            match tokio::time::timeout(pause, &mut ready).await {
+                Ok(heard) => return heard.map_err(|_| io::ErrorKind::BrokenPipe.into()),
+                // Another mark does no harm.
+                Err(_) => (pause, force) = (pause * 2, Signal::KILL),
+            }
+        }
+    }
+
+    /// Ends the program that an interrupted command has left in the foreground. Bash that is interrupted between a fork
+    /// and its wait gives up the command at once, goes on, and waits for the child after its next builtin.
+    fn end_left_over(&self, force: Signal) {
+        if let Some(group) = foreground(&self.master).filter(|group| *group != self.leader) {
+            let _ = kill_process_group(group, force);
+        }
+    }
+
+    /// Sees to it that each Ctrl-C the user types has its effect, for as long as a command runs.
+    ///
+    /// The driver signals the foreground's processes once, and that can be lost: a child the shell has just forked still
+    /// has the shell's handler, and forgets what that has noted when it becomes a program. So the interrupt is repeated
+    /// until the command has ended or a program has it that handles interrupts itself. A program that does was given the
+    /// Ctrl-C by the driver, and gets no second one.
+    pub(super) async fn see_interrupts_through(self: &Arc<Self>) -> Infallible {
+        let mut presses = self.presses.lock().await;
+        let Some(mut press) = presses.recv().await else { return std::future::pending().await };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            self.ask_for_end().await;
+            match tokio::time::timeout(pause, presses.recv()).await {
+                Ok(None) => return std::future::pending().await,
+                Ok(Some(another)) => (press, pause) = (another, FIRST_PAUSE),
+                Err(_) => {
+                    if !press.handled && pause <= LAST_REPEAT {
+                        press = self.interrupt_again().await;
+                    }
+                    pause = LONGEST_PAUSE.min(pause * 2);
+                }
+            }
+        }
+    }
+
+    async fn interrupt_again(self: &Arc<Self>) -> Press {
+        let terminal = Arc::clone(self);
+        let interrupted = tokio::task::spawn_blocking(move || {
+            let Some(group) = foreground(&terminal.master) else { return false };
+            let handled = processes::handles_interrupts(terminal.leader, group);
+            // While the screen is locked no command's end is seen, so this cannot reach the next command.
+            let screen = lock(&terminal.screen);
+            if screen.is_running() {
+                let _ = kill_process_group(group, Signal::INT);
+            }
+            handled
+        });
+        Press { handled: interrupted.await.unwrap_or(true) }
+    }
+
     /// Asks for the mark of the command's end once more. Some shells drop what they have read ahead when they are
     /// interrupted; a second mark does no harm.
     pub(super) async fn ask_for_end(&self) {
@@ -158,11 +247,7 @@ impl Terminal {
 
     /// Types into the terminal.
     pub(super) fn type_in(&self, bytes: &[u8]) -> Result<(), KeyboardFull> {
-        self.keyboard.try_send(bytes.to_vec()).or_else(|error| match error {
-            TrySendError::Full(_) => Err(KeyboardFull),
-            // The shell has just ended; there is nobody to type to.
-            TrySendError::Disconnected(_) => Ok(()),
-        })
+        self.keyboard.type_in(bytes)
     }
 
     pub(super) fn resize(&self, size: TerminalSize) {
@@ -173,9 +258,8 @@ impl Terminal {
 
     /// Asks what was started at `since` or later to end. Blocks shortly.
     pub(super) fn signal(&self, force: Force, since: u64) {
-        let foreground = lock(&self.master).process_group_leader().and_then(Pid::from_raw);
         if force == Force::Interrupt {
-            if let Some(group) = foreground {
+            if let Some(group) = foreground(&self.master) {
                 let _ = kill_process_group(group, Signal::INT);
             }
             return;
@@ -213,10 +297,6 @@ impl Drop for Terminal {
     }
 }
 
-/// The user types faster than anything reads.
-#[derive(Debug)]
-pub(super) struct KeyboardFull;
-
 /// The named pipe the shell reads its commands from. It is removed with the shell.
 struct ControlPipe {
     path: PathBuf,
@@ -237,32 +317,6 @@ impl ControlPipe {
 impl Drop for ControlPipe {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// The terminal's device, with its settings as they were at first.
-struct Tty {
-    path: PathBuf,
-    settings: Termios,
-}
-
-impl Tty {
-    fn new(path: PathBuf) -> io::Result<Self> {
-        let settings = tcgetattr(Self::open(&path)?)?;
-        Ok(Self { path, settings })
-    }
-
-    /// Undoes what a command did to the settings (no echo, raw input), and forgets what was typed and never read.
-    fn reset(&self) {
-        // It is opened each time, since the terminal would never be seen to end while we hold it open.
-        if let Ok(tty) = Self::open(&self.path) {
-            let _ = tcflush(&tty, QueueSelector::IFlush);
-            let _ = tcsetattr(&tty, OptionalActions::Now, &self.settings);
-        }
-    }
-
-    fn open(path: &Path) -> io::Result<std::os::fd::OwnedFd> {
-        Ok(rustix::fs::open(path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?)
     }
 }
 
@@ -296,6 +350,11 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// The process group a Ctrl-C would go to.
+fn foreground(master: &Mutex<Box<dyn MasterPty + Send>>) -> Option<Pid> {
+    lock(master).process_group_leader().and_then(Pid::from_raw)
+}
+
 fn read_all(reader: &mut dyn Read, screen: &Mutex<Screen>) {
     let mut buffer = vec![0; 64 << 10];
     loop {
@@ -323,19 +382,6 @@ fn reap(mut child: Box<dyn Child + Send + Sync>, leader: Pid) -> Option<i32> {
 
 fn exit_code(status: &portable_pty::ExitStatus) -> Option<i32> {
     if status.signal().is_some() { None } else { i32::try_from(status.exit_code()).ok() }
-}
-
-/// A thread that types, since a terminal nobody reads from makes the typist wait.
-fn keyboard(mut writer: Box<dyn Write + Send>) -> io::Result<SyncSender<Vec<u8>>> {
-    let (sender, receiver) = sync_channel::<Vec<u8>>(64);
-    std::thread::Builder::new().name("terminal input".to_owned()).spawn(move || {
-        for bytes in receiver {
-            if writer.write_all(&bytes).is_err() {
-                return;
-            }
-        }
-    })?;
-    Ok(sender)
 }
 
 fn pty_size(size: TerminalSize) -> PtySize {

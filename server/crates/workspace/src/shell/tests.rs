@@ -485,3 +485,35 @@ async fn twenty_shells_run_side_by_side() {
     }
     assert_eq!(done.load(Ordering::Relaxed), 20);
 }
+
+/// Types Ctrl-C at many instants into a command that goes from builtins to programs and back, and checks that each one
+/// ends the command and leaves a shell that works. Instants are spread over the command's first milliseconds.
+async fn control_c_at_instants(instants: u32, program: Option<&str>) {
+    let fixture = Fixture::with(program);
+    fixture.run("mark=kept").await;
+    let command = "echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do :; /bin/true; done; sleep 1000; echo not reached";
+    for instant in 0..instants {
+        let options = RunOptions { timeout: Duration::from_secs(20), ..RunOptions::default() };
+        let task = fixture.start(command, options, "ready").await;
+        let typed = Instant::now();
+        while typed.elapsed() < Duration::from_micros(u64::from(instant * 577 % 12_000)) {
+            tokio::task::yield_now().await;
+        }
+        fixture.shell.write(b"\x03").await.unwrap();
+        let ran = task.await.unwrap();
+        assert_eq!((ran.exit_code, ran.note.as_deref()), (Some(130), None), "instant {instant}: {}", ran.output);
+        assert!(!ran.output.contains("not reached"), "instant {instant}");
+        let ran = fixture.run("echo $mark").await;
+        assert_eq!(ran.output, "kept\n", "instant {instant}");
+        assert!(ran.duration < Duration::from_secs(5), "instant {instant}: the next command took {:?}", ran.duration);
+    }
+}
+
+#[tokio::test]
+async fn a_typed_control_c_ends_the_command_at_any_instant() {
+    // The environment asks for a longer test.
+    let instants = std::env::var("AZIMUTH_TEST_INSTANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
+    for program in [None, Some("/bin/sh")] {
+        control_c_at_instants(instants, program).await;
+    }
+}

@@ -7,12 +7,17 @@ use protocol::session::Mode;
 
 use super::*;
 
-/// Whether a line runs without a question when the user has no rules.
-fn is_allowed(line: &str, folder: &Path) -> bool {
+/// How a line fares when the user has no rules.
+fn judged(line: &str, folder: &Path) -> Verdict {
     let action = Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: folder.to_owned() };
     let folders = [folder.to_owned()];
     let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
-    matches!(judge(&Rules::default(), &case), Verdict::Allow { .. })
+    judge(&Rules::default(), &case)
+}
+
+/// Whether a line runs without a question.
+fn is_allowed(line: &str, folder: &Path) -> bool {
+    matches!(judged(line, folder), Verdict::Allow { .. })
 }
 
 /// Variables that bash sets by itself, that `cd` sets, that may be set by any line, or that a loop counts with.
@@ -184,6 +189,23 @@ fn a_line_that_changes_the_shell_is_asked() {
     ];
     for line in lines {
         assert!(!is_allowed(line, folder.path()), "{line:?} is allowed, as {}", shown(line));
+    }
+}
+
+#[test]
+fn the_question_names_what_would_change() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, why) in [
+        ("cargo() { :; }", "no rule allows `function cargo`"),
+        ("for PATH in ./evil; do ls; done", "no rule allows `PATH=(each of ./evil)`"),
+        ("select PATH in a; do ls; done", "no rule allows `PATH=(each of a) REPLY=(what is typed)`"),
+        ("ls ${x:=y}", "it cannot be told for sure what it runs: it has an expansion that sets a variable"),
+        ("nice -n $x ls", "it cannot be told for sure what it runs: an argument of `nice` is not understood"),
+    ] {
+        match judged(line, folder.path()) {
+            Verdict::Ask { reason, always, .. } => assert_eq!((reason.as_str(), always), (why, Vec::new()), "{line}"),
+            other => panic!("{line:?} came to {other:?}"),
+        }
     }
 }
 
