@@ -78,7 +78,7 @@ local plain = { before = {}, after = {}, tabstop = 4 }
 
 function T.hostile_text_is_shown_as_text()
   local lines = paint.added(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), plain, "Base", "Strong")
-  support.equal(joined(lines[1]), "a^[[31mb<202e>c  end")
+  support.equal(joined(lines[1]), "a^[[31mb<202e>c end")
   assert(#joined(lines[2]) < 3000, "a long line is cut")
   support.contains(joined(lines[2]), "more bytes")
 end

@@ -12,7 +12,8 @@ local function running(command, test)
   local model = models.start({
     { calls = { { name = "shell_run", input = { command = command } } } },
     { text = "It ran." },
-    { text = "It ran." },
+    { calls = { { name = "shell_run", input = { command = "touch made.txt; echo '<after>'" } } } },
+    { text = "It ran again." },
   })
   support.use_model(place, model)
   local child = support.start(place)
@@ -73,7 +74,7 @@ function T.a_command_shows_and_a_typed_key_reaches_it()
 end
 
 function T.what_was_missed_is_there_when_the_terminal_opens()
-  running("for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; done; printf 'ä\\033[1mbold\\033[0m\\n'", function(child)
+  running("touch made.txt; for i in 1 2 3 4 5 6 7 8 9 10; do echo line $i; done; printf 'ä\\033[1mbold\\033[0m\\n'", function(child)
     child:wait_for("It ran.")
     child:command("Azimuth terminal")
     wait_for_screen(child, "line 10")
@@ -125,7 +126,7 @@ function T.what_runs_can_be_killed()
 end
 
 function T.the_terminal_goes_on_after_the_server_was_killed()
-  running("echo before", function(child)
+  running("touch made.txt; echo before", function(child)
     child:wait_for("It ran.")
     child:command("Azimuth terminal")
     wait_for_screen(child, "before")
@@ -133,10 +134,29 @@ function T.the_terminal_goes_on_after_the_server_was_killed()
     vim.uv.kill(pid, "sigkill")
     child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("started again", 1, true) end)]])
     child:wait("require('azimuth.client').lsp_client() ~= nil")
-    vim.wait(300)
-    child:type("iecho af''ter<CR>")
-    wait_for_screen(child, "\nafter")
+    child:prompt("Again.")
+    child:wait("#require('azimuth.client').state().questions > 0")
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth permission")
+    child:wait("vim.api.nvim_win_get_config(0).relative ~= ''")
+    child:type("a")
+    wait_for_screen(child, "<after>")
     support.contains(child:lua("return " .. screen), "before")
+  end)
+end
+
+function T.keys_while_nothing_runs_are_refused_once()
+  running("touch made.txt; echo before", function(child)
+    child:wait_for("It ran.")
+    child:command("Azimuth terminal")
+    wait_for_screen(child, "before")
+    child:type("i")
+    child:wait("vim.api.nvim_get_mode().mode == 't'")
+    child:type("ls")
+    child:wait("#_G.said > 0")
+    child:type("ls")
+    vim.wait(200)
+    support.equal(#child:lua("return _G.said"), 1)
   end)
 end
 

@@ -133,6 +133,10 @@ end
 ---@param proposal azimuth.Proposal
 ---@param at_end? boolean
 local function open(proposal, at_end)
+  if diff.is_alone(proposal) then
+    diff.open(client.session(), proposal)
+    return
+  end
   local bufnr = documents.show(proposal.uri)
   M.refresh()
   local places = vim.tbl_filter(function(place)
@@ -149,8 +153,9 @@ end
 ---@return integer?
 local function index_here(open_ones)
   local here = vim.api.nvim_get_current_buf()
+  local viewed = diff.proposal(here)
   for at, proposal in ipairs(open_ones) do
-    if documents.buffer(proposal.uri) == here then
+    if proposal == viewed or documents.buffer(proposal.uri) == here then
       return at
     end
   end

@@ -14,12 +14,13 @@ local function bar(session_id)
   local last = state and state.terminals[#state.terminals]
   local shown = "shell"
   if last and not last.ended then
-    shown = "runs: " .. text.one_line(last.command, 60)
+    shown = "running: " .. text.one_line(last.command, 60)
   elseif last then
     local how = last.exit_code and ("exit code %d"):format(last.exit_code) or "ended"
     shown = ("%s: %s"):format(how, text.one_line(last.command, 60))
   end
-  local keys = vim.api.nvim_get_mode().mode == "t" and "<C-\\><C-n> leaves" or "i types · q closes"
+  local runs = last and not last.ended
+  local keys = vim.api.nvim_get_mode().mode == "t" and "<C-\\><C-n> leaves" or runs and "i types · q closes" or "q closes"
   return (" %s%%=%s "):format(text.bar(vim.fn.strtrans(shown)), text.bar(keys))
 end
 

@@ -1,5 +1,6 @@
 --- How an accepted edit goes into its document. The work is Neovim's own; this sees to it that each edit is one undo step,
---- that no window moves, and that an edit which came too late is refused aloud.
+--- that no window moves, that the server hears of it as of one change, and that an edit which came too late is refused
+--- aloud.
 
 local client = require("azimuth.client")
 
@@ -62,6 +63,36 @@ local function keep_views(bufnr, edits)
   end
 end
 
+--- Does something and tells the server of all that changed by it in one `didChange`. Neovim sends one for each hunk of an
+--- edit, and the server would take the first of them for a change of the user's own.
+---@param running vim.lsp.Client
+---@param task fun(): any
+---@return any
+local function as_one_change(running, task)
+  local notify = running.rpc.notify
+  local held
+  running.rpc.notify = function(method, params)
+    if method ~= "textDocument/didChange" then
+      return notify(method, params)
+    elseif held and held.textDocument.uri == params.textDocument.uri then
+      vim.list_extend(held.contentChanges, params.contentChanges)
+      held.textDocument = params.textDocument
+    else
+      if held then
+        notify(method, held)
+      end
+      held = { textDocument = params.textDocument, contentChanges = vim.list_slice(params.contentChanges) }
+    end
+    return true
+  end
+  local ok, result = pcall(task)
+  running.rpc.notify = notify
+  if held then
+    notify("textDocument/didChange", held)
+  end
+  return ok and result or { applied = false, failureReason = tostring(result) }
+end
+
 ---@param change lsp.TextDocumentEdit
 ---@return integer bufnr
 ---@return string? problem Why the change cannot be made.
@@ -97,7 +128,9 @@ local function apply(_, params, context)
   end
   local restore = keep_views(bufnr, change.edits)
   break_undo(bufnr)
-  local result = built_in(nil, params, context)
+  local result = as_one_change(assert(vim.lsp.get_client_by_id(context.client_id)), function()
+    return built_in(nil, params, context)
+  end)
   break_undo(bufnr)
   restore()
   return result

@@ -26,7 +26,8 @@ local function file_window()
   for _, window in ipairs(candidates) do
     if vim.api.nvim_win_is_valid(window) and vim.api.nvim_win_get_config(window).relative == "" then
       local fixed = vim.fn.has("nvim-0.11") == 1 and vim.wo[window].winfixbuf or false
-      if vim.bo[vim.api.nvim_win_get_buf(window)].buftype == "" and not fixed then
+      local buftype = vim.bo[vim.api.nvim_win_get_buf(window)].buftype
+      if (buftype == "" or buftype == "acwrite") and not fixed and not vim.wo[window].diff then
         return window
       end
     end
@@ -44,18 +45,23 @@ function M.load(uri)
   return bufnr
 end
 
---- Shows a document in a window for files, and goes there.
+--- Shows a buffer in a window for files, and goes there.
+---@param bufnr integer
+function M.show_buffer(bufnr)
+  if vim.api.nvim_get_current_buf() == bufnr then
+    return
+  end
+  local here = vim.fn.bufwinid(bufnr)
+  vim.api.nvim_set_current_win(here > 0 and here or file_window())
+  vim.api.nvim_win_set_buf(0, bufnr)
+end
+
+--- Shows a document so.
 ---@param uri string
 ---@return integer bufnr
 function M.show(uri)
   local bufnr = M.load(uri)
-  if vim.api.nvim_get_current_buf() == bufnr then
-    return bufnr
-  end
-  local here = vim.fn.bufwinid(bufnr)
-  local window = here > 0 and here or file_window()
-  vim.api.nvim_set_current_win(window)
-  vim.api.nvim_win_set_buf(window, bufnr)
+  M.show_buffer(bufnr)
   return bufnr
 end
 

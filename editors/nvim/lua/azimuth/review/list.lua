@@ -1,6 +1,7 @@
 --- All that is proposed in one list: the quickfix list with a line a hunk, and a picker with a line a file.
 
 local client = require("azimuth.client")
+local diff = require("azimuth.review.diff")
 local documents = require("azimuth.review.documents")
 local hunks = require("azimuth.review.hunks")
 local marks = require("azimuth.review.marks")
@@ -34,7 +35,7 @@ local function items(proposals)
         what = "conflict, " .. what
       end
       table.insert(list, {
-        filename = vim.uri_to_fname(proposal.uri),
+        filename = diff.is_alone(proposal) and diff.name(client.session(), proposal) or vim.uri_to_fname(proposal.uri),
         lnum = (rows[hunk.hunkId] or hunk.startLine) + 1,
         col = 1,
         type = hunk.state == "conflicted" and "W" or "",

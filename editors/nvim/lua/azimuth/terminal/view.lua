@@ -17,6 +17,7 @@ local SCROLLBACK = 10000
 ---@field filter azimuth.terminal.Filter
 ---@field size? azimuth.TerminalSize The size that the server knows.
 ---@field alive boolean
+---@field refused boolean Whether it was said that keys are not taken now.
 local View = {}
 View.__index = View
 
@@ -57,6 +58,7 @@ function M.make(session_id)
     offset = 0,
     filter = filter.new(),
     alive = true,
+    refused = false,
   }, View)
   view.channel = vim.api.nvim_open_term(bufnr, {
     on_input = function(_, _, _, typed)
@@ -157,9 +159,11 @@ function View:write(typed)
     terminalId = self.terminal_id,
     data = vim.base64.encode(typed),
   }, function(err)
-    if err then
+    -- Once is enough for a whole line of keys.
+    if err and not self.refused then
       failed(err, "the terminal did not take what was typed")
     end
+    self.refused = err ~= nil
   end)
 end
 
