@@ -1,0 +1,126 @@
+--- The pure parts of review: the words of a hunk, places in the proposed text, painting, and rows after an edit.
+
+local apply = require("azimuth.review.apply")
+local hunks = require("azimuth.review.hunks")
+local paint = require("azimuth.review.paint")
+local support = require("support")
+
+local T = {}
+
+---@param old string
+---@param new string
+---@param more? table
+local function hunk(old, new, more)
+  return vim.tbl_extend("force", { hunkId = old .. new, oldText = old, newText = new, startLine = 0, state = "pending", toolCallIds = {} }, more or {})
+end
+
+---@param text string
+---@param spans azimuth.review.Span[]
+local function cut(text, spans)
+  local lines = hunks.lines(text)
+  return vim.tbl_map(function(span)
+    return lines[span.row + 1]:sub(span.from + 1, span.to)
+  end, spans)
+end
+
+function T.changed_words_are_found_on_both_sides()
+  local one = hunk("local a = 30\nreturn a\n", "local a = 32\nreturn a + b\n")
+  local old, new = hunks.words(one)
+  support.equal(cut(one.oldText, old), { "30" })
+  support.equal(cut(one.newText, new), { "32", " + b" })
+end
+
+function T.words_of_several_bytes_stay_whole()
+  local one = hunk("der Körper ist schön\n", "der Körper ist schöner\n")
+  local old, new = hunks.words(one)
+  support.equal(cut(one.oldText, old), { "schön" })
+  support.equal(cut(one.newText, new), { "schöner" })
+end
+
+function T.texts_with_little_in_common_have_no_changed_words()
+  support.equal({ hunks.words(hunk("alpha beta gamma\n", "one two three\n")) }, { {}, {} })
+  support.equal({ hunks.words(hunk("", "one\n")) }, { {}, {} })
+  support.equal({ hunks.words(hunk(("x "):rep(20000), ("y "):rep(20000))) }, { {}, {} })
+end
+
+function T.hunks_are_found_by_their_lines_in_the_proposed_text()
+  local proposal = {
+    hunks = {
+      hunk("a\n", "A\nB\n", { hunkId = "1", startLine = 1 }),
+      hunk("gone\n", "", { hunkId = "2", startLine = 4 }),
+      hunk("x\n", "y\n", { hunkId = "no", startLine = 6, state = "conflicted" }),
+      hunk("", "new\n", { hunkId = "3", startLine = 8 }),
+    },
+  }
+  local found = {}
+  for row = 0, 9 do
+    local at = hunks.at_proposed(proposal, row)
+    table.insert(found, at and at.hunkId or "-")
+  end
+  support.equal(found, { "-", "1", "1", "-", "2", "2", "-", "-", "3", "-" })
+end
+
+function T.counts_are_of_open_hunks_only()
+  local count = hunks.count({
+    hunks = { hunk("a\nb\n", "c\n"), hunk("a\n", "", { state = "accepted" }), hunk("", "x\ny\n", { state = "conflicted" }) },
+  })
+  support.equal(count, { hunks = 2, conflicts = 1, added = 3, removed = 2 })
+end
+
+---@param chunks azimuth.review.Chunk[]
+local function joined(chunks)
+  return table.concat(vim.tbl_map(function(chunk)
+    return chunk[1]
+  end, chunks))
+end
+
+local plain = { before = {}, after = {}, tabstop = 4 }
+
+function T.hostile_text_is_shown_as_text()
+  local lines = paint.added(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), plain, "Base", "Strong")
+  support.equal(joined(lines[1]), "a^[[31mb<202e>c end")
+  assert(#joined(lines[2]) < 3000, "a long line is cut")
+  support.contains(joined(lines[2]), "more bytes")
+end
+
+function T.added_lines_have_syntax_and_changed_words()
+  local one = hunk("local answer = 30\n", "local answer = 32\n")
+  local lines = paint.added(one, { before = { "-- head" }, after = { "return answer" }, language = "lua", tabstop = 8 }, "Base", "Strong")
+  local groups = {}
+  for _, chunk in ipairs(lines[1]) do
+    groups[vim.trim(chunk[1])] = chunk[2]
+  end
+  support.equal(groups["local"], { "Base", "@keyword.lua" })
+  support.equal(groups["32"], { "Base", "@number.lua", "Strong" })
+end
+
+function T.a_language_without_a_parser_and_broken_bytes_do_no_harm()
+  local lines = paint.added(hunk("", "a \255\254 b\n"), { before = {}, after = {}, language = "nosuch", tabstop = 8 }, "Base", "Strong")
+  support.equal(#lines, 1)
+  support.contains(joined(lines[1]), "<ff>")
+end
+
+function T.lines_are_fitted_to_a_width()
+  local fitted = paint.fitted({ { "abcdefg", "A" }, { "hij", "B" } }, 4, "Base")
+  support.equal(vim.tbl_map(joined, fitted), { "abcd", "efgh", "ij  " })
+  support.equal(vim.tbl_map(joined, paint.fitted({ { "あいう", "A" } }, 5, "Base")), { "あい ", "う   " })
+  support.equal(vim.tbl_map(joined, paint.fitted({}, 3, "Base")), { "   " })
+end
+
+---@param first integer
+---@param stop integer
+---@param new string
+local function edit(first, stop, new)
+  return { range = { start = { line = first, character = 0 }, ["end"] = { line = stop, character = 0 } }, newText = new }
+end
+
+function T.rows_move_with_the_lines_around_them()
+  local edits = { edit(2, 4, "a\nb\nc\n"), edit(6, 6, "new\n"), edit(9, 12, "") }
+  local moved = {}
+  for row = 0, 13 do
+    moved[row + 1] = apply.moved(row, edits)
+  end
+  support.equal(moved, { 0, 1, 2, 3, 5, 6, 8, 9, 10, 11, 11, 11, 11, 12 })
+end
+
+return T
