@@ -123,4 +123,24 @@ function T.rows_move_with_the_lines_around_them()
   support.equal(moved, { 0, 1, 2, 3, 5, 6, 8, 9, 10, 11, 11, 11, 11, 12 })
 end
 
+function T.the_help_names_every_group_and_key()
+  local help = support.read(support.plugin .. "/doc/azimuth-review.txt")
+  for name, link in pairs(require("azimuth.review.highlights").groups) do
+    assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
+  end
+  for _, key in ipairs(require("azimuth.review.keys").keys) do
+    support.contains(help, "\t" .. key.lhs() .. "\t")
+  end
+  local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
+  for _, name in ipairs({ "azimuth.txt", "azimuth-review.txt" }) do
+    support.write(tags .. "/" .. name, support.read(support.plugin .. "/doc/" .. name))
+  end
+  vim.cmd("helptags " .. tags)
+  local known = support.read(tags .. "/tags")
+  vim.fn.delete(tags, "rf")
+  for tag in help:gmatch("|([aA]zimuth[%w:.-]*)|") do
+    support.contains(known, tag .. "\t")
+  end
+end
+
 return T

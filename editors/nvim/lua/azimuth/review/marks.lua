@@ -4,6 +4,7 @@
 local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
 local paint = require("azimuth.review.paint")
+local text = require("azimuth.text")
 
 local M = {}
 
@@ -21,6 +22,9 @@ local PRIORITY = 180
 
 ---@type table<integer, azimuth.review.Shown[]>
 local shown = {}
+--- What each buffer was told to show, and the width it was drawn for.
+---@type table<integer, { proposals: azimuth.Proposal[], width: integer }>
+local drawn_for = {}
 --- Lines that were painted, by hunk; an id stays only with its content.
 ---@type table<string, azimuth.review.Chunk[][]>
 local painted = {}
@@ -120,7 +124,7 @@ local function virtual_lines(bufnr, hunk, row)
   local base = conflicted and "AzimuthConflict" or "AzimuthAdd"
   local lines = {}
   if conflicted then
-    local why = "! This text has changed since the edit below was proposed for it. Reject it, or ask again."
+    local why = "! In conflict: the text above has changed. Reject this, or ask again."
     vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
   end
   local limit = math.max(5, height - #hunks.lines(hunk.oldText) - 3)
@@ -222,6 +226,7 @@ function M.show(bufnr, proposals)
     end
   end
   shown[bufnr] = #list > 0 and list or nil
+  drawn_for[bufnr] = #list > 0 and { proposals = proposals, width = (room(bufnr)) } or nil
   if #list > 0 then
     keys.map(bufnr)
   else
@@ -239,6 +244,7 @@ end
 ---@param bufnr integer
 function M.forget(bufnr)
   shown[bufnr] = nil
+  drawn_for[bufnr] = nil
   plain[bufnr] = nil
 end
 
@@ -301,29 +307,46 @@ function M.at(bufnr, first, last)
   return found
 end
 
+--- Draws a buffer anew where its windows have become wider or narrower, as they do by our own signs.
+---@param bufnr integer
+local function refit(bufnr)
+  local last = drawn_for[bufnr]
+  if last and vim.api.nvim_buf_is_loaded(bufnr) and room(bufnr) ~= last.width then
+    M.show(bufnr, last.proposals)
+  end
+end
+
 -- The first hunk that can be seen says by which keys it is decided.
-local hint_row = nil
+local hint_row, hint_hunk = nil, nil
 vim.api.nvim_set_decoration_provider(hints, {
   on_win = function(_, _, bufnr, top, bottom)
     hint_row = nil
     if not shown[bufnr] or plain[bufnr] then
       return false
     end
+    if room(bufnr) ~= drawn_for[bufnr].width then
+      vim.schedule(function()
+        refit(bufnr)
+      end)
+    end
     for _, place in ipairs(M.list(bufnr)) do
       if place.last >= top and place.row <= bottom then
-        hint_row = math.max(place.row, top)
+        hint_row, hint_hunk = math.max(place.row, top), place.item.hunk
         return true
       end
     end
     return false
   end,
-  on_line = function(_, _, bufnr, row)
+  on_line = function(_, window, bufnr, row)
     if row == hint_row then
+      local info = vim.fn.getwininfo(window)[1]
+      local line = text.cut(vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or "")
+      local room_left = info.width - info.textoff - vim.fn.strdisplaywidth(line) - 3
       vim.api.nvim_buf_set_extmark(bufnr, hints, row, 0, {
         ephemeral = true,
-        virt_text = { { "  " .. keys.hint(), "AzimuthHint" } },
+        virt_text = { { "  " .. keys.hint(hint_hunk, room_left), "AzimuthHint" } },
         virt_text_pos = "eol",
-        hl_mode = "combine",
+        hl_mode = "replace",
       })
     end
   end,
