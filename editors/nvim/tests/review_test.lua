@@ -168,10 +168,28 @@ function T.three_hunks_are_shown_and_each_accept_is_one_undo_step()
   end)
 end
 
+function T.accepts_with_no_key_between_them_are_steps_of_their_own()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:lua([[
+      local state = require("azimuth.client").state()
+      local proposal = state.proposals[state.proposal_order[1] ]
+      for _, hunk in ipairs(proposal.hunks) do
+        require("azimuth.review.decide").decide("accept", require("azimuth.review.decide").targets({ { proposal = proposal, hunk = hunk } }))
+      end
+    ]])
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(27) == 'local value_25 = 2500'")
+    child:command("undo")
+    child:command("undo")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500" }))
+  end)
+end
+
 function T.neither_cursor_nor_view_move()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)
-    child:lua("vim.fn.winrestview({ lnum = 20, col = 3, topline = 12 })")
+    child:lua("vim.fn.winrestview({ lnum = 25, col = 3, topline = 20 })")
     local function at()
       return child:lua([[
         local view = vim.fn.winsaveview()
@@ -192,7 +210,7 @@ function T.neither_cursor_nor_view_move()
     child:command("Azimuth accept all")
     wait_for_hunks(child, 0)
     child:wait("vim.fn.getline(17) == 'local extra = 1'")
-    support.equal(at(), { 21, before[2], before[3], before[4] })
+    support.equal(at(), { 26, before[2], before[3], before[4] })
     child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
       return proposal.hunks[1].state == "accepted"
     end)]])

@@ -110,6 +110,14 @@ end)
 for _, type in ipairs({ "terminalStarted", "terminalEnded", "sessionOpened" }) do
   client.on(type, dress_all)
 end
+client.on("terminalStarted", function(session_id)
+  -- A shell that is just being started may have missed the size it was told.
+  local view = views.get(session_id)
+  if view then
+    view.size = nil
+    view:resize()
+  end
+end)
 client.on("connection", function(_, event)
   if event.state == "ready" then
     for _, view in ipairs(views.all()) do
