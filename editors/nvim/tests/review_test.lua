@@ -168,6 +168,22 @@ function T.three_hunks_are_shown_and_each_accept_is_one_undo_step()
   end)
 end
 
+function T.the_cursor_stays_in_the_hunk_that_is_accepted()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:command("split")
+    child:lua("vim.api.nvim_win_set_cursor(vim.fn.win_getid(2), { 20, 2 })")
+    child:lua("vim.api.nvim_win_set_cursor(0, { 16, 9 })")
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(17) == 'local extra = 1'")
+    support.equal(child:lua("return { vim.api.nvim_win_get_cursor(0), vim.api.nvim_win_get_cursor(vim.fn.win_getid(2)) }"), {
+      { 16, 9 },
+      { 21, 2 },
+    })
+  end)
+end
+
 function T.accepts_with_no_key_between_them_are_steps_of_their_own()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)
@@ -379,6 +395,7 @@ function T.closing_the_diff_decides_nothing_and_do_accepts()
     cursor(child, 16)
     child:type("dp")
     wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(26) == 'local value_25 = 2500'")
     support.equal(text(child), expected({ [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }))
     child:command("tabclose")
   end)

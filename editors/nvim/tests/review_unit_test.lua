@@ -1,6 +1,5 @@
---- The pure parts of review: the words of a hunk, places in the proposed text, painting, and rows after an edit.
+--- The pure parts of review: the words of a hunk, places in the proposed text, and painting.
 
-local apply = require("azimuth.review.apply")
 local hunks = require("azimuth.review.hunks")
 local paint = require("azimuth.review.paint")
 local support = require("support")
@@ -130,22 +129,6 @@ function T.lines_are_fitted_to_a_width()
   support.equal(vim.tbl_map(joined, fitted), { "abcd", "efgh", "ij  " })
   support.equal(vim.tbl_map(joined, paint.fitted({ { "あいう", "A" } }, 5, "Base")), { "あい ", "う   " })
   support.equal(vim.tbl_map(joined, paint.fitted({}, 3, "Base")), { "   " })
-end
-
----@param first integer
----@param stop integer
----@param new string
-local function edit(first, stop, new)
-  return { range = { start = { line = first, character = 0 }, ["end"] = { line = stop, character = 0 } }, newText = new }
-end
-
-function T.rows_move_with_the_lines_around_them()
-  local edits = { edit(2, 4, "a\nb\nc\n"), edit(6, 6, "new\n"), edit(9, 12, "") }
-  local moved = {}
-  for row = 0, 13 do
-    moved[row + 1] = apply.moved(row, edits)
-  end
-  support.equal(moved, { 0, 1, 2, 3, 5, 6, 8, 9, 10, 11, 11, 11, 11, 12 })
 end
 
 function T.the_help_names_every_group_and_key()
