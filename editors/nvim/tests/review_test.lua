@@ -168,10 +168,44 @@ function T.three_hunks_are_shown_and_each_accept_is_one_undo_step()
   end)
 end
 
+function T.the_cursor_stays_in_the_hunk_that_is_accepted()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:command("split")
+    child:lua("vim.api.nvim_win_set_cursor(vim.fn.win_getid(2), { 20, 2 })")
+    child:lua("vim.api.nvim_win_set_cursor(0, { 16, 9 })")
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(17) == 'local extra = 1'")
+    support.equal(child:lua("return { vim.api.nvim_win_get_cursor(0), vim.api.nvim_win_get_cursor(vim.fn.win_getid(2)) }"), {
+      { 16, 9 },
+      { 21, 2 },
+    })
+  end)
+end
+
+function T.accepts_with_no_key_between_them_are_steps_of_their_own()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:lua([[
+      local state = require("azimuth.client").state()
+      local proposal = state.proposals[state.proposal_order[1] ]
+      for _, hunk in ipairs(proposal.hunks) do
+        require("azimuth.review.decide").decide("accept", require("azimuth.review.decide").targets({ { proposal = proposal, hunk = hunk } }))
+      end
+    ]])
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(27) == 'local value_25 = 2500'")
+    child:command("undo")
+    child:command("undo")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500" }))
+  end)
+end
+
 function T.neither_cursor_nor_view_move()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)
-    child:lua("vim.fn.winrestview({ lnum = 20, col = 3, topline = 12 })")
+    child:lua("vim.fn.winrestview({ lnum = 25, col = 3, topline = 20 })")
     local function at()
       return child:lua([[
         local view = vim.fn.winsaveview()
@@ -192,7 +226,7 @@ function T.neither_cursor_nor_view_move()
     child:command("Azimuth accept all")
     wait_for_hunks(child, 0)
     child:wait("vim.fn.getline(17) == 'local extra = 1'")
-    support.equal(at(), { 21, before[2], before[3], before[4] })
+    support.equal(at(), { 26, before[2], before[3], before[4] })
     child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
       return proposal.hunks[1].state == "accepted"
     end)]])
@@ -242,7 +276,7 @@ function T.hunks_move_with_what_the_user_types_and_conflict_with_changed_lines()
     cursor(child, 18)
     child:type("A + 0<Esc>")
     child:wait("require('azimuth.review.marks').list(_G.bufnr)[2].item.hunk.state == 'conflicted'")
-    support.contains(table.concat(virtual_lines(child), "\n"), "This text has changed")
+    support.contains(table.concat(virtual_lines(child), "\n"), "the text above has changed")
     child:type("<Space>ay")
     child:wait("#_G.said > 0")
     support.contains(vim.inspect(child:lua("return _G.said")), "in conflict cannot be accepted")
@@ -361,6 +395,7 @@ function T.closing_the_diff_decides_nothing_and_do_accepts()
     cursor(child, 16)
     child:type("dp")
     wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(26) == 'local value_25 = 2500'")
     support.equal(text(child), expected({ [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }))
     child:command("tabclose")
   end)
@@ -413,6 +448,7 @@ function T.all_files_are_listed_and_review_goes_through_them()
       { "new.lua", 1, "new file, 2 lines  return 1" },
       { "other.txt", 2, "-1 +1  TWO" },
     })
+    support.equal(child:lua("return vim.bo.buftype"), "quickfix")
     child:command("cclose")
     child:command("Azimuth review")
     child:wait("vim.fn.expand('%:t') == 'new.lua' and vim.fn.getline(2) == 'return 2'")
@@ -426,6 +462,7 @@ function T.all_files_are_listed_and_review_goes_through_them()
     child:command("redo")
     child:command("Azimuth accept all")
     child:wait("#vim.fn.getqflist() == 0")
+    child:wait("vim.uv.fs_stat('src/new.lua')")
     support.equal(support.read(place.project .. "/src/new.lua"), "return 1\nreturn 2\n")
     child:command("edit src/new.lua")
     child:wait("vim.fn.getline(1) == 'return 1' and vim.fn.line('$') == 2")
@@ -445,10 +482,47 @@ function T.a_new_file_is_changed_and_accepted_where_it_is_shown()
     child:wait("not vim.bo.modified")
     support.equal(vim.uv.fs_stat(place.project .. "/src/new.lua"), nil)
     child:command("Azimuth accept")
-    child:wait("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'new.lua'")
+    child:wait("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'new.lua' and vim.fn.line('$') == 2")
     support.equal(support.read(place.project .. "/src/new.lua"), "return 1\nreturn 3\n")
     support.equal(child:lua("return vim.fn.getline(2)"), "return 3")
   end, { files = { ["other.txt"] = "one\ntwo\nthree\n" } })
+end
+
+function T.long_lines_are_wrapped_beside_the_signs_that_come_with_them()
+  local answers = three_hunks()
+  local long = ("word_%d "):rep(20):gsub("%%d", "x")
+  answers[2].calls = { replace(5, "-- " .. long .. "\n") }
+  review(answers, function(child)
+    wait_for_hunks(child, 1)
+    child:command("redraw")
+    local function widths()
+      return child:lua([[
+        local namespace = vim.api.nvim_get_namespaces()["azimuth.review"]
+        local info = vim.fn.getwininfo(vim.fn.bufwinid(_G.bufnr))[1]
+        local fits = true
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(_G.bufnr, namespace, 0, -1, { details = true })) do
+          for _, line in ipairs(mark[4].virt_lines or {}) do
+            local width = 0
+            for _, chunk in ipairs(line) do
+              width = width + vim.fn.strdisplaywidth(chunk[1])
+            end
+            fits = fits and width == info.width - info.textoff
+          end
+        end
+        return { fits, info.textoff }
+      ]])
+    end
+    assert(vim.wait(2000, function()
+      child:command("redraw")
+      return vim.deep_equal(widths(), { true, 2 })
+    end, 20), vim.inspect(widths()))
+    support.contains(table.concat(virtual_lines(child), ""), ("word_x"))
+    child:command("set number")
+    assert(vim.wait(2000, function()
+      child:command("redraw")
+      return vim.deep_equal(widths(), { true, 6 })
+    end, 20), vim.inspect(widths()))
+  end, { columns = 60 })
 end
 
 function T.the_status_line_tells_what_waits()

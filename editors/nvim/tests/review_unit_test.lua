@@ -1,6 +1,5 @@
---- The pure parts of review: the words of a hunk, places in the proposed text, painting, and rows after an edit.
+--- The pure parts of review: the words of a hunk, places in the proposed text, and painting.
 
-local apply = require("azimuth.review.apply")
 local hunks = require("azimuth.review.hunks")
 local paint = require("azimuth.review.paint")
 local support = require("support")
@@ -74,10 +73,17 @@ local function joined(chunks)
   end, chunks))
 end
 
-local plain = { before = {}, after = {}, tabstop = 4 }
+---@param one azimuth.Hunk
+---@param lines? string[]
+---@param language? string
+---@param row? integer
+local function painted(one, lines, language, row)
+  local source = paint.source(lines or {}, { { hunk = one, row = row or 0 } }, language)
+  return paint.added(one, source, 4, "Base", "Strong")
+end
 
 function T.hostile_text_is_shown_as_text()
-  local lines = paint.added(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), plain, "Base", "Strong")
+  local lines = painted(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), {}, "lua")
   support.equal(joined(lines[1]), "a^[[31mb<202e>c end")
   assert(#joined(lines[2]) < 3000, "a long line is cut")
   support.contains(joined(lines[2]), "more bytes")
@@ -85,7 +91,7 @@ end
 
 function T.added_lines_have_syntax_and_changed_words()
   local one = hunk("local answer = 30\n", "local answer = 32\n")
-  local lines = paint.added(one, { before = { "-- head" }, after = { "return answer" }, language = "lua", tabstop = 8 }, "Base", "Strong")
+  local lines = painted(one, { "-- head", "local answer = 30", "return answer" }, "lua", 1)
   local groups = {}
   for _, chunk in ipairs(lines[1]) do
     groups[vim.trim(chunk[1])] = chunk[2]
@@ -94,8 +100,26 @@ function T.added_lines_have_syntax_and_changed_words()
   support.equal(groups["32"], { "Base", "@number.lua", "Strong" })
 end
 
+function T.syntax_is_that_of_the_whole_text()
+  local one = hunk("old\n", "local x = 1\n")
+  local lines = painted(one, { "--[[", "old", "]]", "return 1" }, "lua", 1)
+  support.equal(lines[1][1][2], { "Base", "@comment.lua" })
+end
+
+function T.hunks_of_a_text_are_parsed_together()
+  local first, second = hunk("a\n", "x = 1\ny = 2\n"), hunk("c\n", "")
+  local third = hunk("", "z = 3\n")
+  local source = paint.source({ "a", "b", "c", "d" }, {
+    { hunk = first, row = 0 },
+    { hunk = second, row = 2 },
+    { hunk = third, row = 4 },
+  }, "lua")
+  support.equal(source.lines(), { "x = 1", "y = 2", "b", "d", "z = 3" })
+  support.equal({ source.first[first.hunkId], source.first[second.hunkId], source.first[third.hunkId] }, { 0, 3, 4 })
+end
+
 function T.a_language_without_a_parser_and_broken_bytes_do_no_harm()
-  local lines = paint.added(hunk("", "a \255\254 b\n"), { before = {}, after = {}, language = "nosuch", tabstop = 8 }, "Base", "Strong")
+  local lines = painted(hunk("", "a \255\254 b\n"), {}, "nosuch")
   support.equal(#lines, 1)
   support.contains(joined(lines[1]), "<ff>")
 end
@@ -107,20 +131,24 @@ function T.lines_are_fitted_to_a_width()
   support.equal(vim.tbl_map(joined, paint.fitted({}, 3, "Base")), { "   " })
 end
 
----@param first integer
----@param stop integer
----@param new string
-local function edit(first, stop, new)
-  return { range = { start = { line = first, character = 0 }, ["end"] = { line = stop, character = 0 } }, newText = new }
-end
-
-function T.rows_move_with_the_lines_around_them()
-  local edits = { edit(2, 4, "a\nb\nc\n"), edit(6, 6, "new\n"), edit(9, 12, "") }
-  local moved = {}
-  for row = 0, 13 do
-    moved[row + 1] = apply.moved(row, edits)
+function T.the_help_names_every_group_and_key()
+  local help = support.read(support.plugin .. "/doc/azimuth-review.txt")
+  for name, link in pairs(require("azimuth.review.highlights").groups) do
+    assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
   end
-  support.equal(moved, { 0, 1, 2, 3, 5, 6, 8, 9, 10, 11, 11, 11, 11, 12 })
+  for _, key in ipairs(require("azimuth.review.keys").keys) do
+    support.contains(help, "\t" .. key.lhs() .. "\t")
+  end
+  local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
+  for _, name in ipairs({ "azimuth.txt", "azimuth-review.txt" }) do
+    support.write(tags .. "/" .. name, support.read(support.plugin .. "/doc/" .. name))
+  end
+  vim.cmd("helptags " .. tags)
+  local known = support.read(tags .. "/tags")
+  vim.fn.delete(tags, "rf")
+  for tag in help:gmatch("|([aA]zimuth[%w:.-]*)|") do
+    support.contains(known, tag .. "\t")
+  end
 end
 
 return T

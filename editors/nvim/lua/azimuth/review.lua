@@ -205,14 +205,47 @@ local function proposals_here()
   end, proposals())
 end
 
+---@param first integer From 0.
+---@param last integer
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+local function hunks_at(first, last)
+  local bufnr = vim.api.nvim_get_current_buf()
+  return diff.at(bufnr, first, last) or marks.at(bufnr, first, last)
+end
+
+--- The nearest hunk in the changed lines around the cursor of a diff. Neovim compares texts in its own way, so that lines
+--- it shows as changed can lie beside those that the server means.
+---@param row integer From 0.
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+local function hunks_near(row)
+  local top, bottom = row, row
+  while vim.fn.diff_hlID(top + 1, 1) ~= 0 and top > 0 do
+    top = top - 1
+  end
+  while vim.fn.diff_hlID(bottom + 1, 1) ~= 0 and bottom < vim.fn.line("$") - 1 do
+    bottom = bottom + 1
+  end
+  for distance = 1, math.max(row - top, bottom - row) do
+    for _, at in ipairs({ row - distance, row + distance }) do
+      local found = at >= top and at <= bottom and hunks_at(at, at) or {}
+      if #found > 0 then
+        return found
+      end
+    end
+  end
+  return {}
+end
+
 --- The hunks that a command means: those at the cursor, or in its range.
 ---@param words table
 ---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
 local function hunks_meant(words)
-  local bufnr = vim.api.nvim_get_current_buf()
-  local cursor = vim.api.nvim_win_get_cursor(0)[1]
-  local first, last = (words.first or cursor) - 1, (words.last or cursor) - 1
-  return diff.at(bufnr, first, last) or marks.at(bufnr, first, last)
+  local cursor = vim.api.nvim_win_get_cursor(0)[1] - 1
+  if words.first then
+    return hunks_at(words.first - 1, words.last - 1)
+  end
+  local found = hunks_at(cursor, cursor)
+  return #found == 0 and vim.wo.diff and hunks_near(cursor) or found
 end
 
 ---@type table<string, fun(words: table): azimuth.DecisionTarget[]>

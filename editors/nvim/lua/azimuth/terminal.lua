@@ -7,27 +7,28 @@ local views = require("azimuth.terminal.view")
 
 local M = {}
 
+--- The bar above the terminal: what runs or ran, and the keys.
 ---@param session_id string
+---@param width integer
 ---@return string
-local function bar(session_id)
+local function bar(session_id, width)
   local state = client.state(session_id)
   local last = state and state.terminals[#state.terminals]
-  local shown = "shell"
-  if last and not last.ended then
-    shown = "running: " .. text.one_line(last.command, 60)
-  elseif last then
-    local how = last.exit_code and ("exit code %d"):format(last.exit_code) or "ended"
-    shown = ("%s: %s"):format(how, text.one_line(last.command, 60))
-  end
   local runs = last and not last.ended
   local keys = vim.api.nvim_get_mode().mode == "t" and "<C-\\><C-n> leaves" or runs and "i types · q closes" or "q closes"
-  return (" %s%%=%s "):format(text.bar(vim.fn.strtrans(shown)), text.bar(keys))
+  local shown = "shell"
+  if last then
+    local how = runs and "running" or last.exit_code and ("exit code %d"):format(last.exit_code) or "ended"
+    local room = math.max(10, width - #how - #keys - 6)
+    shown = ("%s: %s"):format(how, vim.fn.strtrans(text.one_line(last.command, room)))
+  end
+  return (" %s%%=%s "):format(text.bar(shown), text.bar(keys))
 end
 
 ---@param view azimuth.terminal.View
 local function dress(view)
   for _, window in ipairs(vim.fn.win_findbuf(view.bufnr)) do
-    vim.wo[window][0].winbar = bar(view.session_id)
+    vim.wo[window][0].winbar = bar(view.session_id, vim.api.nvim_win_get_width(window))
   end
 end
 
@@ -109,6 +110,14 @@ end)
 for _, type in ipairs({ "terminalStarted", "terminalEnded", "sessionOpened" }) do
   client.on(type, dress_all)
 end
+client.on("terminalStarted", function(session_id)
+  -- A shell that is just being started may have missed the size it was told.
+  local view = views.get(session_id)
+  if view then
+    view.size = nil
+    view:resize()
+  end
+end)
 client.on("connection", function(_, event)
   if event.state == "ready" then
     for _, view in ipairs(views.all()) do
@@ -123,6 +132,7 @@ vim.api.nvim_create_autocmd({ "WinResized", "VimResized", "BufWinEnter" }, {
   callback = vim.schedule_wrap(function()
     for _, view in ipairs(views.all()) do
       view:resize()
+      dress(view)
     end
   end),
 })

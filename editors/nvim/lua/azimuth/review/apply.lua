@@ -1,6 +1,5 @@
 --- How an accepted edit goes into its document. The work is Neovim's own; this sees to it that each edit is one undo step,
---- that no window moves, that the server hears of it as of one change, and that an edit which came too late is refused
---- aloud.
+--- that the server hears of it as of one change, and that an edit which came too late is refused aloud.
 
 local client = require("azimuth.client")
 
@@ -8,59 +7,12 @@ local M = {}
 
 local METHOD = "workspace/applyEdit"
 
---- Where a row comes to be by edits of whole lines, from top to bottom. Pure.
----@param row integer From 0.
----@param edits lsp.TextEdit[]
----@return integer
-function M.moved(row, edits)
-  local shift = 0
-  for _, edit in ipairs(edits) do
-    local first, stop = edit.range.start.line, edit.range["end"].line
-    if edit.range["end"].character > 0 then
-      stop = stop + 1
-    end
-    local _, come = edit.newText:gsub("\n", "")
-    if edit.newText ~= "" and edit.newText:sub(-1) ~= "\n" then
-      come = come + 1
-    end
-    if stop <= row then
-      shift = shift + come - (stop - first)
-    elseif first <= row then
-      return first + math.min(row - first, math.max(come - 1, 0)) + shift
-    end
-  end
-  return row + shift
-end
-
 --- Ends the undo step that is open in a buffer. Without this, edits with no key between them are undone as one.
 ---@param bufnr integer
 local function break_undo(bufnr)
   vim.api.nvim_buf_call(bufnr, function()
     vim.cmd("let &g:undolevels = &g:undolevels")
   end)
-end
-
---- Remembers what the windows of a buffer show, and gives what brings them back there.
----@param bufnr integer
----@param edits lsp.TextEdit[]
----@return fun()
-local function keep_views(bufnr, edits)
-  local views = {}
-  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
-    views[window] = vim.api.nvim_win_call(window, vim.fn.winsaveview)
-  end
-  return function()
-    local last = vim.api.nvim_buf_line_count(bufnr)
-    for window, view in pairs(views) do
-      if vim.api.nvim_win_is_valid(window) then
-        view.lnum = math.min(M.moved(view.lnum - 1, edits) + 1, last)
-        view.topline = math.min(M.moved(view.topline - 1, edits) + 1, last)
-        vim.api.nvim_win_call(window, function()
-          vim.fn.winrestview(view)
-        end)
-      end
-    end
-  end
 end
 
 --- Does something and tells the server of all that changed by it in one `didChange`. Neovim sends one for each hunk of an
@@ -126,13 +78,11 @@ local function apply(_, params, context)
   if problem then
     return { applied = false, failureReason = problem }
   end
-  local restore = keep_views(bufnr, change.edits)
   break_undo(bufnr)
   local result = as_one_change(assert(vim.lsp.get_client_by_id(context.client_id)), function()
     return built_in(nil, params, context)
   end)
   break_undo(bufnr)
-  restore()
   return result
 end
 

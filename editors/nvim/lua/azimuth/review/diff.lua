@@ -55,33 +55,41 @@ local function whole_text(bufnr)
   return vim.bo[bufnr].endofline and whole .. "\n" or whole
 end
 
---- What the bar above the proposed text says.
+--- What the bar above the proposed text says, the weightiest first.
 ---@param view azimuth.review.View
 ---@param proposal? azimuth.Proposal
----@return string
+---@return string[]
 local function bar(view, proposal)
   local count = proposal and hunks.count(proposal) or { hunks = 0, conflicts = 0 }
-  local by_command = ("%s accepts · %s rejects"):format(keys.shown("accept"), keys.shown("reject"))
+  local accept, reject = keys.shown("accept") .. " accepts", keys.shown("reject") .. " rejects"
   if count.hunks == 0 then
-    return "all is decided"
+    return { "all is decided" }
   elseif view.deletes then
-    return "the file is to be deleted · " .. by_command
-  elseif count.conflicts > 0 then
-    return ("proposed, without %s in conflict"):format(text.plural(count.conflicts, "hunk"))
+    return { "the file is to be deleted", accept, reject }
   elseif not view.side then
-    return ("new file · %s · :w changes it"):format(by_command)
-  elseif config.values.mappings then
-    return "proposed · dp accepts · do rejects · :w changes it"
+    return { "new file", accept, reject, ":w changes it" }
   end
-  return "proposed · :w changes it"
+  local said = { "proposed" }
+  if count.conflicts > 0 then
+    said[1] = ("proposed, without %s in conflict"):format(text.plural(count.conflicts, "hunk"))
+  end
+  vim.list_extend(said, config.values.mappings and { "dp accepts", "do rejects" } or {})
+  table.insert(said, ":w changes it")
+  return said
 end
 
+--- Writes as much into a window's bar as fits.
 ---@param window integer
----@param shown string
-local function set_bar(window, shown)
-  if vim.api.nvim_win_is_valid(window) then
-    vim.wo[window][0].winbar = shown ~= "" and " " .. text.bar(shown) or ""
+---@param said string[]
+local function set_bar(window, said)
+  if not vim.api.nvim_win_is_valid(window) then
+    return
   end
+  local count = #said
+  while count > 1 and vim.fn.strdisplaywidth(table.concat(said, " · ", 1, count)) + 2 > vim.api.nvim_win_get_width(window) do
+    count = count - 1
+  end
+  vim.wo[window][0].winbar = count > 0 and " " .. text.bar(table.concat(said, " · ", 1, count)) or ""
 end
 
 ---@param view azimuth.review.View
@@ -90,7 +98,7 @@ local function bars(view)
     set_bar(window, bar(view, proposal_of(view)))
   end
   if view.side then
-    set_bar(view.side.left_window, config.values.mappings and "your text · do accepts · dp rejects" or "your text")
+    set_bar(view.side.left_window, config.values.mappings and { "your text", "do accepts", "dp rejects" } or { "your text" })
   end
 end
 
@@ -263,7 +271,7 @@ local function closed(view)
     vim.api.nvim_win_call(side.left_window, function()
       vim.cmd("diffoff")
     end)
-    set_bar(side.left_window, "")
+    set_bar(side.left_window, {})
   end
   require("azimuth.review").refresh()
 end

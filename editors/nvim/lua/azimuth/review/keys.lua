@@ -78,13 +78,22 @@ function M.shown(action)
   return mappings.shown(action)
 end
 
---- A few words on the keys of a hunk.
+--- A few words on the keys of a hunk, as many as fit.
+---@param hunk azimuth.Hunk
+---@param room integer In cells.
 ---@return string
-function M.hint()
-  if not config.values.mappings then
-    return ":Azimuth accept · reject · next"
+function M.hint(hunk, room)
+  local words = { M.shown("reject") .. " reject" }
+  if hunk.state == "pending" then
+    table.insert(words, 1, M.shown("accept") .. " accept")
   end
-  return ("%s accept · %s reject · ]a next"):format(M.shown("accept"), M.shown("reject"))
+  if config.values.mappings then
+    table.insert(words, "]a next")
+  end
+  while #words > 1 and vim.fn.strdisplaywidth(table.concat(words, " · ")) > room do
+    table.remove(words)
+  end
+  return table.concat(words, " · ")
 end
 
 return M

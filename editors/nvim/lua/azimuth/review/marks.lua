@@ -4,6 +4,7 @@
 local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
 local paint = require("azimuth.review.paint")
+local text = require("azimuth.text")
 
 local M = {}
 
@@ -21,8 +22,11 @@ local PRIORITY = 180
 
 ---@type table<integer, azimuth.review.Shown[]>
 local shown = {}
---- Lines that were painted, by hunk; an id stays only with its content.
----@type table<string, azimuth.review.Chunk[][]>
+--- What each buffer was told to show, and the width it was drawn for.
+---@type table<integer, { proposals: azimuth.Proposal[], width: integer }>
+local drawn_for = {}
+--- What was painted, by hunk; an id stays only with its content.
+---@type table<string, { added: azimuth.review.Chunk[][], old: azimuth.review.Span[] }>
 local painted = {}
 --- Buffers in which a diff view shows the hunks already, with the number of such views.
 ---@type table<integer, integer>
@@ -91,43 +95,37 @@ end
 
 ---@param bufnr integer
 ---@param hunk azimuth.Hunk
----@param row integer
+---@param source azimuth.review.Source
 ---@param base string
----@return azimuth.review.Chunk[][]
-local function added(bufnr, hunk, row, base)
-  local key = hunk.hunkId .. base .. hunk.newText
+local function paint_once(bufnr, hunk, source, base)
+  local key = table.concat({ hunk.hunkId, base, hunk.newText }, "\0")
   if not painted[key] then
-    local filetype = vim.bo[bufnr].filetype
-    local old = hunks.lines(hunk.oldText)
-    painted[key] = paint.added(hunk, {
-      before = vim.api.nvim_buf_get_lines(bufnr, 0, row, false),
-      after = vim.api.nvim_buf_get_lines(bufnr, row + #old, -1, false),
-      language = filetype ~= "" and vim.treesitter.language.get_lang(filetype) or nil,
-      tabstop = vim.bo[bufnr].tabstop,
-    }, base, "AzimuthAddText")
+    painted[key] = {
+      added = paint.added(hunk, source, vim.bo[bufnr].tabstop, base, "AzimuthAddText"),
+      old = (hunks.words(hunk)),
+    }
   end
   return painted[key]
 end
 
 --- The virtual lines of a hunk, no more than a window can show.
----@param bufnr integer
 ---@param hunk azimuth.Hunk
----@param row integer
+---@param paints table What was painted of it.
+---@param base string
+---@param width integer
+---@param height integer
+---@param wraps boolean
 ---@return azimuth.review.Chunk[][]
-local function virtual_lines(bufnr, hunk, row)
-  local width, height, wraps = room(bufnr)
-  local conflicted = hunk.state == "conflicted"
-  local base = conflicted and "AzimuthConflict" or "AzimuthAdd"
+local function virtual_lines(hunk, paints, base, width, height, wraps)
   local lines = {}
-  if conflicted then
-    local why = "! This text has changed since the edit below was proposed for it. Reject it, or ask again."
+  if hunk.state == "conflicted" then
+    local why = "! In conflict: the text above has changed. Reject this, or ask again."
     vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
   end
   local limit = math.max(5, height - #hunks.lines(hunk.oldText) - 3)
-  local all = added(bufnr, hunk, row, base)
-  for at, chunks in ipairs(all) do
+  for at, chunks in ipairs(paints.added) do
     if #lines >= limit then
-      local rest = (" … %d more lines; %s shows all"):format(#all - at + 1, keys.shown("diff"))
+      local rest = (" … %d more lines; %s shows all"):format(#paints.added - at + 1, keys.shown("diff"))
       table.insert(lines, { { rest, "AzimuthHint" } })
       break
     end
@@ -162,12 +160,19 @@ local function mark(bufnr, row, column, options)
   return vim.api.nvim_buf_set_extmark(bufnr, namespace, row, column, options)
 end
 
+---@class azimuth.review.Canvas
+---@field source azimuth.review.Source
+---@field width integer
+---@field height integer
+---@field wraps boolean
+
 ---@param bufnr integer
 ---@param proposal azimuth.Proposal
 ---@param hunk azimuth.Hunk
 ---@param row integer
+---@param canvas azimuth.review.Canvas
 ---@return azimuth.review.Shown
-local function draw(bufnr, proposal, hunk, row)
+local function draw(bufnr, proposal, hunk, row, canvas)
   local height = #hunks.lines(hunk.oldText)
   local last = vim.api.nvim_buf_line_count(bufnr) - 1
   local anchor = mark(bufnr, math.min(row, last), 0, { end_row = row + height, end_col = 0, right_gravity = height > 0 })
@@ -176,10 +181,12 @@ local function draw(bufnr, proposal, hunk, row)
     return drawn
   end
   local letter, group = sign(hunk)
-  local lines = virtual_lines(bufnr, hunk, row)
+  local base = hunk.state == "conflicted" and "AzimuthConflict" or "AzimuthAdd"
+  local paints = paint_once(bufnr, hunk, canvas.source, base)
+  local lines = virtual_lines(hunk, paints, base, canvas.width, canvas.height, canvas.wraps)
   if height > 0 and hunk.state == "pending" then
     mark(bufnr, row, 0, { end_row = row + height, end_col = 0, hl_group = "AzimuthDelete", hl_eol = true })
-    for _, span in ipairs((hunks.words(hunk))) do
+    for _, span in ipairs(paints.old) do
       mark(bufnr, row + span.row, span.from, {
         end_row = row + span.row,
         end_col = span.to,
@@ -205,6 +212,16 @@ local function draw(bufnr, proposal, hunk, row)
   return drawn
 end
 
+--- The buffer's text with its pending hunks.
+---@param bufnr integer
+---@param places { hunk: azimuth.Hunk, row: integer }[]
+---@return azimuth.review.Source
+local function source_of(bufnr, places)
+  local filetype = vim.bo[bufnr].filetype
+  local language = filetype ~= "" and vim.treesitter.language.get_lang(filetype) or nil
+  return paint.source(language and vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) or {}, places, language)
+end
+
 --- Shows the open hunks of some proposals in a buffer, in place of what was shown.
 ---@param bufnr integer
 ---@param proposals azimuth.Proposal[]
@@ -214,14 +231,26 @@ function M.show(bufnr, proposals)
     before[old.hunk.hunkId] = M.row(bufnr, old)
   end
   vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
-  local list = {}
+  local places, pending = {}, {}
   for _, proposal in ipairs(proposals) do
     for _, hunk in ipairs(hunks.open(proposal)) do
-      local row = row_of(bufnr, hunk, before[hunk.hunkId])
-      table.insert(list, draw(bufnr, proposal, hunk, row))
+      local place = { proposal = proposal, hunk = hunk, row = row_of(bufnr, hunk, before[hunk.hunkId]) }
+      table.insert(places, place)
+      if hunk.state == "pending" then
+        table.insert(pending, place)
+      end
+    end
+  end
+  local list = {}
+  if #places > 0 then
+    local width, height, wraps = room(bufnr)
+    local canvas = { source = source_of(bufnr, pending), width = width, height = height, wraps = wraps }
+    for _, place in ipairs(places) do
+      table.insert(list, draw(bufnr, place.proposal, place.hunk, place.row, canvas))
     end
   end
   shown[bufnr] = #list > 0 and list or nil
+  drawn_for[bufnr] = #list > 0 and { proposals = proposals, width = (room(bufnr)) } or nil
   if #list > 0 then
     keys.map(bufnr)
   else
@@ -239,6 +268,7 @@ end
 ---@param bufnr integer
 function M.forget(bufnr)
   shown[bufnr] = nil
+  drawn_for[bufnr] = nil
   plain[bufnr] = nil
 end
 
@@ -301,29 +331,46 @@ function M.at(bufnr, first, last)
   return found
 end
 
+--- Draws a buffer anew where its windows have become wider or narrower, as they do by our own signs.
+---@param bufnr integer
+local function refit(bufnr)
+  local last = drawn_for[bufnr]
+  if last and vim.api.nvim_buf_is_loaded(bufnr) and room(bufnr) ~= last.width then
+    M.show(bufnr, last.proposals)
+  end
+end
+
 -- The first hunk that can be seen says by which keys it is decided.
-local hint_row = nil
+local hint_row, hint_hunk = nil, nil
 vim.api.nvim_set_decoration_provider(hints, {
   on_win = function(_, _, bufnr, top, bottom)
     hint_row = nil
     if not shown[bufnr] or plain[bufnr] then
       return false
     end
+    if room(bufnr) ~= drawn_for[bufnr].width then
+      vim.schedule(function()
+        refit(bufnr)
+      end)
+    end
     for _, place in ipairs(M.list(bufnr)) do
       if place.last >= top and place.row <= bottom then
-        hint_row = math.max(place.row, top)
+        hint_row, hint_hunk = math.max(place.row, top), place.item.hunk
         return true
       end
     end
     return false
   end,
-  on_line = function(_, _, bufnr, row)
+  on_line = function(_, window, bufnr, row)
     if row == hint_row then
+      local info = vim.fn.getwininfo(window)[1]
+      local line = text.cut(vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or "")
+      local room_left = info.width - info.textoff - vim.fn.strdisplaywidth(line) - 3
       vim.api.nvim_buf_set_extmark(bufnr, hints, row, 0, {
         ephemeral = true,
-        virt_text = { { "  " .. keys.hint(), "AzimuthHint" } },
+        virt_text = { { "  " .. keys.hint(hint_hunk, room_left), "AzimuthHint" } },
         virt_text_pos = "eol",
-        hl_mode = "combine",
+        hl_mode = "replace",
       })
     end
   end,

@@ -6,30 +6,78 @@ local text = require("azimuth.text")
 
 local M = {}
 
---- Syntax is looked for in texts up to this size; a hunk of a larger document is parsed alone.
+--- Syntax is looked for in texts up to this size.
 local MAX_PARSED = 200000
 
 ---@alias azimuth.review.Chunk { [1]: string, [2]: string|string[] }
 
+---@class azimuth.review.Source A text as it would be with its hunks, parsed once for all of them, when it is first asked.
+---@field language? string
+---@field first table<string, integer> Where the lines of a hunk begin in it, by the hunk's id, from 0.
+---@field lines fun(): string[]
+---@field text? string
+---@field parser? vim.treesitter.LanguageTree|false
+
+--- The text of a document with its hunks in it.
+---@param lines string[] The document.
+---@param places { hunk: azimuth.Hunk, row: integer }[] From top to bottom. Those that overlap are left out.
+---@param language? string
+---@return azimuth.review.Source
+function M.source(lines, places, language)
+  local source = { language = language, first = {} }
+  local fitting, size, at, shift = {}, 0, 0, 0
+  for _, place in ipairs(places) do
+    if place.row >= at then
+      local old, new = hunks.lines(place.hunk.oldText), hunks.lines(place.hunk.newText)
+      source.first[place.hunk.hunkId] = place.row + shift
+      table.insert(fitting, { row = place.row, stop = place.row + #old, new = new })
+      at, shift, size = place.row + #old, shift + #new - #old, size + #place.hunk.newText
+    end
+  end
+  for _, line in ipairs(lines) do
+    size = size + #line + 1
+  end
+  if size > MAX_PARSED then
+    source.language = nil
+  end
+  function source.lines()
+    local all, next_row = {}, 0
+    for _, place in ipairs(fitting) do
+      vim.list_extend(all, lines, next_row + 1, math.min(place.row, #lines))
+      vim.list_extend(all, place.new)
+      next_row = place.stop
+    end
+    return vim.list_extend(all, lines, next_row + 1, #lines)
+  end
+  return source
+end
+
+---@param source azimuth.review.Source
+---@return boolean # Whether there is a parser for it.
+local function parse(source)
+  if source.parser == nil then
+    source.text = table.concat(source.lines(), "\n") .. "\n"
+    local found, parser = pcall(vim.treesitter.get_string_parser, source.text, source.language)
+    source.parser = found and parser and pcall(parser.parse, parser, true) and parser or false
+  end
+  return source.parser ~= false
+end
+
 --- Marks in `groups`, a list per line by byte, what the parser says of some lines of a text.
----@param lines string[] The text.
+---@param source azimuth.review.Source
 ---@param first integer The first line that is wanted, from 0.
 ---@param wanted string[] These lines, each perhaps shortened.
----@param language string
 ---@param groups table<integer, string>[]
-local function syntax(lines, first, wanted, language, groups)
-  local source = table.concat(lines, "\n") .. "\n"
-  local found, parser = pcall(vim.treesitter.get_string_parser, source, language)
-  if not found or not parser then
+local function syntax(source, first, wanted, groups)
+  if not parse(source) then
     return
   end
-  pcall(parser.parse, parser, true)
-  parser:for_each_tree(function(tree, language_tree)
+  source.parser:for_each_tree(function(tree, language_tree)
     local query = vim.treesitter.query.get(language_tree:lang(), "highlights")
     if not query then
       return
     end
-    for id, node in query:iter_captures(tree:root(), source, first, first + #wanted) do
+    for id, node in query:iter_captures(tree:root(), source.text, first, first + #wanted) do
       local name = query.captures[id]
       if not vim.startswith(name, "_") and name ~= "spell" and name ~= "nospell" and name ~= "conceal" then
         local group = ("@%s.%s"):format(name, language_tree:lang())
@@ -71,30 +119,19 @@ end
 
 --- The pieces of the lines that a hunk adds.
 ---@param hunk azimuth.Hunk
----@param around { before: string[], after: string[], language?: string, tabstop: integer } The document's lines around it.
+---@param source azimuth.review.Source The document with its hunks.
+---@param tabstop integer
 ---@param base string The group of all of it.
 ---@param emphasis string The group of changed words.
 ---@return azimuth.review.Chunk[][]
-function M.added(hunk, around, base, emphasis)
+function M.added(hunk, source, tabstop, base, emphasis)
   local lines = hunks.lines(hunk.newText)
   local shown, groups, strong = {}, {}, {}
   for row, line in ipairs(lines) do
     shown[row], groups[row], strong[row] = text.cut(line), {}, {}
   end
-  if around.language then
-    local all, first = lines, 0
-    local size = #hunk.newText
-    for _, side in ipairs({ around.before, around.after }) do
-      for _, line in ipairs(side) do
-        size = size + #line + 1
-      end
-    end
-    if size <= MAX_PARSED then
-      all, first = vim.list_extend(vim.list_extend(vim.list_slice(around.before), lines), around.after), #around.before
-    end
-    if #hunk.newText <= MAX_PARSED then
-      syntax(all, first, shown, around.language, groups)
-    end
+  if source.language and source.first[hunk.hunkId] then
+    syntax(source, source.first[hunk.hunkId], shown, groups)
   end
   local _, changed = hunks.words(hunk)
   for _, span in ipairs(changed) do
@@ -118,7 +155,7 @@ function M.added(hunk, around, base, emphasis)
         if strong[row][from] then
           table.insert(stack, emphasis)
         end
-        local piece = printable(line:sub(from + 1, byte), column, around.tabstop)
+        local piece = printable(line:sub(from + 1, byte), column, tabstop)
         column = column + vim.fn.strdisplaywidth(piece)
         table.insert(chunks, { piece, stack })
         from = byte

@@ -17,6 +17,8 @@ local SCROLLBACK = 10000
 ---@field filter azimuth.terminal.Filter
 ---@field size? azimuth.TerminalSize The size that the server knows.
 ---@field alive boolean
+---@field typed string Keys that wait to be sent.
+---@field writing boolean Whether the server has keys that it has not yet taken.
 ---@field refused boolean Whether it was said that keys are not taken now.
 local View = {}
 View.__index = View
@@ -58,6 +60,8 @@ function M.make(session_id)
     offset = 0,
     filter = filter.new(),
     alive = true,
+    typed = "",
+    writing = false,
     refused = false,
   }, View)
   view.channel = vim.api.nvim_open_term(bufnr, {
@@ -149,21 +153,35 @@ function View:output(params)
   self:show(self.filter:feed(bytes, self:at_keyboard()))
 end
 
+--- Types into the terminal. What is typed while the server has not yet taken the last keys goes with the next request, so
+--- that keys cannot overtake each other.
 ---@param typed string
 function View:write(typed)
-  if not self.terminal_id then
+  self.typed = self.typed .. typed
+  if not self.writing then
+    self:send_typed()
+  end
+end
+
+function View:send_typed()
+  local typed = self.typed
+  self.typed = ""
+  if typed == "" or not self.terminal_id then
     return
   end
+  self.writing = true
   client.request("azimuth/terminal/write", {
     sessionId = self.session_id,
     terminalId = self.terminal_id,
     data = vim.base64.encode(typed),
   }, function(err)
+    self.writing = false
     -- Once is enough for a whole line of keys.
     if err and not self.refused then
       failed(err, "the terminal did not take what was typed")
     end
     self.refused = err ~= nil
+    self:send_typed()
   end)
 end
 
