@@ -1,0 +1,428 @@
+--- The chat: a transcript in a window at the side, and below it the input.
+
+local client = require("azimuth.client")
+local config = require("azimuth.config")
+local fold = require("azimuth.fold")
+local input = require("azimuth.input")
+local render = require("azimuth.render")
+local text = require("azimuth.text")
+local transcripts = require("azimuth.transcript")
+local turn = require("azimuth.turn")
+require("azimuth.highlights")
+
+local M = {}
+
+--- The shortest time between two drawings, in milliseconds.
+local FRAME = 30
+
+---@type azimuth.Transcript?
+local transcript = nil
+---@type integer? The window of the transcript.
+local view_window = nil
+---@type integer? The window of the input.
+local input_window = nil
+
+---@param window integer?
+---@return boolean
+local function is_here(window)
+  return window ~= nil
+    and vim.api.nvim_win_is_valid(window)
+    and vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage()
+end
+
+-- Drawing -----------------------------------------------------------------------------------------------------------
+
+local drawn_at = 0
+local draw_waits = false
+---@type integer? When the running turn was first seen, in milliseconds.
+local running_since = nil
+local clock = nil
+
+--- What stands above the transcript.
+---@param state azimuth.State
+---@return string
+local function title_bar(state)
+  local parts = { text.bar(state.title ~= "" and state.title or "New session") }
+  if state.model then
+    table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
+  end
+  if state.mode == "ask" then
+    table.insert(parts, "only asks")
+  end
+  if state.accept_edits then
+    table.insert(parts, "accepts edits")
+  end
+  if state.context and state.context.limit > 0 then
+    table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
+  end
+  if state.cost > 0 then
+    table.insert(parts, text.money(state.cost))
+  end
+  return " " .. table.concat(parts, " · ") .. "%<"
+end
+
+---@param action string
+---@return string
+local function key_of(action)
+  return require("azimuth.mappings").shown(action)
+end
+
+--- What stands above the input: what runs, what waits, and the key for it.
+---@param state? azimuth.State
+---@return string
+local function status_bar(state)
+  local parts = {}
+  if not client.lsp_client() then
+    table.insert(parts, "%#AzimuthWarning#The server is being started%*")
+  end
+  if state and #state.questions > 0 then
+    table.insert(parts, ("%%#AzimuthAsk#%s%%*: %s"):format(text.plural(#state.questions, "question"), text.bar(key_of("permission"))))
+  end
+  if state and state.running then
+    local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
+    table.insert(parts, ("%%#AzimuthRunning#Working %d s%%*, <C-c> cancels"):format(seconds))
+  end
+  if state then
+    local hunks, files = fold.pending(state)
+    if hunks > 0 then
+      table.insert(parts, ("%s in %s to review: %s"):format(text.plural(hunks, "hunk"), text.plural(files, "file"), text.bar(key_of("review"))))
+    end
+    if #state.queue > 0 then
+      table.insert(parts, text.plural(#state.queue, "prompt") .. " waiting")
+    end
+  end
+  if #parts == 0 then
+    table.insert(parts, "%#AzimuthHint#<C-s> sends, @ mentions a file, / a command, g? helps%*")
+  end
+  return " " .. table.concat(parts, " · ") .. "%<"
+end
+
+--- Sets a window's bar, if it is another one: a set bar is a redraw.
+---@param window integer?
+---@param bar string
+local function set_bar(window, bar)
+  if window and vim.api.nvim_win_is_valid(window) and vim.wo[window].winbar ~= bar then
+    vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
+  end
+end
+
+local function draw_bars()
+  local state = client.state()
+  if state then
+    set_bar(view_window, title_bar(state))
+  end
+  set_bar(input_window, status_bar(state))
+end
+
+--- Counts the seconds of the running turn.
+---@param state? azimuth.State
+local function keep_time(state)
+  if state and state.running and is_here(input_window) then
+    running_since = running_since or vim.uv.now()
+    if not clock then
+      clock = vim.uv.new_timer()
+      clock:start(1000, 1000, vim.schedule_wrap(draw_bars))
+    end
+  else
+    if not (state and state.running) then
+      running_since = nil
+    end
+    if clock then
+      clock:stop()
+      clock:close()
+      clock = nil
+    end
+  end
+end
+
+local function draw()
+  draw_waits = false
+  drawn_at = vim.uv.now()
+  local state = client.state()
+  keep_time(state)
+  if not transcript or #transcript:windows() == 0 then
+    return
+  end
+  if state then
+    transcript:draw(state)
+  end
+  draw_bars()
+end
+
+--- Draws soon: at once where nothing was drawn lately, else with what comes till then.
+local function draw_soon()
+  if draw_waits then
+    return
+  end
+  draw_waits = true
+  vim.defer_fn(draw, math.max(0, FRAME - (vim.uv.now() - drawn_at)))
+end
+
+-- Keys of the transcript --------------------------------------------------------------------------------------------
+
+---@return azimuth.Entry?
+local function entry_under_cursor()
+  return transcript and transcript.state and (transcript:entry_at(vim.api.nvim_win_get_cursor(0)[1]))
+end
+
+--- Shows all that a tool call was given and gave, in a window of its own.
+local function show_detail()
+  local entry = entry_under_cursor()
+  if not entry or entry.kind ~= "tool" then
+    vim.cmd("silent! normal! za")
+    return
+  end
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = "wipe"
+  vim.bo[bufnr].modeline = false
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, render.tool_detail(entry))
+  vim.bo[bufnr].modifiable = false
+  local width = math.min(120, vim.o.columns - 6)
+  local height = math.min(vim.api.nvim_buf_line_count(bufnr), vim.o.lines - 8)
+  vim.api.nvim_open_win(bufnr, true, {
+    relative = "editor",
+    width = width,
+    height = math.max(height, 1),
+    row = math.floor((vim.o.lines - height) / 2) - 1,
+    col = math.floor((vim.o.columns - width) / 2),
+    border = "rounded",
+    title = " q closes ",
+    style = "minimal",
+  })
+  vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = bufnr, nowait = true })
+end
+
+--- Goes to the place that the tool call under the cursor is about.
+local function go_to_location()
+  local entry = entry_under_cursor()
+  local location = entry and entry.locations and entry.locations[1]
+  if not location or not location.uri:match("^file:") then
+    return
+  end
+  vim.cmd.wincmd("p")
+  if vim.api.nvim_get_current_win() == view_window or vim.api.nvim_get_current_win() == input_window then
+    vim.cmd("topleft vnew")
+  end
+  vim.cmd.edit(vim.fn.fnameescape(vim.uri_to_fname(location.uri)))
+  if location.line then
+    local last = vim.api.nvim_buf_line_count(0)
+    vim.api.nvim_win_set_cursor(0, { math.min(location.line + 1, last), 0 })
+  end
+end
+
+---@param step 1|-1
+local function to_prompt(step)
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local lines = transcript and transcript.state and transcript:prompts() or {}
+  local from, to = 1, #lines
+  if step < 0 then
+    from, to = #lines, 1
+  end
+  for at = from, to, step do
+    if (lines[at] - line) * step > 0 then
+      vim.api.nvim_win_set_cursor(0, { lines[at], 0 })
+      return
+    end
+  end
+end
+
+---@param bufnr integer
+local function set_keys(bufnr)
+  local function map(key, action, desc)
+    vim.keymap.set("n", key, action, { buffer = bufnr, nowait = true, desc = "Azimuth: " .. desc })
+  end
+  map("<Tab>", "za", "open or close what is folded")
+  map("<CR>", show_detail, "show the whole of a tool call")
+  map("gd", go_to_location, "go to the place a tool call is about")
+  map("]]", function()
+    to_prompt(1)
+  end, "next prompt")
+  map("[[", function()
+    to_prompt(-1)
+  end, "previous prompt")
+  map("<C-c>", turn.cancel, "cancel the turn")
+  map("i", M.focus_input, "write a prompt")
+  map("o", M.focus_input, "write a prompt")
+  map("q", M.close, "close the chat")
+  map("g?", function()
+    vim.cmd.help("azimuth-chat-keys")
+  end, "help")
+  require("azimuth.permission").set_keys(bufnr, function()
+    local entry = entry_under_cursor()
+    return entry and entry.kind == "permission" and entry.request.permissionId or nil
+  end)
+end
+
+-- Windows -----------------------------------------------------------------------------------------------------------
+
+---@return azimuth.Transcript
+local function make_transcript()
+  if transcript and vim.api.nvim_buf_is_valid(transcript.bufnr) then
+    return transcript
+  end
+  transcript = transcripts.new()
+  local bufnr = transcript.bufnr
+  vim.api.nvim_buf_set_name(bufnr, "azimuth://chat")
+  vim.treesitter.language.register("markdown", "azimuth")
+  vim.bo[bufnr].filetype = "azimuth"
+  transcript:highlight()
+  set_keys(bufnr)
+  return transcript
+end
+
+---@param window integer
+---@param options table<string, any>
+local function set_options(window, options)
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { scope = "local", win = window })
+  end
+end
+
+---@return integer
+local function width()
+  local wanted = config.values.chat.width
+  if wanted < 1 then
+    wanted = math.max(math.floor(vim.o.columns * wanted), 44)
+  end
+  return math.max(math.min(wanted, vim.o.columns - 20), 20)
+end
+
+--- A chat window keeps its buffer: a file that is opened from there goes elsewhere.
+local plain = {
+  winfixbuf = true,
+  number = false,
+  relativenumber = false,
+  signcolumn = "no",
+  foldcolumn = "0",
+  list = false,
+  spell = false,
+  wrap = true,
+  linebreak = true,
+  breakindent = true,
+  cursorline = false,
+  colorcolumn = "",
+  statuscolumn = "",
+}
+
+--- Opens the windows, or finds them.
+local function open_windows()
+  local shown = make_transcript()
+  if not is_here(view_window) then
+    view_window = vim.api.nvim_open_win(shown.bufnr, false, {
+      split = config.values.chat.position,
+      win = -1,
+      width = width(),
+    })
+    set_options(view_window, plain)
+    set_options(view_window, {
+      winfixwidth = true,
+      foldmethod = "manual",
+      foldenable = true,
+      foldtext = "",
+      fillchars = "fold: ,eob: ",
+      conceallevel = 0,
+      scrolloff = 0,
+    })
+    shown:fold_all(view_window)
+    vim.api.nvim_win_set_cursor(view_window, { vim.api.nvim_buf_line_count(shown.bufnr), 0 })
+  end
+  if not is_here(input_window) then
+    input_window = vim.api.nvim_open_win(input.buffer(), false, {
+      split = "below",
+      win = view_window,
+      height = config.values.chat.input_height,
+    })
+    set_options(input_window, plain)
+    set_options(input_window, { winfixheight = true, fillchars = "eob: " })
+  end
+end
+
+--- Opens the chat with the current session, or the last one of this project.
+---@param callback? fun() Called once the session is there.
+function M.open(callback)
+  open_windows()
+  draw()
+  client.ensure_session(function(err)
+    if err then
+      vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+      return
+    end
+    draw_soon()
+    require("azimuth.pick").check_models()
+    if callback then
+      callback()
+    end
+  end)
+end
+
+--- Whether the chat is shown in this tab page.
+---@return boolean
+function M.is_open()
+  return is_here(view_window)
+end
+
+--- Puts the cursor into the input, ready to type.
+function M.focus_input()
+  open_windows()
+  vim.api.nvim_set_current_win(input_window --[[@as integer]])
+  vim.cmd.startinsert({ bang = true })
+end
+
+function M.close()
+  vim.cmd.stopinsert()
+  for _, window in ipairs({ input_window or -1, view_window or -1 }) do
+    -- The last window of the editor cannot be closed.
+    if vim.api.nvim_win_is_valid(window) and not pcall(vim.api.nvim_win_close, window, true) then
+      set_options(window, { winfixbuf = false })
+      vim.api.nvim_win_call(window, vim.cmd.enew)
+    end
+  end
+  view_window, input_window = nil, nil
+end
+
+function M.toggle()
+  if M.is_open() then
+    M.close()
+  else
+    M.open()
+    M.focus_input()
+  end
+end
+
+--- Looks at the end again, and stays there.
+function M.follow()
+  if transcript and is_here(view_window) then
+    vim.api.nvim_win_set_cursor(view_window, { vim.api.nvim_buf_line_count(transcript.bufnr), 0 })
+  end
+end
+
+--- Draws now. For measurements.
+---@return integer bufnr The transcript.
+function M.draw_now()
+  draw()
+  return transcript and transcript.bufnr or -1
+end
+
+client.on("*", function(session_id)
+  if session_id == nil or session_id == client.session() then
+    draw_soon()
+  end
+end)
+
+vim.api.nvim_create_autocmd("WinClosed", {
+  group = vim.api.nvim_create_augroup("azimuth.chat", { clear = true }),
+  callback = function(args)
+    -- The input without the transcript says nothing.
+    if view_window and tonumber(args.match) == view_window and is_here(input_window) then
+      local orphan = input_window
+      view_window, input_window = nil, nil
+      vim.schedule(function()
+        if vim.api.nvim_win_is_valid(orphan) then
+          pcall(vim.api.nvim_win_close, orphan, true)
+        end
+      end)
+    end
+  end,
+})
+
+return M

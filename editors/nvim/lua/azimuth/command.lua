@@ -1,0 +1,207 @@
+--- `:Azimuth`: its subcommands and their completion.
+
+local M = {}
+
+---@class azimuth.Arguments
+---@field words string[] What follows the subcommand.
+---@field rest string The same as one text.
+---@field first? integer The range's first line, if there is one.
+---@field last? integer
+---@field bang boolean
+
+---@class azimuth.Subcommand
+---@field run fun(args: azimuth.Arguments, name: string)
+---@field complete? string[] What can follow it.
+
+---@param module string
+---@return fun(args: azimuth.Arguments, name: string)
+local function delegate(module)
+  return function(args, name)
+    local words = vim.list_extend({ name }, args.words)
+    words.first, words.last, words.bang = args.first, args.last, args.bang
+    require(module).command(words)
+  end
+end
+
+local review = delegate("azimuth.review")
+local terminal = delegate("azimuth.terminal")
+
+--- Puts the selected lines into the prompt: as a mention, or as text where they are of no file.
+---@param first integer
+---@param last integer
+local function attach(first, last)
+  local name = vim.api.nvim_buf_get_name(0)
+  local lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
+  local filetype = vim.bo.filetype
+  local is_file = vim.bo.buftype == "" and name ~= "" and vim.uv.fs_stat(name) ~= nil
+  local mention
+  if is_file then
+    local root = require("azimuth.client").root()
+    local path = name:sub(1, #root + 1) == root .. "/" and name:sub(#root + 2) or name
+    require("azimuth.input").know(path, vim.uri_from_fname(name))
+    mention = first == last and ("@%s:%d "):format(path, first) or ("@%s:%d-%d "):format(path, first, last)
+  else
+    mention = ("\n```%s\n%s\n```\n"):format(filetype, table.concat(lines, "\n"))
+  end
+  require("azimuth.chat").open()
+  require("azimuth.input").append(mention)
+end
+
+---@type table<string, azimuth.Subcommand>
+M.subcommands = {
+  chat = {
+    run = function()
+      require("azimuth.chat").toggle()
+    end,
+  },
+  new = {
+    run = function()
+      require("azimuth.client").new_session(nil, function(err)
+        if err then
+          vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+          return
+        end
+        require("azimuth.chat").open()
+        require("azimuth.chat").focus_input()
+      end)
+    end,
+  },
+  ask = {
+    run = function(args)
+      local chat, input = require("azimuth.chat"), require("azimuth.input")
+      if args.first then
+        attach(args.first, args.last)
+      else
+        chat.open()
+      end
+      if args.rest ~= "" then
+        input.append(args.rest)
+        input.send()
+      else
+        chat.focus_input()
+      end
+    end,
+  },
+  steer = {
+    run = function(args)
+      require("azimuth.input").send_text(args.rest, "steer")
+    end,
+  },
+  queue = {
+    run = function(args)
+      if args.rest == "" then
+        require("azimuth.turn").unqueue(function(said)
+          require("azimuth.chat").open()
+          require("azimuth.input").append(said)
+        end)
+      else
+        require("azimuth.input").send_text(args.rest, "queue")
+      end
+    end,
+  },
+  cancel = {
+    run = function()
+      require("azimuth.turn").cancel()
+    end,
+  },
+  continue = {
+    run = function()
+      require("azimuth.turn").continue()
+    end,
+  },
+  sessions = {
+    run = function(args)
+      require("azimuth.pick").session(args.bang or args.words[1] == "everywhere")
+    end,
+    complete = { "everywhere" },
+  },
+  rename = {
+    run = function(args)
+      local client = require("azimuth.client")
+      local session_id = client.session()
+      if session_id and args.rest ~= "" then
+        client.request("azimuth/session/rename", { sessionId = session_id, title = args.rest })
+      else
+        vim.notify("Azimuth: open a session and give its new title: :Azimuth rename {title}", vim.log.levels.WARN)
+      end
+    end,
+  },
+  delete = {
+    run = function()
+      require("azimuth.pick").delete()
+    end,
+  },
+  models = {
+    run = function(args)
+      require("azimuth.pick").model(args.words[1], args.bang)
+    end,
+  },
+  mode = {
+    run = function(args)
+      require("azimuth.pick").mode(args.words[1])
+    end,
+    complete = { "agent", "ask" },
+  },
+  permission = {
+    run = function()
+      require("azimuth.permission").focus()
+    end,
+  },
+  key = {
+    run = function()
+      require("azimuth.keys").ask()
+    end,
+  },
+  restart = {
+    run = function()
+      require("azimuth.client").restart()
+    end,
+  },
+  review = { run = review },
+  accept = { run = review, complete = { "hunk", "file", "all" } },
+  reject = { run = review, complete = { "hunk", "file", "all" } },
+  next = { run = review },
+  prev = { run = review },
+  diff = { run = review },
+  hunks = { run = review },
+  auto = { run = review, complete = { "on", "off" } },
+  terminal = { run = terminal },
+}
+
+--- Runs `:Azimuth`. Without a subcommand it opens or closes the chat.
+---@param given table What `nvim_create_user_command` hands over.
+function M.run(given)
+  local name = given.fargs[1] or "chat"
+  local subcommand = M.subcommands[name]
+  if not subcommand then
+    vim.notify(("Azimuth: there is no subcommand %q. :Azimuth <Tab> lists them."):format(name), vim.log.levels.ERROR)
+    return
+  end
+  subcommand.run({
+    words = vim.list_slice(given.fargs, 2),
+    rest = vim.trim((given.args:gsub("^%s*%S+", "", 1))),
+    first = given.range > 0 and given.line1 or nil,
+    last = given.range > 0 and given.line2 or nil,
+    bang = given.bang,
+  }, name)
+end
+
+---@param lead string
+---@param line string
+---@return string[]
+function M.complete(lead, line)
+  local words = vim.split(vim.trim(line:gsub("^.-Azimuth!?", "", 1)), "%s+", { trimempty = true })
+  local candidates
+  if #words == 0 or (#words == 1 and lead ~= "") then
+    candidates = vim.tbl_keys(M.subcommands)
+    table.sort(candidates)
+  else
+    local subcommand = M.subcommands[words[1]]
+    candidates = subcommand and subcommand.complete or {}
+  end
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+return M

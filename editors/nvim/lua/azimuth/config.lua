@@ -1,0 +1,102 @@
+--- What the user can set, and where the plugin keeps its own files.
+
+local M = {}
+
+---@class azimuth.Config
+---@field cmd? string[] The server and its arguments; without it, `bin/azimuth` of the plugin, then `azimuth` in PATH.
+---@field autostart boolean Start the server with the first file, not with the first command.
+---@field root_markers string[] What marks the top of a project. Without a mark above it, the current folder is the project.
+---@field init_options? table What the server gets as `initializationOptions`.
+---@field mappings boolean Whether the default mappings are made.
+---@field prefix string What the default mappings begin with.
+---@field chat azimuth.Config.Chat
+---@field permission azimuth.Config.Permission
+
+---@class azimuth.Config.Chat
+---@field position "right"|"left" The side of the chat.
+---@field width number Columns; below 1, a part of the editor's width.
+---@field input_height integer Lines of the input window.
+---@field while_running "steer"|"queue" What a prompt that is sent while a turn runs becomes.
+---@field popup boolean Whether completion opens by itself after `/` and `@`.
+
+---@class azimuth.Config.Permission
+---@field float boolean Whether a question opens a small window; it stands in the transcript either way.
+
+---@type azimuth.Config
+M.defaults = {
+  cmd = nil,
+  autostart = false,
+  root_markers = { ".azimuth", ".git", ".hg", ".jj" },
+  init_options = nil,
+  mappings = true,
+  prefix = "<leader>a",
+  chat = {
+    position = "right",
+    width = 0.4,
+    input_height = 5,
+    while_running = "steer",
+    popup = true,
+  },
+  permission = { float = true },
+}
+
+---@type azimuth.Config
+M.values = vim.deepcopy(M.defaults)
+
+---@param options? table What the user gave to `setup`.
+function M.set(options)
+  M.values = vim.tbl_deep_extend("force", vim.deepcopy(M.defaults), options or {})
+end
+
+--- The plugin's own folder, `editors/nvim` of the repository.
+---@return string
+function M.plugin_folder()
+  local this = debug.getinfo(1, "S").source:sub(2)
+  return vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fn.fnamemodify(this, ":p"))))
+end
+
+--- A file of ours below `stdpath(kind)`; its folder is made, for this user only.
+---@param kind "data"|"state"
+---@param name string
+---@return string
+function M.file(kind, name)
+  local folder = vim.fs.joinpath(vim.fn.stdpath(kind) --[[@as string]], "azimuth")
+  vim.fn.mkdir(folder, "p", tonumber("700", 8))
+  return vim.fs.joinpath(folder, name)
+end
+
+--- Writes a file that only this user can read. It is never there with wider rights, not even for a moment.
+---@param path string
+---@param text string
+---@return boolean ok
+---@return string? problem
+function M.write_private(path, text)
+  local beside = path .. ".new"
+  vim.uv.fs_unlink(beside)
+  local fd, problem = vim.uv.fs_open(beside, "wx", tonumber("600", 8))
+  if not fd then
+    return false, problem
+  end
+  local written, write_problem = vim.uv.fs_write(fd, text)
+  vim.uv.fs_close(fd)
+  if not written then
+    return false, write_problem
+  end
+  local renamed, rename_problem = vim.uv.fs_rename(beside, path)
+  return renamed ~= nil, rename_problem
+end
+
+--- The whole text of a file, or nil.
+---@param path string
+---@return string?
+function M.read(path)
+  local file = io.open(path, "rb")
+  if not file then
+    return nil
+  end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+return M

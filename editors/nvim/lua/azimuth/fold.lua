@@ -1,0 +1,524 @@
+--- What a session looks like, as a fold of its events (docs/protocol.md). Pure: no editor, no files, no clock.
+---
+--- `apply` changes the state in place, since a session has thousands of entries and an event touches one of them.
+--- An entry that was touched gets a new `version`, so that a view can tell what to draw anew.
+
+local M = {}
+
+---@class azimuth.Entry
+---@field kind "user"|"assistant"|"thinking"|"tool"|"permission"|"notice"|"command"|"turn_end"
+---@field version integer Grows with each change.
+---@field at integer When it happened, in milliseconds since the Unix epoch.
+---@field id? string The message, tool call or question it stands for.
+---@field turn_id? azimuth.TurnId
+---@field text? string
+---@field done? boolean Whether nothing more comes.
+---@field prompt? azimuth.PromptBlock[] Of a user's entry.
+---@field how? "turn"|"steer"|"continue" How a user's words reached the model.
+---@field mode? azimuth.Mode
+---@field name? string Of a tool call: the tool.
+---@field tool_kind? azimuth.ToolKind
+---@field title? string Of a tool call: what it does.
+---@field input? any
+---@field locations? azimuth.Location[]
+---@field summary? string
+---@field result? azimuth.ToolResult
+---@field status? "running"|"asking"|"done"|"failed"|"cancelled"
+---@field duration_ms? integer
+---@field judged? string Why a call was allowed or denied without asking.
+---@field terminal_id? azimuth.TerminalId
+---@field trimmed? boolean Whether the model no longer sees the result.
+---@field request? azimuth.PermissionRequest Of a question.
+---@field outcome? azimuth.PermissionOutcome Of a question that was answered.
+---@field severity? azimuth.Severity|"told" Of a notice; `told` is what the model was told by the server.
+---@field command? string
+---@field is_error? boolean
+---@field stop_reason? azimuth.StopReason
+---@field error? string
+---@field usage? azimuth.Usage
+---@field cost? number
+
+---@class azimuth.Queued
+---@field id azimuth.QueueId
+---@field prompt azimuth.PromptBlock[]
+
+---@class azimuth.TerminalCommand
+---@field terminal_id azimuth.TerminalId
+---@field tool_call_id azimuth.ToolCallId
+---@field command string
+---@field cwd string
+---@field offset integer
+---@field ended? boolean
+---@field exit_code? integer
+
+---@class azimuth.State
+---@field version integer Grows with each change.
+---@field seq integer The number of the last event.
+---@field title string
+---@field folders string[]
+---@field model? string
+---@field scripted boolean Whether the model plays a script.
+---@field mode azimuth.Mode
+---@field accept_edits boolean Whether edits are accepted as they come.
+---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
+---@field running? azimuth.TurnId The turn that runs.
+---@field retrying? { attempt: integer, reason: string, delay_ms: integer } The request that is tried again.
+---@field queue azimuth.Queued[]
+---@field questions azimuth.PermissionRequest[] The open questions, the oldest first.
+---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.
+---@field proposal_order azimuth.ProposalId[] In the order in which they appeared.
+---@field terminals azimuth.TerminalCommand[] The commands that ran in terminals, in order.
+---@field context? { used: integer, limit: integer }
+---@field usage azimuth.Usage Tokens of all turns.
+---@field cost number Cost of all turns, as far as it is known.
+---@field index table<string, integer> Where an entry stands, by `kind:id`.
+
+--- The state of a session before its first event.
+---@return azimuth.State
+function M.new()
+  return {
+    version = 0,
+    seq = 0,
+    title = "",
+    folders = {},
+    model = nil,
+    scripted = false,
+    mode = "agent",
+    accept_edits = false,
+    entries = {},
+    running = nil,
+    retrying = nil,
+    queue = {},
+    questions = {},
+    proposals = {},
+    proposal_order = {},
+    terminals = {},
+    context = nil,
+    usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 },
+    cost = 0,
+    index = {},
+  }
+end
+
+---@param state azimuth.State
+---@param at integer
+---@param entry table
+---@return azimuth.Entry
+local function add(state, at, entry)
+  entry.version = state.version
+  entry.at = at
+  table.insert(state.entries, entry)
+  if entry.id then
+    state.index[entry.kind .. ":" .. entry.id] = #state.entries
+  end
+  return entry
+end
+
+---@param state azimuth.State
+---@param kind string
+---@param id string
+---@return azimuth.Entry?
+local function find(state, kind, id)
+  local at = state.index[kind .. ":" .. id]
+  return at and state.entries[at] or nil
+end
+
+--- The entry, marked as changed.
+---@param state azimuth.State
+---@param kind string
+---@param id string
+---@return azimuth.Entry?
+local function touch(state, kind, id)
+  local entry = find(state, kind, id)
+  if entry then
+    entry.version = state.version
+  end
+  return entry
+end
+
+---@param state azimuth.State
+---@param kind string
+---@param id string
+local function void(state, kind, id)
+  local key = kind .. ":" .. id
+  local at = state.index[key]
+  if at then
+    state.entries[at] = false
+    state.index[key] = nil
+  end
+end
+
+---@param into azimuth.Usage
+---@param usage? azimuth.Usage
+local function add_usage(into, usage)
+  for name in pairs(into) do
+    into[name] = into[name] + (usage and usage[name] or 0)
+  end
+end
+
+---@param state azimuth.State
+---@param at integer
+---@param kind "assistant"|"thinking"
+---@param event { messageId: string, text: string }
+local function stream(state, at, kind, event)
+  state.retrying = nil
+  local entry = touch(state, kind, event.messageId)
+    or add(state, at, { kind = kind, id = event.messageId, text = "", turn_id = state.running })
+  entry.text = entry.text .. event.text
+end
+
+--- Puts what a whole message says in place of what its deltas said.
+---@param state azimuth.State
+---@param at integer
+---@param kind "assistant"|"thinking"
+---@param event azimuth.Event.MessageCompleted
+---@param text string
+local function complete(state, at, kind, event, text)
+  if text == "" then
+    void(state, kind, event.messageId)
+    return
+  end
+  local entry = touch(state, kind, event.messageId)
+    or add(state, at, { kind = kind, id = event.messageId, turn_id = event.turnId })
+  entry.text = text
+  entry.done = true
+end
+
+---@param list any[]
+---@param keep fun(item: any): boolean
+local function retain(list, keep)
+  for at = #list, 1, -1 do
+    if not keep(list[at]) then
+      table.remove(list, at)
+    end
+  end
+end
+
+--- What each event does. An event that is not here is passed over: a later server may have more of them.
+---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
+local on = {}
+
+function on.sessionStarted(state, event)
+  state.folders = event.folders or {}
+end
+
+function on.titleChanged(state, event)
+  state.title = event.title
+end
+
+function on.modelChanged(state, event)
+  state.model = event.model
+  state.scripted = event.scripted == true
+end
+
+function on.modeChanged(state, event)
+  state.mode = event.mode
+end
+
+function on.acceptEditsChanged(state, event)
+  state.accept_edits = event.on == true
+end
+
+function on.commandExecuted(state, event, at)
+  add(state, at, { kind = "command", command = event.command, text = event.message, is_error = event.isError, done = true })
+end
+
+function on.turnStarted(state, event, at)
+  state.running = event.turnId
+  state.retrying = nil
+  state.mode = event.mode or state.mode
+  state.model = event.model or state.model
+  local continues = #event.prompt == 0
+  add(state, at, {
+    kind = "user",
+    how = continues and "continue" or "turn",
+    prompt = event.prompt,
+    turn_id = event.turnId,
+    mode = event.mode,
+    done = true,
+  })
+end
+
+function on.steered(state, event, at)
+  add(state, at, { kind = "user", how = "steer", prompt = event.prompt, turn_id = event.turnId, done = true })
+end
+
+function on.promptQueued(state, event)
+  table.insert(state.queue, { id = event.queueId, prompt = event.prompt })
+end
+
+function on.promptDequeued(state, event)
+  retain(state.queue, function(queued)
+    return queued.id ~= event.queueId
+  end)
+end
+
+function on.noted(state, event, at)
+  add(state, at, { kind = "notice", severity = "told", text = event.text, turn_id = event.turnId, done = true })
+end
+
+function on.messageDelta(state, event, at)
+  stream(state, at, "assistant", event)
+end
+
+function on.thinkingDelta(state, event, at)
+  stream(state, at, "thinking", event)
+end
+
+function on.messageCompleted(state, event, at)
+  state.retrying = nil
+  local texts = { text = {}, thinking = {} }
+  for _, block in ipairs(event.content) do
+    if texts[block.type] then
+      table.insert(texts[block.type], block.text)
+    end
+  end
+  complete(state, at, "thinking", event, table.concat(texts.thinking, "\n\n"))
+  complete(state, at, "assistant", event, table.concat(texts.text, "\n\n"))
+end
+
+function on.messageDiscarded(state, event)
+  void(state, "assistant", event.messageId)
+  void(state, "thinking", event.messageId)
+end
+
+function on.retrying(state, event)
+  state.retrying = { attempt = event.attempt, reason = event.reason, delay_ms = event.delayMs }
+end
+
+function on.toolCallStarted(state, event, at)
+  state.retrying = nil
+  -- A call that a crash cut off is made again, with the id it had.
+  local entry = touch(state, "tool", event.toolCallId)
+    or add(state, at, { kind = "tool", id = event.toolCallId, turn_id = event.turnId })
+  entry.name = event.name
+  entry.tool_kind = event.kind
+  entry.title = event.title
+  entry.input = event.input
+  entry.locations = event.locations or {}
+  entry.status = "running"
+  entry.result = nil
+  entry.done = false
+end
+
+function on.toolCallEnded(state, event, at)
+  local id = event.result.toolCallId
+  -- A call that was refused before it began has an end only.
+  local entry = touch(state, "tool", id)
+    or add(state, at, { kind = "tool", id = id, turn_id = event.turnId, name = "", title = event.summary, locations = {} })
+  entry.status = event.result.isError and "failed" or "done"
+  entry.result = event.result
+  entry.summary = event.summary
+  entry.duration_ms = event.durationMs
+  if event.locations and #event.locations > 0 then
+    entry.locations = event.locations
+  end
+  entry.done = true
+end
+
+function on.permissionAsked(state, event, at)
+  local request = event.request
+  table.insert(state.questions, request)
+  add(state, at, { kind = "permission", id = request.permissionId, request = request, turn_id = event.turnId })
+  local call = request.toolCallId and touch(state, "tool", request.toolCallId)
+  if call and not call.done then
+    call.status = "asking"
+  end
+end
+
+function on.permissionAnswered(state, event)
+  retain(state.questions, function(request)
+    return request.permissionId ~= event.permissionId
+  end)
+  local entry = touch(state, "permission", event.permissionId)
+  if not entry then
+    return
+  end
+  entry.outcome = event.outcome
+  entry.done = true
+  local id = entry.request.toolCallId
+  local call = id and touch(state, "tool", id)
+  if call and call.status == "asking" then
+    call.status = "running"
+  end
+end
+
+function on.permissionJudged(state, event)
+  local entry = touch(state, "tool", event.toolCallId)
+  if entry then
+    entry.judged = event.reason
+  end
+end
+
+function on.proposalChanged(state, event)
+  local id = event.proposal.proposalId
+  if not state.proposals[id] then
+    table.insert(state.proposal_order, id)
+  end
+  state.proposals[id] = event.proposal
+end
+
+---@param proposal azimuth.Proposal?
+---@param ids string[]
+---@param state_of_hunk azimuth.HunkState
+local function mark(proposal, ids, state_of_hunk)
+  if not proposal then
+    return
+  end
+  for _, hunk in ipairs(proposal.hunks) do
+    if vim.tbl_contains(ids, hunk.hunkId) then
+      hunk.state = state_of_hunk
+    end
+  end
+end
+
+function on.reviewDecided(state, event)
+  mark(state.proposals[event.proposalId], event.hunkIds, event.decision == "accept" and "applying" or "rejected")
+end
+
+function on.editApplied(state, event, at)
+  local kind = event.outcome.type
+  if kind == "verified" then
+    mark(state.proposals[event.proposalId], event.hunkIds, "accepted")
+  elseif kind == "unverified" then
+    mark(state.proposals[event.proposalId], event.hunkIds, "unverified")
+  elseif kind == "failed" then
+    local proposal = state.proposals[event.proposalId]
+    local path = proposal and proposal.path or event.uri
+    add(state, at, {
+      kind = "notice",
+      severity = "error",
+      text = ("The edit of %s could not be applied: %s"):format(path, event.outcome.reason or "no reason was given"),
+      done = true,
+    })
+  end
+end
+
+function on.terminalStarted(state, event)
+  table.insert(state.terminals, {
+    terminal_id = event.terminalId,
+    tool_call_id = event.toolCallId,
+    command = event.command,
+    cwd = event.cwd,
+    offset = event.offset,
+  })
+  local call = touch(state, "tool", event.toolCallId)
+  if call then
+    call.terminal_id = event.terminalId
+  end
+end
+
+function on.terminalEnded(state, event)
+  for at = #state.terminals, 1, -1 do
+    local run = state.terminals[at]
+    if run.terminal_id == event.terminalId and run.tool_call_id == event.toolCallId then
+      run.ended = true
+      run.exit_code = event.exitCode
+      return
+    end
+  end
+end
+
+function on.notice(state, event, at)
+  add(state, at, { kind = "notice", severity = event.severity, text = event.text, done = true })
+end
+
+function on.contextTrimmed(state, event)
+  for _, id in ipairs(event.toolCallIds) do
+    local call = touch(state, "tool", id)
+    if call then
+      call.trimmed = true
+    end
+  end
+end
+
+function on.contextUsed(state, event)
+  state.context = { used = event.used, limit = event.limit }
+end
+
+function on.turnEnded(state, event, at)
+  state.running = nil
+  state.retrying = nil
+  -- Whatever the turn left open ends with it, from the turn's last entry back to its first.
+  for place = #state.entries, 1, -1 do
+    local entry = state.entries[place]
+    if entry then
+      if not entry.done and (entry.turn_id == event.turnId or entry.turn_id == nil) then
+        entry.done = true
+        entry.version = state.version
+        if entry.kind == "tool" then
+          entry.status = "cancelled"
+        end
+      end
+      if entry.kind == "user" and entry.how ~= "steer" and entry.turn_id == event.turnId then
+        break
+      end
+    end
+  end
+  add_usage(state.usage, event.usage)
+  state.cost = state.cost + (event.cost or 0)
+  add(state, at, {
+    kind = "turn_end",
+    turn_id = event.turnId,
+    stop_reason = event.stopReason,
+    error = event.error,
+    usage = event.usage,
+    cost = event.cost,
+    done = true,
+  })
+end
+
+--- Takes one event in. Events come in order, each once; the caller sees to that.
+---@param state azimuth.State
+---@param sequenced { seq: integer, at: integer, event: azimuth.Event }
+---@return azimuth.State
+function M.apply(state, sequenced)
+  state.version = state.version + 1
+  state.seq = sequenced.seq
+  local take = on[sequenced.event.type]
+  if take then
+    take(state, sequenced.event, sequenced.at or 0)
+  end
+  return state
+end
+
+--- How many hunks wait for a decision, and in how many files.
+---@param state azimuth.State
+---@return integer hunks
+---@return integer files
+function M.pending(state)
+  local hunks, files = 0, 0
+  for _, id in ipairs(state.proposal_order) do
+    local before = hunks
+    for _, hunk in ipairs(state.proposals[id].hunks) do
+      if hunk.state == "pending" or hunk.state == "conflicted" then
+        hunks = hunks + 1
+      end
+    end
+    if hunks > before then
+      files = files + 1
+    end
+  end
+  return hunks, files
+end
+
+--- The prompts of the user as text, the oldest first.
+---@param state azimuth.State
+---@return string[]
+function M.prompts(state)
+  local prompts = {}
+  for _, entry in ipairs(state.entries) do
+    if entry and entry.kind == "user" then
+      for _, block in ipairs(entry.prompt) do
+        if block.type == "text" and block.text ~= "" then
+          table.insert(prompts, block.text)
+        end
+      end
+    elseif entry and entry.kind == "command" then
+      table.insert(prompts, entry.command)
+    end
+  end
+  return prompts
+end
+
+return M

@@ -1,0 +1,275 @@
+--- Questions for permission: a small window in the corner, and keys.
+---
+--- The window never takes the cursor by itself: what the user is typing, in insert or in normal mode, must not become
+--- an answer. One key goes there; in the transcript the keys answer without going anywhere.
+
+local client = require("azimuth.client")
+local config = require("azimuth.config")
+local protocol = require("azimuth.generated.protocol")
+local render = require("azimuth.render")
+local text = require("azimuth.text")
+require("azimuth.highlights")
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("azimuth.permission")
+
+---@class azimuth.Question
+---@field session_id string
+---@field request azimuth.PermissionRequest
+
+---@type integer?
+local window = nil
+---@type string? The question that the window shows.
+local shown = nil
+--- Questions whose window the user has closed; they stand in the transcript.
+---@type table<string, boolean>
+local dismissed = {}
+--- Where the cursor was before it went to the window.
+---@type integer?
+local came_from = nil
+
+--- The open questions of all sessions, those of the current one first.
+---@return azimuth.Question[]
+function M.open()
+  local questions = {}
+  local current = client.session()
+  local ids = client.sessions()
+  table.sort(ids, function(a, b)
+    if (a == current) ~= (b == current) then
+      return a == current
+    end
+    return a < b
+  end)
+  for _, session_id in ipairs(ids) do
+    for _, request in ipairs(client.state(session_id).questions) do
+      table.insert(questions, { session_id = session_id, request = request })
+    end
+  end
+  return questions
+end
+
+---@param question azimuth.Question
+---@param option azimuth.PermissionOption
+---@param message? string
+function M.answer(question, option, message)
+  client.request(protocol.requests.permission_answer, {
+    sessionId = question.session_id,
+    permissionId = question.request.permissionId,
+    optionId = option.optionId,
+    message = message,
+  }, function(err, result)
+    if err then
+      vim.notify("Azimuth: the answer was not taken: " .. err.message, vim.log.levels.ERROR)
+    elseif not result.accepted then
+      vim.notify("Azimuth: that question had already been answered.")
+    end
+  end)
+end
+
+--- Answers by a key. False if the question has no such key.
+---@param question azimuth.Question
+---@param key string
+---@return boolean
+function M.answer_key(question, key)
+  for _, choice in ipairs(render.keys(question.request.options)) do
+    if choice.key == key then
+      M.answer(question, choice.option)
+      return true
+    end
+  end
+  return false
+end
+
+--- Rejects with a word to the model.
+---@param question azimuth.Question
+local function reject_with_word(question)
+  for _, option in ipairs(question.request.options) do
+    if option.kind == "reject_once" then
+      vim.ui.input({ prompt = "Azimuth: rejected; tell the model why: " }, function(said)
+        if said then
+          M.answer(question, option, said ~= "" and said or nil)
+        end
+      end)
+      return
+    end
+  end
+end
+
+--- Maps the keys that answer, for a buffer whose text is not to be changed.
+---@param bufnr integer
+---@param which fun(): string? The question that is meant; without one, the oldest.
+function M.set_keys(bufnr, which)
+  local function find()
+    local wanted = which()
+    local questions = M.open()
+    for _, question in ipairs(questions) do
+      if question.request.permissionId == wanted then
+        return question
+      end
+    end
+    return questions[1]
+  end
+  local keys = { "a", "A", "r", "R" }
+  for digit = 1, 9 do
+    table.insert(keys, tostring(digit))
+  end
+  for _, key in ipairs(keys) do
+    local digit = key:match("%d")
+    vim.keymap.set("n", key, function()
+      local question = find()
+      if not question then
+        return digit and key or ""
+      end
+      local found = vim.tbl_contains(render.keys(question.request.options), function(choice)
+        return choice.key == key
+      end, { predicate = true })
+      if not found then
+        return digit and key or ""
+      end
+      vim.schedule(function()
+        M.answer_key(question, key)
+      end)
+      return ""
+    end, { buffer = bufnr, nowait = true, expr = true, desc = "Azimuth: answer the question" })
+  end
+  vim.keymap.set("n", "m", function()
+    local question = find()
+    if question then
+      reject_with_word(question)
+    end
+  end, { buffer = bufnr, nowait = true, desc = "Azimuth: reject, and say why" })
+end
+
+local function close()
+  local here = window and vim.api.nvim_get_current_win() == window
+  if window and vim.api.nvim_win_is_valid(window) then
+    vim.api.nvim_win_close(window, true)
+  end
+  if here and came_from and vim.api.nvim_win_is_valid(came_from) then
+    vim.api.nvim_set_current_win(came_from)
+  end
+  window, shown = nil, nil
+end
+
+---@param question azimuth.Question
+---@param more integer How many others wait.
+local function show(question, more)
+  local into = { lines = {}, marks = {} }
+  if question.session_id ~= client.session() then
+    table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
+  end
+  render.question(into, question.request, true)
+  local widest = 30
+  for _, line in ipairs(into.lines) do
+    widest = math.max(widest, vim.fn.strdisplaywidth(line))
+  end
+  local width = math.min(widest + 1, math.max(vim.o.columns - 6, 20), 90)
+  local height = 0
+  for _, line in ipairs(into.lines) do
+    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
+  end
+  height = math.max(1, math.min(height, vim.o.lines - 6))
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = "wipe"
+  vim.bo[bufnr].modeline = false
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, into.lines)
+  for _, mark in ipairs(into.marks) do
+    vim.api.nvim_buf_set_extmark(bufnr, namespace, mark.row, mark.col, {
+      end_col = mark.end_col or #into.lines[mark.row + 1],
+      hl_group = mark.group,
+    })
+  end
+  vim.bo[bufnr].modifiable = false
+  local key = require("azimuth.mappings").shown("permission")
+  local settings = {
+    relative = "editor",
+    anchor = "NE",
+    row = 1,
+    col = vim.o.columns - 1,
+    width = width,
+    height = height,
+    border = "rounded",
+    style = "minimal",
+    focusable = true,
+    zindex = 60,
+    title = more > 0 and (" Azimuth asks, and %d more "):format(more) or " Azimuth asks ",
+    footer = (" %s goes here · m rejects with a word · q puts it away "):format(key),
+  }
+  if window and vim.api.nvim_win_is_valid(window) then
+    vim.api.nvim_win_set_buf(window, bufnr)
+    vim.api.nvim_win_set_config(window, settings)
+  else
+    settings.noautocmd = true
+    window = vim.api.nvim_open_win(bufnr, false, settings)
+  end
+  vim.api.nvim_set_option_value("wrap", true, { scope = "local", win = window })
+  vim.api.nvim_set_option_value("linebreak", true, { scope = "local", win = window })
+  local id = question.request.permissionId
+  shown = id
+  M.set_keys(bufnr, function()
+    return id
+  end)
+  for _, quit in ipairs({ "q", "<Esc>" }) do
+    vim.keymap.set("n", quit, function()
+      dismissed[id] = true
+      M.refresh()
+    end, { buffer = bufnr, nowait = true, desc = "Azimuth: put the question away; it is not answered" })
+  end
+end
+
+--- Shows the oldest question, or nothing if none is open.
+function M.refresh()
+  local waiting = vim.tbl_filter(function(question)
+    return not dismissed[question.request.permissionId]
+  end, M.open())
+  local first = waiting[1]
+  if not first or not config.values.permission.float then
+    close()
+    return
+  end
+  if shown ~= first.request.permissionId or not (window and vim.api.nvim_win_is_valid(window)) then
+    show(first, #waiting - 1)
+  elseif #waiting > 1 then
+    vim.api.nvim_win_set_config(window, { title = (" Azimuth asks, and %d more "):format(#waiting - 1) })
+  end
+end
+
+--- Goes to the question's window; where it was put away it comes back.
+function M.focus()
+  dismissed = {}
+  M.refresh()
+  if window and vim.api.nvim_win_is_valid(window) then
+    vim.cmd.stopinsert()
+    came_from = vim.api.nvim_get_current_win()
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.notify("Azimuth: no question is open.")
+  end
+end
+
+-- A window cannot be opened while a command line or a prompt for a key is on the screen.
+local function refresh_soon()
+  vim.schedule(function()
+    local ok, problem = pcall(M.refresh)
+    if not ok then
+      vim.notify("Azimuth: the question's window could not be opened; it stands in the transcript. " .. problem, vim.log.levels.WARN)
+    end
+  end)
+end
+
+for _, event in ipairs({ "permissionAsked", "permissionAnswered", "sessionOpened", "sessionSelected", "turnEnded" }) do
+  client.on(event, refresh_soon)
+end
+vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, {
+  group = vim.api.nvim_create_augroup("azimuth.permission", { clear = true }),
+  callback = function()
+    -- A float lives in one tab page; the question goes where the user is.
+    if window then
+      close()
+      refresh_soon()
+    end
+  end,
+})
+
+return M

@@ -1,0 +1,200 @@
+--- Choosing: a session, a model, a mode. All through `vim.ui.select`, which users replace by what they like.
+
+local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
+local text = require("azimuth.text")
+
+local M = {}
+
+local requests = protocol.requests
+
+---@param err? azimuth.Error
+---@return boolean failed
+local function failed(err)
+  if err then
+    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+  end
+  return err ~= nil
+end
+
+---@param at integer Milliseconds since the Unix epoch.
+---@return string
+local function when(at)
+  local seconds = math.floor(at / 1000)
+  local today = os.date("%Y-%m-%d") == os.date("%Y-%m-%d", seconds)
+  return os.date(today and "%H:%M" or "%Y-%m-%d", seconds) --[[@as string]]
+end
+
+--- Chooses a session of this project, or of every folder, and opens it.
+---@param everywhere? boolean
+function M.session(everywhere)
+  client.request(requests.session_list, { everywhere = everywhere or nil }, function(err, result)
+    if failed(err) then
+      return
+    end
+    if #result.sessions == 0 then
+      vim.notify("Azimuth: there is no session yet.")
+      return
+    end
+    vim.ui.select(result.sessions, {
+      prompt = "Azimuth: session",
+      kind = "azimuth.session",
+      format_item = function(session)
+        local mark = session.sessionId == client.session() and "* " or "  "
+        local title = session.title ~= "" and text.one_line(session.title, 80) or "(no prompt yet)"
+        local cost = session.cost > 0 and ", " .. text.money(session.cost) or ""
+        return ("%s%s (%s%s)"):format(mark, title, when(session.updatedAt), cost)
+      end,
+    }, function(session)
+      if session then
+        client.open_session(session.sessionId, function(open_err)
+          if not failed(open_err) then
+            require("azimuth.chat").open()
+          end
+        end)
+      end
+    end)
+  end)
+end
+
+--- Deletes the current session, after a question.
+function M.delete()
+  local session_id = client.session()
+  local state = client.state()
+  if not session_id or not state then
+    vim.notify("Azimuth: no session is open.")
+    return
+  end
+  local title = state.title ~= "" and text.one_line(state.title, 80) or "(no prompt yet)"
+  vim.ui.select({ "Keep it", "Delete it" }, {
+    prompt = ("Azimuth: delete %s with all that belongs to it? This cannot be undone."):format(title),
+  }, function(choice)
+    if choice ~= "Delete it" then
+      return
+    end
+    client.request(requests.session_delete, { sessionId = session_id }, function(err)
+      if not failed(err) then
+        client.forget(session_id)
+        client.new_session(nil, failed)
+      end
+    end)
+  end)
+end
+
+---@param model string
+local function select_model(model)
+  client.request(requests.model_select, { model = model, sessionId = client.session() }, function(err, result)
+    if not failed(err) then
+      vim.notify("Azimuth: the model is " .. text.one_line(result.model.name) .. ".")
+    end
+  end)
+end
+
+---@param model azimuth.ModelInfo
+---@return string
+local function describe(model)
+  local state = client.state()
+  local parts = { (state and state.model == model.id and "* " or "  ") .. text.one_line(model.id, 80) }
+  if not model.available then
+    table.insert(parts, "cannot be used: " .. text.one_line(model.unavailableBecause or "no key", 100))
+    return table.concat(parts, ", ")
+  end
+  table.insert(parts, text.count(model.contextTokens) .. " tokens")
+  if model.price and model.price.input + model.price.output > 0 then
+    table.insert(parts, ("$%g in, $%g out per million"):format(model.price.input, model.price.output))
+  end
+  if model.scripted then
+    table.insert(parts, "plays a script")
+  end
+  return table.concat(parts, ", ")
+end
+
+--- Chooses the model of the current session; without a session, of new ones. Models that cannot be used are listed
+--- only if asked for, since there are many.
+---@param model? string
+---@param all? boolean
+function M.model(model, all)
+  if model then
+    select_model(model)
+    return
+  end
+  client.request(requests.model_list, {}, function(err, result)
+    if failed(err) then
+      return
+    end
+    local items = vim.tbl_filter(function(item)
+      return all or item.available
+    end, result.models)
+    -- The last one is no model but the way to more of them.
+    table.insert(items, false)
+    vim.ui.select(items, {
+      prompt = "Azimuth: model",
+      kind = "azimuth.model",
+      format_item = function(item)
+        return item and describe(item) or ("  store a key, for more of the %d models known"):format(#result.models)
+      end,
+    }, function(item)
+      if item == false or (item and not item.available) then
+        require("azimuth.keys").ask()
+      elseif item then
+        select_model(item.id)
+      end
+    end)
+  end)
+end
+
+---@type { mode: azimuth.Mode, what: string }[]
+M.modes = {
+  { mode = "agent", what = "does everything, within the permissions" },
+  { mode = "ask", what = "looks and answers; changes and runs nothing" },
+}
+
+--- Sets the mode by the server's own slash command, which makes no turn.
+---@param mode azimuth.Mode
+local function set_mode(mode)
+  require("azimuth.turn").send({ { type = "text", text = "/mode " .. mode } })
+end
+
+---@param mode? azimuth.Mode
+function M.mode(mode)
+  if mode then
+    set_mode(mode)
+    return
+  end
+  vim.ui.select(M.modes, {
+    prompt = "Azimuth: mode",
+    kind = "azimuth.mode",
+    format_item = function(item)
+      local state = client.state()
+      return ("%s%s: %s"):format(state and state.mode == item.mode and "* " or "  ", item.mode, item.what)
+    end,
+  }, function(item)
+    if item then
+      set_mode(item.mode)
+    end
+  end)
+end
+
+local checked = false
+
+--- Asks for a key, once, if no model can be used without one.
+function M.check_models()
+  if checked then
+    return
+  end
+  checked = true
+  client.request(requests.model_list, {}, function(err, result)
+    if err then
+      checked = false
+      return
+    end
+    for _, model in ipairs(result.models) do
+      if model.available then
+        return
+      end
+    end
+    require("azimuth.keys").ask()
+  end)
+end
+
+return M

@@ -1,0 +1,439 @@
+--- How an entry of a session looks in the transcript: its lines, what is highlighted, and what is folded. Pure.
+---
+--- Each entry is drawn alone, whatever stands before it, so that a change of one entry draws nothing else anew.
+
+local text = require("azimuth.text")
+
+local M = {}
+
+---@class azimuth.Mark
+---@field row integer From the block's first line, from 0.
+---@field col integer
+---@field end_col? integer The line's end without it.
+---@field group string The highlight.
+---@field rule? boolean Whether a rule is drawn from the line's end to the window's.
+
+---@class azimuth.Block
+---@field lines string[]
+---@field marks azimuth.Mark[]
+---@field fold? { first: integer, last: integer } Rows of the block that fold into the first, from 0.
+
+--- How many lines of a result or an input the transcript shows; the rest is a key away.
+M.MAX_DETAIL = 40
+
+---@return azimuth.Block
+local function block()
+  return { lines = {}, marks = {} }
+end
+
+---@param into azimuth.Block
+---@param line string
+---@param group? string
+local function put(into, line, group)
+  table.insert(into.lines, line)
+  if group then
+    table.insert(into.marks, { row = #into.lines - 1, col = 0, group = group })
+  end
+end
+
+---@param into azimuth.Block
+---@param line string
+---@param group string
+local function header(into, line, group)
+  put(into, line, group)
+  into.marks[#into.marks].rule = true
+end
+
+--- The text as it is, in a fence that nothing in it can close.
+---@param into azimuth.Block
+---@param body string
+---@param language? string
+local function verbatim(into, body, language)
+  local longest = 2
+  for run in body:gmatch("`+") do
+    longest = math.max(longest, #run)
+  end
+  local fence = ("`"):rep(math.min(longest + 1, 100))
+  local lines = text.lines(body)
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  put(into, fence .. (language or ""), "AzimuthDim")
+  for at, line in ipairs(lines) do
+    if at > M.MAX_DETAIL then
+      put(into, ("… %d more lines; <CR> shows all"):format(#lines - M.MAX_DETAIL))
+      break
+    end
+    put(into, line)
+  end
+  put(into, fence, "AzimuthDim")
+end
+
+--- What closes a code fence that the Markdown leaves open, or nil. Without it all that follows would look like code.
+---@param lines string[]
+---@return string?
+function M.open_fence(lines)
+  local open = nil
+  for _, line in ipairs(lines) do
+    local mark, rest = line:match("^ ? ? ?(```+)(.*)$")
+    if not mark then
+      mark, rest = line:match("^ ? ? ?(~~~+)(.*)$")
+    end
+    if mark and not open then
+      if mark:sub(1, 1) == "~" or not rest:find("`", 1, true) then
+        open = mark
+      end
+    elseif mark and mark:sub(1, 1) == open:sub(1, 1) and #mark >= #open and rest:match("^%s*$") then
+      open = nil
+    end
+  end
+  return open
+end
+
+---@param into azimuth.Block
+---@param body string
+---@param whole boolean
+local function markdown(into, body, whole)
+  local lines = text.lines(body)
+  while whole and #lines > 1 and lines[#lines]:match("^%s*$") do
+    table.remove(lines)
+  end
+  vim.list_extend(into.lines, lines)
+  local fence = whole and M.open_fence(lines)
+  if fence then
+    put(into, fence)
+  end
+end
+
+---@param uri string
+---@return string
+local function path_of(uri)
+  return text.one_line(uri:match("^file:") and vim.fn.fnamemodify(vim.uri_to_fname(uri), ":~:.") or uri)
+end
+
+---@param range azimuth.Range
+---@return string
+local function lines_of(range)
+  local last = range["end"].character == 0 and range["end"].line or range["end"].line + 1
+  return ("%d-%d"):format(range.start.line + 1, math.max(last, range.start.line + 1))
+end
+
+--- What a prompt says, for people: its text, and a line for each thing that goes with it.
+---@param prompt azimuth.PromptBlock[]
+---@return string said
+---@return string[] attached
+function M.prompt(prompt)
+  local said, attached = {}, {}
+  for _, part in ipairs(prompt) do
+    if part.type == "text" then
+      table.insert(said, part.text)
+    elseif part.type == "file" then
+      table.insert(attached, path_of(part.uri))
+    elseif part.type == "range" or part.type == "selection" then
+      table.insert(attached, path_of(part.uri) .. ":" .. lines_of(part.range))
+    elseif part.type == "image" then
+      table.insert(attached, "an image")
+    end
+  end
+  return table.concat(said, "\n"), attached
+end
+
+--- What each kind of entry looks like.
+---@type table<string, fun(entry: azimuth.Entry): azimuth.Block>
+local draw = {}
+
+function draw.user(entry)
+  local into = block()
+  if entry.how == "continue" then
+    header(into, "Goes on", "AzimuthAgent")
+    return into
+  end
+  local who = entry.how == "steer" and "You, to the running turn" or entry.mode == "ask" and "You, asking" or "You"
+  header(into, who, "AzimuthUser")
+  put(into, "")
+  local said, attached = M.prompt(entry.prompt)
+  markdown(into, said, true)
+  for _, what in ipairs(attached) do
+    put(into, "+ " .. what, "AzimuthDim")
+  end
+  put(into, "")
+  header(into, "Azimuth", "AzimuthAgent")
+  return into
+end
+
+function draw.assistant(entry)
+  local into = block()
+  put(into, "")
+  markdown(into, entry.text, entry.done == true)
+  put(into, "")
+  return into
+end
+
+function draw.thinking(entry)
+  local into = block()
+  if not entry.done then
+    -- The end of it is enough to see that it goes on.
+    put(into, "Thinking: " .. text.one_line(entry.text:sub(-120), 100), "AzimuthDim")
+    return into
+  end
+  local lines = text.lines(vim.trim(entry.text))
+  put(into, ("Thought, %s"):format(text.plural(#lines, "line")), "AzimuthDim")
+  for _, line in ipairs(lines) do
+    -- As a quotation, in which an open fence ends with it.
+    put(into, line == "" and ">" or "> " .. line, "AzimuthDim")
+  end
+  put(into, "")
+  into.fold = { first = 0, last = #into.lines - 1 }
+  return into
+end
+
+---@type table<string, { [1]: string, [2]: string }>
+local status = {
+  running = { "◌", "AzimuthRunning" },
+  asking = { "?", "AzimuthAsk" },
+  done = { "✓", "AzimuthDone" },
+  failed = { "✗", "AzimuthFailed" },
+  cancelled = { "–", "AzimuthDim" },
+}
+
+--- The input of a tool as text: strings as they are, the rest as JSON.
+---@param input any
+---@return string
+function M.input(input)
+  if type(input) ~= "table" then
+    return input ~= nil and vim.json.encode(input) or ""
+  end
+  local names = vim.tbl_keys(input)
+  table.sort(names, function(a, b)
+    return tostring(a) < tostring(b)
+  end)
+  local lines = {}
+  for _, name in ipairs(names) do
+    local value = input[name]
+    value = type(value) == "string" and value or vim.json.encode(value)
+    table.insert(lines, ("%s: %s"):format(name, value))
+  end
+  return table.concat(lines, "\n")
+end
+
+function draw.tool(entry)
+  local into = block()
+  local look = status[entry.status] or status.running
+  local line = look[1] .. " " .. text.one_line(entry.title or entry.name or "", 160)
+  local title_end = #line
+  local rest = {}
+  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title then
+    table.insert(rest, text.one_line(entry.summary, 120))
+  end
+  if entry.status == "cancelled" then
+    table.insert(rest, "not finished")
+  end
+  if entry.duration_ms and entry.duration_ms >= 100 then
+    table.insert(rest, text.duration(entry.duration_ms))
+  end
+  if entry.trimmed then
+    table.insert(rest, "out of the context")
+  end
+  if #rest > 0 then
+    line = line .. "  " .. table.concat(rest, " · ")
+  end
+  put(into, line)
+  table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
+  table.insert(into.marks, { row = 0, col = title_end, group = entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
+  if entry.done then
+    local input = M.input(entry.input)
+    if input ~= "" then
+      verbatim(into, input)
+    end
+    if entry.judged then
+      put(into, text.one_line(entry.judged, 300), "AzimuthDim")
+    end
+    if entry.result and entry.result.text ~= "" then
+      verbatim(into, entry.result.text)
+    end
+    if #into.lines > 1 then
+      into.fold = { first = 0, last = #into.lines - 1 }
+    end
+  end
+  return into
+end
+
+--- The key of each option of a question: `a` and `A` allow, `r` and `R` reject; where two want one key, a digit.
+---@param options azimuth.PermissionOption[]
+---@return { key: string, option: azimuth.PermissionOption }[]
+function M.keys(options)
+  local letters = { allow_once = "a", allow_always = "A", reject_once = "r", reject_always = "R" }
+  local taken, keys = {}, {}
+  for at, option in ipairs(options) do
+    local key = letters[option.kind]
+    if not key or taken[key] then
+      key = tostring(at)
+    end
+    taken[key] = true
+    table.insert(keys, { key = key, option = option })
+  end
+  return keys
+end
+
+--- A question in full: for the transcript and for the small window.
+---@param into azimuth.Block
+---@param request azimuth.PermissionRequest
+---@param plain? boolean Whether the window shows no Markdown, so that the detail needs no fence.
+function M.question(into, request, plain)
+  put(into, "? " .. text.one_line(request.title), "AzimuthAsk")
+  if request.detail ~= "" and plain then
+    for _, line in ipairs(vim.list_slice(text.lines(request.detail), 1, M.MAX_DETAIL)) do
+      put(into, "  " .. line)
+    end
+  elseif request.detail ~= "" then
+    verbatim(into, request.detail)
+  end
+  if request.reason ~= "" then
+    for _, line in ipairs(text.lines(request.reason)) do
+      put(into, line, "AzimuthDim")
+    end
+  end
+  put(into, "")
+  for _, choice in ipairs(M.keys(request.options)) do
+    put(into, ("[%s] %s"):format(choice.key, text.one_line(choice.option.name, 400)))
+    local row = #into.lines - 1
+    table.insert(into.marks, { row = row, col = 0, end_col = #choice.key + 2, group = "AzimuthKey" })
+  end
+end
+
+function draw.permission(entry)
+  local into = block()
+  local request = entry.request
+  if not entry.outcome and not entry.done then
+    M.question(into, request)
+    put(into, "")
+    return into
+  end
+  local outcome = entry.outcome or { type = "cancelled" }
+  local came = outcome.type == "moot" and "settled otherwise" or "not answered"
+  local allowed = false
+  if outcome.type == "selected" then
+    for _, option in ipairs(request.options) do
+      if option.optionId == outcome.optionId then
+        came = option.name
+        allowed = option.kind == "allow_once" or option.kind == "allow_always"
+      end
+    end
+  end
+  local sign = allowed and "✓" or "–"
+  put(into, ("%s %s %s"):format(sign, text.one_line(request.title), text.one_line(came)), "AzimuthDim")
+  if outcome.message and outcome.message ~= "" then
+    put(into, text.one_line(outcome.message, 400), "AzimuthDim")
+  end
+  if request.detail ~= "" then
+    verbatim(into, request.detail)
+    into.fold = { first = 0, last = #into.lines - 1 }
+  end
+  return into
+end
+
+function draw.notice(entry)
+  local groups = { info = "AzimuthDim", told = "AzimuthDim", warning = "AzimuthWarning", error = "AzimuthFailed" }
+  local words = { told = "The model was told: ", warning = "Warning: ", error = "Error: " }
+  local into = block()
+  put(into, "")
+  local lines = text.lines((words[entry.severity] or "") .. vim.trim(entry.text))
+  for _, line in ipairs(lines) do
+    put(into, line, groups[entry.severity] or "AzimuthDim")
+  end
+  put(into, "")
+  if entry.severity == "told" and #lines > 1 then
+    into.fold = { first = 1, last = #into.lines - 1 }
+  end
+  return into
+end
+
+function draw.command(entry)
+  local into = block()
+  header(into, text.one_line(entry.command), entry.is_error and "AzimuthFailed" or "AzimuthUser")
+  put(into, "")
+  markdown(into, entry.text or "", true)
+  put(into, "")
+  return into
+end
+
+---@type table<azimuth.StopReason, { [1]: string, [2]: string }>
+local ends = {
+  end_turn = { "Done", "AzimuthDim" },
+  max_tokens = { "The answer reached the model's longest length", "AzimuthWarning" },
+  max_turn_requests = { "The turn reached its limit of rounds; say whether to go on", "AzimuthWarning" },
+  refusal = { "The model would not answer", "AzimuthWarning" },
+  cancelled = { "Cancelled", "AzimuthWarning" },
+  error = { "Failed", "AzimuthFailed" },
+  interrupted = { "Interrupted; :Azimuth continue goes on with it", "AzimuthWarning" },
+}
+
+function draw.turn_end(entry)
+  local into = block()
+  local how = ends[entry.stop_reason] or { "Ended: " .. tostring(entry.stop_reason), "AzimuthWarning" }
+  local parts = { how[1] }
+  local usage = entry.usage
+  if usage and usage.input + usage.output + usage.cacheRead + usage.cacheWrite > 0 then
+    local input = usage.input + usage.cacheRead + usage.cacheWrite
+    table.insert(parts, ("%s in, %s out"):format(text.count(input), text.count(usage.output)))
+  end
+  if entry.cost and entry.cost > 0 then
+    table.insert(parts, text.money(entry.cost))
+  end
+  put(into, table.concat(parts, " · "), how[2])
+  if entry.error and entry.error ~= "" then
+    for _, line in ipairs(text.lines(entry.error)) do
+      put(into, line, "AzimuthFailed")
+    end
+  end
+  put(into, "")
+  return into
+end
+
+--- The block of an entry.
+---@param entry azimuth.Entry
+---@return azimuth.Block
+function M.entry(entry)
+  return draw[entry.kind](entry)
+end
+
+--- What stands below the last entry: what is tried again, and the prompts that wait.
+---@param state azimuth.State
+---@return azimuth.Block
+function M.footer(state)
+  local into = block()
+  if state.retrying then
+    local again = state.retrying
+    put(into, ("Tried again in %s (attempt %d): %s"):format(
+      text.duration(again.delay_ms or 0),
+      again.attempt,
+      text.one_line(again.reason or "", 300)
+    ), "AzimuthWarning")
+  end
+  for at, queued in ipairs(state.queue) do
+    local said = M.prompt(queued.prompt)
+    put(into, ("Waits, %d: %s"):format(at, text.one_line(said, 160)), "AzimuthDim")
+  end
+  return into
+end
+
+--- The whole of what a tool call was given and gave, for a window of its own.
+---@param entry azimuth.Entry
+---@return string[]
+function M.tool_detail(entry)
+  local lines = { text.one_line(entry.title or entry.name or "", 400), "" }
+  local input = M.input(entry.input)
+  if input ~= "" then
+    vim.list_extend(lines, text.lines(input))
+    table.insert(lines, "")
+  end
+  if entry.judged then
+    vim.list_extend(lines, { text.one_line(entry.judged, 400), "" })
+  end
+  if entry.result then
+    vim.list_extend(lines, text.lines(entry.result.text))
+  end
+  return lines
+end
+
+return M

@@ -1,0 +1,409 @@
+--- Review: the open hunks of the current session, shown in their documents, and the commands that decide them.
+---
+--- What is shown is a fold of the session's events. A decision goes to the server; an accepted hunk comes back from it as
+--- an edit of the document. Closing any view decides nothing.
+
+local apply = require("azimuth.review.apply")
+local client = require("azimuth.client")
+local decide = require("azimuth.review.decide")
+local diff = require("azimuth.review.diff")
+local documents = require("azimuth.review.documents")
+local hunks = require("azimuth.review.hunks")
+local keys = require("azimuth.review.keys")
+local list = require("azimuth.review.list")
+local marks = require("azimuth.review.marks")
+
+require("azimuth.review.highlights")
+
+local M = {}
+
+local say = decide.say
+
+---@return azimuth.Proposal[]
+local function proposals()
+  return hunks.proposals(client.state())
+end
+
+-- Showing -----------------------------------------------------------------------------------------------------------
+
+--- Shows what is open now, in every document that is loaded.
+function M.refresh()
+  local open = proposals()
+  local by_buffer = {}
+  for _, bufnr in ipairs(marks.buffers()) do
+    by_buffer[bufnr] = {}
+  end
+  for _, proposal in ipairs(open) do
+    local bufnr = documents.buffer(proposal.uri)
+    if bufnr then
+      by_buffer[bufnr] = by_buffer[bufnr] or {}
+      table.insert(by_buffer[bufnr], proposal)
+    end
+  end
+  for bufnr, of_buffer in pairs(by_buffer) do
+    if vim.api.nvim_buf_is_loaded(bufnr) then
+      marks.show(bufnr, of_buffer)
+    else
+      marks.forget(bufnr)
+      keys.unmap(bufnr)
+    end
+  end
+  if #open == 0 then
+    marks.repaint()
+  end
+  list.refresh(open)
+end
+
+local due = false
+local diff_due = false
+
+--- Refreshes once, after all that happens now.
+---@param with_diff? boolean
+local function refresh_soon(with_diff)
+  diff_due = diff_due or with_diff == true
+  if due then
+    return
+  end
+  due = true
+  vim.schedule(function()
+    due = false
+    M.refresh()
+    if diff_due then
+      diff_due = false
+      diff.refresh()
+    end
+  end)
+end
+
+for _, type in ipairs({ "proposalChanged", "reviewDecided", "editApplied", "sessionOpened", "sessionSelected" }) do
+  client.on(type, function(session_id)
+    if session_id == client.session() or type == "sessionSelected" then
+      refresh_soon(true)
+    end
+  end)
+end
+client.on("connection", function(_, event)
+  if event.state == "ready" then
+    apply.install()
+    refresh_soon(true)
+  end
+end)
+
+local group = vim.api.nvim_create_augroup("azimuth.review", { clear = true })
+vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufWinEnter" }, {
+  group = group,
+  callback = function()
+    refresh_soon()
+  end,
+})
+vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, {
+  group = group,
+  callback = function()
+    if #marks.buffers() > 0 then
+      refresh_soon()
+    end
+  end,
+})
+vim.api.nvim_create_autocmd("FileType", { group = group, callback = marks.repaint })
+vim.api.nvim_create_autocmd("BufUnload", {
+  group = group,
+  callback = function(args)
+    marks.forget(args.buf)
+  end,
+})
+
+-- Moving ------------------------------------------------------------------------------------------------------------
+
+--- Goes to a hunk of the current buffer, so that what it adds can be seen too.
+---@param place { row: integer, last: integer, item: azimuth.review.Shown }
+local function go(place)
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { place.row + 1, 0 })
+  vim.cmd("silent! normal! zv")
+  local wanted = place.last - place.row + #hunks.lines(place.item.hunk.newText) + 1
+  if vim.fn.winline() + wanted > vim.api.nvim_win_get_height(0) then
+    vim.cmd(wanted > vim.api.nvim_win_get_height(0) / 2 and "normal! zt" or "normal! zz")
+  end
+  if place.row == 0 and vim.fn.line("w0") == 1 and place.item.height == 0 then
+    vim.fn.winrestview({ topline = 1, topfill = #hunks.lines(place.item.hunk.newText) })
+  end
+end
+
+--- Opens a proposal's document, at its first hunk or its last one.
+---@param proposal azimuth.Proposal
+---@param at_end? boolean
+local function open(proposal, at_end)
+  if diff.is_alone(proposal) then
+    diff.open(client.session(), proposal)
+    return
+  end
+  local bufnr = documents.show(proposal.uri)
+  M.refresh()
+  local places = vim.tbl_filter(function(place)
+    return place.item.proposal.proposalId == proposal.proposalId
+  end, marks.list(bufnr))
+  local place = places[at_end and #places or 1]
+  if place then
+    go(place)
+  end
+end
+
+--- The place of the current buffer's proposal in a list of them.
+---@param open_ones azimuth.Proposal[]
+---@return integer?
+local function index_here(open_ones)
+  local here = vim.api.nvim_get_current_buf()
+  local viewed = diff.proposal(here)
+  for at, proposal in ipairs(open_ones) do
+    if proposal == viewed or documents.buffer(proposal.uri) == here then
+      return at
+    end
+  end
+end
+
+--- Goes to the next hunk, or with -1 to the one before; after a file's last one, into the next file.
+---@param step 1|-1
+local function move(step)
+  if vim.wo.diff then
+    vim.cmd("silent! normal! " .. (step == 1 and "]c" or "[c"))
+    return
+  end
+  local open_ones = proposals()
+  if #open_ones == 0 then
+    say("no hunk waits for review.")
+    return
+  end
+  local places = marks.list(vim.api.nvim_get_current_buf())
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  local from, to = 1, #places
+  if step == -1 then
+    from, to = #places, 1
+  end
+  for at = from, to, step do
+    if (places[at].row - row) * step > 0 then
+      go(places[at])
+      return
+    end
+  end
+  local here = index_here(open_ones)
+  local next_one = here and (here - 1 + step) % #open_ones + 1 or 1
+  open(open_ones[next_one], step == -1)
+end
+
+-- Deciding ----------------------------------------------------------------------------------------------------------
+
+--- The proposals of the current buffer.
+---@return azimuth.Proposal[]
+local function proposals_here()
+  local bufnr = vim.api.nvim_get_current_buf()
+  local shown = diff.proposal(bufnr)
+  if shown then
+    return { shown }
+  end
+  return vim.tbl_filter(function(proposal)
+    return documents.buffer(proposal.uri) == bufnr
+  end, proposals())
+end
+
+---@param first integer From 0.
+---@param last integer
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+local function hunks_at(first, last)
+  local bufnr = vim.api.nvim_get_current_buf()
+  return diff.at(bufnr, first, last) or marks.at(bufnr, first, last)
+end
+
+--- The nearest hunk in the changed lines around the cursor of a diff. Neovim compares texts in its own way, so that lines
+--- it shows as changed can lie beside those that the server means.
+---@param row integer From 0.
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+local function hunks_near(row)
+  local top, bottom = row, row
+  while vim.fn.diff_hlID(top + 1, 1) ~= 0 and top > 0 do
+    top = top - 1
+  end
+  while vim.fn.diff_hlID(bottom + 1, 1) ~= 0 and bottom < vim.fn.line("$") - 1 do
+    bottom = bottom + 1
+  end
+  for distance = 1, math.max(row - top, bottom - row) do
+    for _, at in ipairs({ row - distance, row + distance }) do
+      local found = at >= top and at <= bottom and hunks_at(at, at) or {}
+      if #found > 0 then
+        return found
+      end
+    end
+  end
+  return {}
+end
+
+--- The hunks that a command means: those at the cursor, or in its range.
+---@param words table
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+local function hunks_meant(words)
+  local cursor = vim.api.nvim_win_get_cursor(0)[1] - 1
+  if words.first then
+    return hunks_at(words.first - 1, words.last - 1)
+  end
+  local found = hunks_at(cursor, cursor)
+  return #found == 0 and vim.wo.diff and hunks_near(cursor) or found
+end
+
+---@type table<string, fun(words: table): azimuth.DecisionTarget[]>
+local targets = {
+  hunk = function(words)
+    local meant = hunks_meant(words)
+    if words[1] == "accept" then
+      local able = vim.tbl_filter(function(one)
+        return one.hunk.state == "pending"
+      end, meant)
+      if #able < #meant then
+        say("a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again.", vim.log.levels.WARN)
+        if #able == 0 then
+          return {}
+        end
+      end
+      meant = able
+    end
+    if #meant == 0 and not diff.proposal(vim.api.nvim_get_current_buf()) then
+      say("no hunk is here. :Azimuth next goes to the next one.")
+    end
+    return decide.targets(meant)
+  end,
+  file = function()
+    local here = proposals_here()
+    if #here == 0 then
+      say("no hunk of this file waits for review.")
+    end
+    return decide.whole(here)
+  end,
+  all = function()
+    local open_ones = proposals()
+    if #open_ones == 0 then
+      say("no hunk waits for review.")
+    end
+    return decide.whole(open_ones)
+  end,
+}
+
+---@param words table
+local function decision(words)
+  local what, from = "hunk", 2
+  if targets[words[2]] then
+    what, from = words[2], 3
+  end
+  local chosen = targets[what](words)
+  if words.bang then
+    decide.ask_and_decide(words[1], chosen)
+  else
+    decide.decide(words[1], chosen, table.concat(vim.list_slice(words, from), " "))
+  end
+end
+
+-- Commands ----------------------------------------------------------------------------------------------------------
+
+---@type table<string, fun(words: table)>
+local commands = { accept = decision, reject = decision }
+
+function commands.next()
+  move(1)
+end
+
+function commands.prev()
+  move(-1)
+end
+
+function commands.hunks()
+  if #proposals() == 0 then
+    say("no hunk waits for review.")
+    return
+  end
+  list.quickfix(proposals())
+end
+
+commands.quickfix = commands.hunks
+
+function commands.list()
+  if #proposals() == 0 then
+    say("no hunk waits for review.")
+    return
+  end
+  list.pick(proposals(), open)
+end
+
+function commands.diff()
+  local open_ones = proposals_here()
+  if #open_ones == 0 then
+    open_ones = proposals()
+  end
+  local function show(proposal)
+    diff.open(client.session(), proposal)
+  end
+  if #open_ones == 0 then
+    say("no hunk waits for review.")
+  elseif #open_ones == 1 then
+    show(open_ones[1])
+  else
+    list.pick(open_ones, show)
+  end
+end
+
+function commands.auto(words)
+  local session_id = client.session()
+  local state = client.state()
+  local on = words[2] == "on"
+  if words[2] == nil then
+    on = not (state and state.accept_edits)
+  elseif words[2] ~= "on" and words[2] ~= "off" then
+    say(("it is :Azimuth auto, :Azimuth auto on or :Azimuth auto off, not %q."):format(words[2]), vim.log.levels.ERROR)
+    return
+  end
+  client.request("azimuth/review/auto", { sessionId = session_id, on = on }, function(err)
+    if err then
+      decide.failed(session_id, err, "accepting edits automatically")
+      return
+    end
+    say(on and "edits are accepted as they come. They stay listed and can be undone." or "edits wait for your review.")
+  end)
+end
+
+function commands.review(words)
+  local sub = words[2]
+  if sub then
+    if not commands[sub] then
+      say(("there is no :Azimuth review %s."):format(sub), vim.log.levels.ERROR)
+      return
+    end
+    local rest = vim.list_slice(words, 2)
+    rest.first, rest.last, rest.bang = words.first, words.last, words.bang
+    commands[sub](rest)
+    return
+  end
+  local open_ones = proposals()
+  if #open_ones == 0 then
+    say("no hunk waits for review.")
+    return
+  end
+  local here = index_here(open_ones)
+  open(open_ones[(here or 0) % #open_ones + 1])
+end
+
+--- Runs a subcommand of `:Azimuth`: `review`, `accept`, `reject`, `next`, `prev`, `diff`, `hunks` or `auto`.
+---@param words table The words, and in fields `first`, `last` and `bang` what came with them.
+function M.command(words)
+  if client.session() then
+    commands[words[1]](words)
+    return
+  end
+  client.ensure_session(function(err)
+    if err then
+      say(err.message, vim.log.levels.ERROR)
+      return
+    end
+    commands[words[1]](words)
+  end)
+end
+
+apply.install()
+refresh_soon(true)
+
+return M

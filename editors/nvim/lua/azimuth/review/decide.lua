@@ -1,0 +1,98 @@
+--- Decisions on hunks, sent to the server. What comes of them are events.
+
+local client = require("azimuth.client")
+
+local M = {}
+
+--- The error of a decision on what has changed meanwhile.
+local STALE = -32011
+local UNKNOWN_METHOD = -32601
+
+---@param message string
+---@param level? integer
+function M.say(message, level)
+  vim.notify("Azimuth: " .. message, level or vim.log.levels.INFO)
+end
+
+--- Says why a request failed. Of a stale one the answer holds what is true now, and nothing was decided.
+---@param session_id string
+---@param err azimuth.Error
+---@param what string What was asked for.
+function M.failed(session_id, err, what)
+  if err.code == STALE then
+    local state = client.state(session_id)
+    for _, proposal in ipairs(state and err.data and err.data.proposals or {}) do
+      if not state.proposals[proposal.proposalId] then
+        table.insert(state.proposal_order, proposal.proposalId)
+      end
+      state.proposals[proposal.proposalId] = proposal
+    end
+    require("azimuth.review").refresh()
+    M.say(("%s: the proposal had changed meanwhile. Nothing was decided; look again."):format(what), vim.log.levels.WARN)
+  elseif err.code == UNKNOWN_METHOD then
+    M.say(("%s needs a newer server. `azimuth --version` says which you have."):format(what), vim.log.levels.ERROR)
+  else
+    M.say(("%s: %s"):format(what, err.message), vim.log.levels.ERROR)
+  end
+end
+
+--- Decides hunks.
+---@param decision azimuth.Decision
+---@param targets azimuth.DecisionTarget[]
+---@param message? string A word to the model.
+function M.decide(decision, targets, message)
+  local session_id = client.session()
+  if not session_id or #targets == 0 then
+    return
+  end
+  local params = { sessionId = session_id, decision = decision, targets = targets }
+  if message and message ~= "" then
+    params.message = message
+  end
+  client.request("azimuth/review/decide", params, function(err)
+    if err then
+      M.failed(session_id, err, decision == "accept" and "accepting" or "rejecting")
+    end
+  end)
+end
+
+--- Decides hunks after asking why.
+---@param decision azimuth.Decision
+---@param targets azimuth.DecisionTarget[]
+function M.ask_and_decide(decision, targets)
+  if #targets == 0 then
+    return
+  end
+  vim.ui.input({ prompt = decision == "reject" and "Reject, because: " or "Accept, and say: " }, function(reason)
+    if reason then
+      M.decide(decision, targets, reason)
+    end
+  end)
+end
+
+--- The targets of some hunks, a proposal each.
+---@param chosen { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+---@return azimuth.DecisionTarget[]
+function M.targets(chosen)
+  local by_proposal, targets = {}, {}
+  for _, one in ipairs(chosen) do
+    local id = one.proposal.proposalId
+    if not by_proposal[id] then
+      by_proposal[id] = { proposalId = id, revision = one.proposal.revision, hunkIds = {} }
+      table.insert(targets, by_proposal[id])
+    end
+    table.insert(by_proposal[id].hunkIds, one.hunk.hunkId)
+  end
+  return targets
+end
+
+--- The targets of whole proposals.
+---@param proposals azimuth.Proposal[]
+---@return azimuth.DecisionTarget[]
+function M.whole(proposals)
+  return vim.tbl_map(function(proposal)
+    return { proposalId = proposal.proposalId, revision = proposal.revision }
+  end, proposals)
+end
+
+return M

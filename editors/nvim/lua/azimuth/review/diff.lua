@@ -1,0 +1,418 @@
+--- The proposed text of a file as a buffer of its own, `azimuth-review://`, alone for a new file and else side by side with
+--- the document in a tab. It can be edited: `:w` changes what is proposed. Closing it decides nothing.
+---
+--- A new file is shown only so: a buffer with its name would be a document already, and the proposal to make it void.
+
+local client = require("azimuth.client")
+local config = require("azimuth.config")
+local decide = require("azimuth.review.decide")
+local documents = require("azimuth.review.documents")
+local hunks = require("azimuth.review.hunks")
+local keys = require("azimuth.review.keys")
+local marks = require("azimuth.review.marks")
+local text = require("azimuth.text")
+
+local M = {}
+
+---@class azimuth.review.View
+---@field session_id string
+---@field proposal_id string
+---@field revision integer Of the text shown.
+---@field right integer The buffer of the proposed text.
+---@field deletes boolean Whether the file is to be deleted.
+---@field side? { left: integer, left_window: integer, right_window: integer } Where it stands beside the document.
+
+--- The open views, by the buffer of the proposed text.
+---@type table<integer, azimuth.review.View>
+local views = {}
+
+---@param view azimuth.review.View
+---@return azimuth.Proposal?
+local function proposal_of(view)
+  local state = client.state(view.session_id)
+  return state and state.proposals[view.proposal_id]
+end
+
+--- Puts a text into the right buffer, as what is proposed: without a change of the user's to undo.
+---@param bufnr integer
+---@param whole string
+local function put(bufnr, whole)
+  local lines = hunks.lines(whole)
+  local levels = vim.bo[bufnr].undolevels
+  vim.bo[bufnr].modifiable = true
+  vim.bo[bufnr].undolevels = -1
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
+  vim.bo[bufnr].undolevels = levels
+  vim.bo[bufnr].fixendofline = false
+  vim.bo[bufnr].endofline = whole:sub(-1) == "\n"
+  vim.bo[bufnr].modified = false
+end
+
+---@param bufnr integer
+---@return string
+local function whole_text(bufnr)
+  local whole = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, true), "\n")
+  return vim.bo[bufnr].endofline and whole .. "\n" or whole
+end
+
+--- What the bar above the proposed text says, the weightiest first.
+---@param view azimuth.review.View
+---@param proposal? azimuth.Proposal
+---@return string[]
+local function bar(view, proposal)
+  local count = proposal and hunks.count(proposal) or { hunks = 0, conflicts = 0 }
+  local accept, reject = keys.shown("accept") .. " accepts", keys.shown("reject") .. " rejects"
+  if count.hunks == 0 then
+    return { "all is decided" }
+  elseif view.deletes then
+    return { "the file is to be deleted", accept, reject }
+  elseif not view.side then
+    return { "new file", accept, reject, ":w changes it" }
+  end
+  local said = { "proposed" }
+  if count.conflicts > 0 then
+    said[1] = ("proposed, without %s in conflict"):format(text.plural(count.conflicts, "hunk"))
+  end
+  vim.list_extend(said, config.values.mappings and { "dp accepts", "do rejects" } or {})
+  table.insert(said, ":w changes it")
+  return said
+end
+
+--- Writes as much into a window's bar as fits.
+---@param window integer
+---@param said string[]
+local function set_bar(window, said)
+  if not vim.api.nvim_win_is_valid(window) then
+    return
+  end
+  local count = #said
+  while count > 1 and vim.fn.strdisplaywidth(table.concat(said, " · ", 1, count)) + 2 > vim.api.nvim_win_get_width(window) do
+    count = count - 1
+  end
+  vim.wo[window][0].winbar = count > 0 and " " .. text.bar(table.concat(said, " · ", 1, count)) or ""
+end
+
+---@param view azimuth.review.View
+local function bars(view)
+  for _, window in ipairs(vim.fn.win_findbuf(view.right)) do
+    set_bar(window, bar(view, proposal_of(view)))
+  end
+  if view.side then
+    set_bar(view.side.left_window, config.values.mappings and { "your text", "do accepts", "dp rejects" } or { "your text" })
+  end
+end
+
+---@param view azimuth.review.View
+---@param result azimuth.ProposedText
+local function take(view, result)
+  view.revision = result.revision
+  view.deletes = result.proposed == nil
+  put(view.right, result.proposed or "")
+  vim.bo[view.right].modifiable = not view.deletes
+  bars(view)
+  vim.cmd("silent! diffupdate")
+end
+
+--- Shows the file itself where a new file was proposed that is there now.
+---@param view azimuth.review.View
+---@param proposal azimuth.Proposal
+local function follow_into_file(view, proposal)
+  if not view.side and vim.uv.fs_stat(vim.uri_to_fname(proposal.uri)) then
+    for _, window in ipairs(vim.fn.win_findbuf(view.right)) do
+      vim.api.nvim_win_set_buf(window, documents.load(proposal.uri))
+    end
+  end
+end
+
+--- Asks for what is proposed now, and shows it unless the user has edited it.
+---@param view azimuth.review.View
+local function fetch(view)
+  local params = { sessionId = view.session_id, proposalId = view.proposal_id }
+  client.request("azimuth/review/text", params, function(err, result)
+    if views[view.right] ~= view or vim.bo[view.right].modified then
+      return
+    end
+    if result then
+      take(view, result)
+    elseif view.revision == 0 then
+      decide.failed(view.session_id, err, "the proposed text")
+    end
+    -- What was decided meanwhile is told by the next event.
+  end)
+end
+
+---@param view azimuth.review.View
+local function update(view)
+  local proposal = proposal_of(view)
+  if not proposal or vim.bo[view.right].modified then
+    bars(view)
+  elseif #hunks.open(proposal) > 0 then
+    fetch(view)
+  else
+    if view.side and vim.api.nvim_buf_is_loaded(view.side.left) then
+      put(view.right, whole_text(view.side.left))
+      vim.cmd("silent! diffupdate")
+    end
+    vim.bo[view.right].modifiable = false
+    bars(view)
+    follow_into_file(view, proposal)
+  end
+end
+
+--- Keeps the views true. Called after each change of a proposal.
+function M.refresh()
+  for _, view in pairs(views) do
+    update(view)
+  end
+end
+
+--- Makes the text on the right the proposed one.
+---@param view azimuth.review.View
+local function change(view)
+  local sent = vim.api.nvim_buf_get_changedtick(view.right)
+  client.request("azimuth/review/change", {
+    sessionId = view.session_id,
+    proposalId = view.proposal_id,
+    revision = view.revision,
+    text = whole_text(view.right),
+  }, function(err, result)
+    if err then
+      decide.failed(view.session_id, err, "changing the proposal")
+      return
+    end
+    if not views[view.right] then
+      return
+    end
+    for _, proposal in ipairs(result.proposals) do
+      if proposal.proposalId == view.proposal_id then
+        view.revision = proposal.revision
+      end
+    end
+    if vim.api.nvim_buf_get_changedtick(view.right) == sent then
+      vim.bo[view.right].modified = false
+      update(view)
+    end
+    decide.say("the proposal is changed. Nothing is decided yet.")
+  end)
+end
+
+--- The hunks at some lines of a view's right side, from 0.
+---@param bufnr integer
+---@param first integer
+---@param last integer
+---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]? # Nil where the buffer is of no view.
+function M.at(bufnr, first, last)
+  local view = views[bufnr]
+  if not view then
+    return nil
+  end
+  local proposal = proposal_of(view)
+  if vim.bo[bufnr].modified then
+    decide.say("the proposed text is edited here. Write it first (:w), then decide.", vim.log.levels.WARN)
+    return {}
+  end
+  local found, seen = {}, {}
+  for row = first, proposal and last or first - 1 do
+    local hunk = hunks.at_proposed(proposal, row)
+    if hunk and not seen[hunk.hunkId] then
+      seen[hunk.hunkId] = true
+      table.insert(found, { proposal = proposal, hunk = hunk })
+    end
+  end
+  if view.deletes and proposal then
+    for _, hunk in ipairs(hunks.open(proposal)) do
+      table.insert(found, { proposal = proposal, hunk = hunk })
+    end
+  end
+  return found
+end
+
+--- The proposal whose text a buffer shows on the right of a view.
+---@param bufnr integer
+---@return azimuth.Proposal?
+function M.proposal(bufnr)
+  return views[bufnr] and proposal_of(views[bufnr])
+end
+
+local decisions = { left = { ["do"] = "accept", ["dp"] = "reject" }, right = { ["do"] = "reject", ["dp"] = "accept" } }
+
+---@param bufnr integer
+---@param side "left"|"right"
+local function map(bufnr, side)
+  if not config.values.mappings then
+    return
+  end
+  for lhs, decision in pairs(decisions[side]) do
+    vim.keymap.set("n", lhs, ("<Cmd>Azimuth %s<CR>"):format(decision), {
+      buffer = bufnr,
+      silent = true,
+      desc = ("Azimuth: %s the hunk"):format(decision),
+    })
+  end
+end
+
+--- Takes back what a view did to the document beside it.
+---@param view azimuth.review.View
+local function closed(view)
+  local side = view.side
+  if not side then
+    return
+  end
+  marks.set_plain(side.left, -1)
+  for _, other in pairs(views) do
+    if other.side and other.side.left == side.left then
+      return
+    end
+  end
+  for lhs in pairs(decisions.left) do
+    pcall(vim.keymap.del, "n", lhs, { buffer = side.left })
+  end
+  if vim.api.nvim_win_is_valid(side.left_window) then
+    vim.api.nvim_win_call(side.left_window, function()
+      vim.cmd("diffoff")
+    end)
+    set_bar(side.left_window, {})
+  end
+  require("azimuth.review").refresh()
+end
+
+--- The name of the buffer of a proposal's text.
+---@param session_id string
+---@param proposal azimuth.Proposal
+---@return string
+function M.name(session_id, proposal)
+  return ("azimuth-review://%s/%s/%s"):format(session_id, proposal.proposalId, proposal.path)
+end
+
+--- Texts that were asked for before their buffer was made, by its name.
+---@type table<string, azimuth.ProposedText>
+local fetched = {}
+
+--- Makes a buffer with such a name a view.
+---@param bufnr integer
+---@param name string
+local function read(bufnr, name)
+  local session_id, proposal_id, path = name:match("^azimuth%-review://([^/]+)/([^/]+)/(.*)$")
+  if not session_id then
+    decide.say(("%s names no proposal."):format(name), vim.log.levels.ERROR)
+    return
+  end
+  local view = { session_id = session_id, proposal_id = proposal_id, revision = 0, right = bufnr, deletes = false }
+  views[bufnr] = view
+  vim.bo[bufnr].buftype = "acwrite"
+  vim.bo[bufnr].bufhidden = "unload"
+  vim.bo[bufnr].swapfile = false
+  vim.bo[bufnr].buflisted = false
+  if fetched[name] then
+    take(view, fetched[name])
+    fetched[name] = nil
+  else
+    fetch(view)
+  end
+  vim.bo[bufnr].filetype = vim.filetype.match({ filename = path, buf = bufnr }) or ""
+  keys.map(bufnr)
+end
+
+local group = vim.api.nvim_create_augroup("azimuth.review.diff", { clear = true })
+vim.api.nvim_create_autocmd("BufReadCmd", {
+  group = group,
+  pattern = "azimuth-review://*",
+  callback = function(args)
+    read(args.buf, args.match)
+  end,
+})
+vim.api.nvim_create_autocmd("BufWriteCmd", {
+  group = group,
+  pattern = "azimuth-review://*",
+  callback = function(args)
+    if views[args.buf] then
+      change(views[args.buf])
+    end
+  end,
+})
+vim.api.nvim_create_autocmd("BufUnload", {
+  group = group,
+  pattern = "azimuth-review://*",
+  callback = function(args)
+    local view = views[args.buf]
+    if view then
+      views[args.buf] = nil
+      keys.unmap(args.buf)
+      vim.schedule(function()
+        closed(view)
+      end)
+    end
+  end,
+})
+
+---@param name string
+---@param result azimuth.ProposedText
+---@return integer bufnr
+local function load(name, result)
+  local bufnr = vim.fn.bufadd(name)
+  if not views[bufnr] then
+    fetched[name] = result
+  end
+  return bufnr
+end
+
+---@param session_id string
+---@param proposal azimuth.Proposal
+---@param result azimuth.ProposedText
+local function show_beside(session_id, proposal, result)
+  local left = documents.load(proposal.uri)
+  vim.cmd("tab split")
+  local left_window = vim.api.nvim_get_current_win()
+  vim.api.nvim_win_set_buf(left_window, left)
+  vim.cmd("rightbelow vertical split")
+  local right_window = vim.api.nvim_get_current_win()
+  local right = load(M.name(session_id, proposal), result)
+  vim.api.nvim_win_set_buf(right_window, right)
+  local view = views[right]
+  view.side = { left = left, left_window = left_window, right_window = right_window }
+  marks.set_plain(left, 1)
+  map(left, "left")
+  map(right, "right")
+  for _, window in ipairs({ right_window, left_window }) do
+    vim.api.nvim_win_call(window, function()
+      vim.cmd("diffthis")
+    end)
+  end
+  bars(view)
+  vim.api.nvim_set_current_win(left_window)
+  require("azimuth.review").refresh()
+  vim.cmd("silent! normal! gg")
+  if vim.fn.diff_hlID(1, 1) == 0 then
+    vim.cmd("silent! normal! ]c")
+  end
+end
+
+--- Whether a proposal is shown as a text of its own: there is no document to compare it with.
+---@param proposal azimuth.Proposal
+---@return boolean
+function M.is_alone(proposal)
+  return proposal.change == "create" and documents.buffer(proposal.uri) == nil
+end
+
+--- Shows what is proposed: a new file alone, in a window for files, and else side by side.
+---@param session_id string
+---@param proposal azimuth.Proposal
+function M.open(session_id, proposal)
+  local name = M.name(session_id, proposal)
+  local window = vim.fn.win_findbuf(vim.fn.bufadd(name))[1]
+  if window then
+    vim.api.nvim_set_current_win(window)
+  elseif M.is_alone(proposal) then
+    documents.show_buffer(vim.fn.bufadd(name))
+  else
+    client.request("azimuth/review/text", { sessionId = session_id, proposalId = proposal.proposalId }, function(err, result)
+      if err then
+        decide.failed(session_id, err, "the side-by-side view")
+      else
+        show_beside(session_id, proposal, result)
+      end
+    end)
+  end
+end
+
+return M

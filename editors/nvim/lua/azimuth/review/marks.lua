@@ -1,0 +1,379 @@
+--- Open hunks in the documents they belong to, as extmarks: what goes is marked, what comes stands below it as virtual
+--- lines. Between two words of the server the editor itself moves the marks with the text.
+
+local hunks = require("azimuth.review.hunks")
+local keys = require("azimuth.review.keys")
+local paint = require("azimuth.review.paint")
+local text = require("azimuth.text")
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("azimuth.review")
+local hints = vim.api.nvim_create_namespace("azimuth.review.hints")
+
+--- Above what treesitter and language servers mark.
+local PRIORITY = 180
+
+---@class azimuth.review.Shown
+---@field proposal azimuth.Proposal
+---@field hunk azimuth.Hunk
+---@field mark integer
+---@field height integer How many lines it replaces.
+
+---@type table<integer, azimuth.review.Shown[]>
+local shown = {}
+--- What each buffer was told to show, and the width it was drawn for.
+---@type table<integer, { proposals: azimuth.Proposal[], width: integer }>
+local drawn_for = {}
+--- What was painted, by hunk; an id stays only with its content.
+---@type table<string, { added: azimuth.review.Chunk[][], old: azimuth.review.Span[] }>
+local painted = {}
+--- Buffers in which a diff view shows the hunks already, with the number of such views.
+---@type table<integer, integer>
+local plain = {}
+
+---@param bufnr integer
+---@param row integer
+---@param lines string[]
+---@return boolean
+local function reads(bufnr, row, lines)
+  if row < 0 then
+    return false
+  end
+  return vim.deep_equal(vim.api.nvim_buf_get_lines(bufnr, row, row + #lines, false), lines)
+end
+
+--- Whether a hunk's lines, or for an insertion its neighbours, are at a row.
+---@param bufnr integer
+---@param hunk azimuth.Hunk
+---@param row integer
+---@return boolean
+local function fits(bufnr, hunk, row)
+  local old = hunks.lines(hunk.oldText)
+  if #old > 0 then
+    return reads(bufnr, row, old)
+  end
+  local above, below = hunks.lines(hunk.lineBefore or ""), hunks.lines(hunk.lineAfter or "")
+  return reads(bufnr, row - #above, above) and reads(bufnr, row, below)
+end
+
+--- Where a hunk stands now. The server may not have heard of the last keys, so its word counts where the text agrees,
+--- then the mark's.
+---@param bufnr integer
+---@param hunk azimuth.Hunk
+---@param marked? integer The row of its mark.
+---@return integer
+local function row_of(bufnr, hunk, marked)
+  local row = hunk.startLine
+  if hunk.state == "pending" and marked and not fits(bufnr, hunk, row) and fits(bufnr, hunk, marked) then
+    row = marked
+  end
+  return math.min(row, vim.api.nvim_buf_line_count(bufnr))
+end
+
+--- The cells for text, and the lines, of the smallest window of a buffer.
+---@param bufnr integer
+---@return integer width
+---@return integer height
+---@return boolean wraps
+local function room(bufnr)
+  local width, height, wraps = vim.o.columns, vim.o.lines, true
+  for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local info = vim.fn.getwininfo(window)[1]
+    width = math.min(width, info.width - info.textoff)
+    height = math.min(height, info.height)
+    wraps = wraps and vim.wo[window].wrap
+  end
+  return math.max(width, 10), height, wraps
+end
+
+---@param bufnr integer
+---@return boolean
+local function is_empty(bufnr)
+  return vim.api.nvim_buf_line_count(bufnr) == 1 and vim.api.nvim_buf_get_lines(bufnr, 0, 1, true)[1] == ""
+end
+
+---@param bufnr integer
+---@param hunk azimuth.Hunk
+---@param source azimuth.review.Source
+---@param base string
+local function paint_once(bufnr, hunk, source, base)
+  local key = table.concat({ hunk.hunkId, base, hunk.newText }, "\0")
+  if not painted[key] then
+    painted[key] = {
+      added = paint.added(hunk, source, vim.bo[bufnr].tabstop, base, "AzimuthAddText"),
+      old = (hunks.words(hunk)),
+    }
+  end
+  return painted[key]
+end
+
+--- The virtual lines of a hunk, no more than a window can show.
+---@param hunk azimuth.Hunk
+---@param paints table What was painted of it.
+---@param base string
+---@param width integer
+---@param height integer
+---@param wraps boolean
+---@return azimuth.review.Chunk[][]
+local function virtual_lines(hunk, paints, base, width, height, wraps)
+  local lines = {}
+  if hunk.state == "conflicted" then
+    local why = "! In conflict: the text above has changed. Reject this, or ask again."
+    vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
+  end
+  local limit = math.max(5, height - #hunks.lines(hunk.oldText) - 3)
+  for at, chunks in ipairs(paints.added) do
+    if #lines >= limit then
+      local rest = (" … %d more lines; %s shows all"):format(#paints.added - at + 1, keys.shown("diff"))
+      table.insert(lines, { { rest, "AzimuthHint" } })
+      break
+    end
+    vim.list_extend(lines, wraps and paint.fitted(chunks, width, base) or { chunks })
+  end
+  return lines
+end
+
+--- The sign of a hunk, and its group.
+---@param hunk azimuth.Hunk
+---@return string sign
+---@return string group
+local function sign(hunk)
+  if hunk.state == "conflicted" then
+    return "!", "AzimuthConflictSign"
+  elseif hunk.oldText == "" then
+    return "+", "AzimuthAddSign"
+  elseif hunk.newText == "" then
+    return "-", "AzimuthDeleteSign"
+  end
+  return "~", "AzimuthChangeSign"
+end
+
+---@param bufnr integer
+---@param row integer
+---@param column integer
+---@param options table
+---@return integer
+local function mark(bufnr, row, column, options)
+  options.strict = false
+  options.priority = options.priority or PRIORITY
+  return vim.api.nvim_buf_set_extmark(bufnr, namespace, row, column, options)
+end
+
+---@class azimuth.review.Canvas
+---@field source azimuth.review.Source
+---@field width integer
+---@field height integer
+---@field wraps boolean
+
+---@param bufnr integer
+---@param proposal azimuth.Proposal
+---@param hunk azimuth.Hunk
+---@param row integer
+---@param canvas azimuth.review.Canvas
+---@return azimuth.review.Shown
+local function draw(bufnr, proposal, hunk, row, canvas)
+  local height = #hunks.lines(hunk.oldText)
+  local last = vim.api.nvim_buf_line_count(bufnr) - 1
+  local anchor = mark(bufnr, math.min(row, last), 0, { end_row = row + height, end_col = 0, right_gravity = height > 0 })
+  local drawn = { proposal = proposal, hunk = hunk, mark = anchor, height = height, after_end = row > last }
+  if plain[bufnr] then
+    return drawn
+  end
+  local letter, group = sign(hunk)
+  local base = hunk.state == "conflicted" and "AzimuthConflict" or "AzimuthAdd"
+  local paints = paint_once(bufnr, hunk, canvas.source, base)
+  local lines = virtual_lines(hunk, paints, base, canvas.width, canvas.height, canvas.wraps)
+  if height > 0 and hunk.state == "pending" then
+    mark(bufnr, row, 0, { end_row = row + height, end_col = 0, hl_group = "AzimuthDelete", hl_eol = true })
+    for _, span in ipairs(paints.old) do
+      mark(bufnr, row + span.row, span.from, {
+        end_row = row + span.row,
+        end_col = span.to,
+        hl_group = "AzimuthDeleteText",
+        priority = PRIORITY + 1,
+      })
+    end
+  end
+  -- An insertion hangs below the line above it. At the very top there is none, but for an empty document's only line.
+  local above = height == 0 and row == 0 and not is_empty(bufnr)
+  local host = math.max(0, math.min(height > 0 and row + height - 1 or row - 1, last))
+  mark(bufnr, math.min(height > 0 and row or host, last), 0, { sign_text = letter, sign_hl_group = group })
+  mark(bufnr, host, 0, { virt_lines = lines, virt_lines_above = above })
+  if above then
+    for _, window in ipairs(vim.fn.win_findbuf(bufnr)) do
+      vim.api.nvim_win_call(window, function()
+        if vim.fn.line("w0") == 1 then
+          vim.fn.winrestview({ topline = 1, topfill = #lines })
+        end
+      end)
+    end
+  end
+  return drawn
+end
+
+--- The buffer's text with its pending hunks.
+---@param bufnr integer
+---@param places { hunk: azimuth.Hunk, row: integer }[]
+---@return azimuth.review.Source
+local function source_of(bufnr, places)
+  local filetype = vim.bo[bufnr].filetype
+  local language = filetype ~= "" and vim.treesitter.language.get_lang(filetype) or nil
+  return paint.source(language and vim.api.nvim_buf_get_lines(bufnr, 0, -1, false) or {}, places, language)
+end
+
+--- Shows the open hunks of some proposals in a buffer, in place of what was shown.
+---@param bufnr integer
+---@param proposals azimuth.Proposal[]
+function M.show(bufnr, proposals)
+  local before = {}
+  for _, old in ipairs(shown[bufnr] or {}) do
+    before[old.hunk.hunkId] = M.row(bufnr, old)
+  end
+  vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
+  local places, pending = {}, {}
+  for _, proposal in ipairs(proposals) do
+    for _, hunk in ipairs(hunks.open(proposal)) do
+      local place = { proposal = proposal, hunk = hunk, row = row_of(bufnr, hunk, before[hunk.hunkId]) }
+      table.insert(places, place)
+      if hunk.state == "pending" then
+        table.insert(pending, place)
+      end
+    end
+  end
+  local list = {}
+  if #places > 0 then
+    local width, height, wraps = room(bufnr)
+    local canvas = { source = source_of(bufnr, pending), width = width, height = height, wraps = wraps }
+    for _, place in ipairs(places) do
+      table.insert(list, draw(bufnr, place.proposal, place.hunk, place.row, canvas))
+    end
+  end
+  shown[bufnr] = #list > 0 and list or nil
+  drawn_for[bufnr] = #list > 0 and { proposals = proposals, width = (room(bufnr)) } or nil
+  if #list > 0 then
+    keys.map(bufnr)
+  else
+    keys.unmap(bufnr)
+  end
+end
+
+--- Buffers in which hunks are shown.
+---@return integer[]
+function M.buffers()
+  return vim.tbl_keys(shown)
+end
+
+--- Forgets a buffer that is no more.
+---@param bufnr integer
+function M.forget(bufnr)
+  shown[bufnr] = nil
+  drawn_for[bufnr] = nil
+  plain[bufnr] = nil
+end
+
+--- Forgets what was painted, after colours or languages changed.
+function M.repaint()
+  painted = {}
+end
+
+--- Shows only where hunks are while a diff view shows the rest.
+---@param bufnr integer
+---@param more 1|-1
+function M.set_plain(bufnr, more)
+  local views = (plain[bufnr] or 0) + more
+  plain[bufnr] = views > 0 and views or nil
+end
+
+--- The row at which a shown hunk stands now, from 0.
+---@param bufnr integer
+---@param item azimuth.review.Shown
+---@return integer
+function M.row(bufnr, item)
+  local at = vim.api.nvim_buf_get_extmark_by_id(bufnr, namespace, item.mark, {})
+  return (at[1] or item.hunk.startLine) + (item.after_end and 1 or 0)
+end
+
+--- The hunks shown in a buffer, from top to bottom, with the row a user sees each at.
+---@param bufnr integer
+---@return { row: integer, last: integer, item: azimuth.review.Shown }[]
+function M.list(bufnr)
+  local list = {}
+  for _, item in ipairs(shown[bufnr] or {}) do
+    local at = vim.api.nvim_buf_get_extmark_by_id(bufnr, namespace, item.mark, { details = true })
+    local row = M.row(bufnr, item)
+    if item.height == 0 then
+      row = math.max(0, row - 1)
+      table.insert(list, { row = row, last = row, item = item })
+    else
+      local stop = at[3] and at[3].end_row or row + item.height
+      table.insert(list, { row = row, last = math.max(row, stop - 1), item = item })
+    end
+  end
+  table.sort(list, function(one, other)
+    return one.row < other.row
+  end)
+  return list
+end
+
+--- The hunks at some lines of a buffer, from 0, the last one included.
+---@param bufnr integer
+---@param first integer
+---@param last integer
+---@return azimuth.review.Shown[]
+function M.at(bufnr, first, last)
+  local found = {}
+  for _, place in ipairs(M.list(bufnr)) do
+    if place.row <= last and place.last >= first then
+      table.insert(found, place.item)
+    end
+  end
+  return found
+end
+
+--- Draws a buffer anew where its windows have become wider or narrower, as they do by our own signs.
+---@param bufnr integer
+local function refit(bufnr)
+  local last = drawn_for[bufnr]
+  if last and vim.api.nvim_buf_is_loaded(bufnr) and room(bufnr) ~= last.width then
+    M.show(bufnr, last.proposals)
+  end
+end
+
+-- The first hunk that can be seen says by which keys it is decided.
+local hint_row, hint_hunk = nil, nil
+vim.api.nvim_set_decoration_provider(hints, {
+  on_win = function(_, _, bufnr, top, bottom)
+    hint_row = nil
+    if not shown[bufnr] or plain[bufnr] then
+      return false
+    end
+    if room(bufnr) ~= drawn_for[bufnr].width then
+      vim.schedule(function()
+        refit(bufnr)
+      end)
+    end
+    for _, place in ipairs(M.list(bufnr)) do
+      if place.last >= top and place.row <= bottom then
+        hint_row, hint_hunk = math.max(place.row, top), place.item.hunk
+        return true
+      end
+    end
+    return false
+  end,
+  on_line = function(_, window, bufnr, row)
+    if row == hint_row then
+      local info = vim.fn.getwininfo(window)[1]
+      local line = text.cut(vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or "")
+      local room_left = info.width - info.textoff - vim.fn.strdisplaywidth(line) - 3
+      vim.api.nvim_buf_set_extmark(bufnr, hints, row, 0, {
+        ephemeral = true,
+        virt_text = { { "  " .. keys.hint(hint_hunk, room_left), "AzimuthHint" } },
+        virt_text_pos = "eol",
+        hl_mode = "replace",
+      })
+    end
+  end,
+})
+
+return M

@@ -1,0 +1,71 @@
+--- The server program: where it is, what it is started with, and whether it fits this plugin.
+
+local config = require("azimuth.config")
+
+local M = {}
+
+--- The version of the methods under `azimuth/` that this plugin speaks.
+M.protocol = 1
+
+---@return string
+local function executable_name()
+  return vim.fn.has("win32") == 1 and "azimuth.exe" or "azimuth"
+end
+
+--- The command that starts the server: the user's, then the plugin's own, then what PATH finds.
+---@return string[]? cmd
+---@return string where_or_problem Where it was found, or why there is none and what to do.
+function M.command()
+  local cmd = config.values.cmd
+  if cmd then
+    if vim.fn.executable(cmd[1]) == 1 then
+      return cmd, "the setting `cmd`"
+    end
+    return nil, ("the setting `cmd` names %s, which is no program that can be run"):format(cmd[1])
+  end
+  local own = vim.fs.joinpath(config.plugin_folder(), "bin", executable_name())
+  if vim.fn.executable(own) == 1 then
+    return { own, "lsp" }, "the plugin's folder"
+  end
+  local found = vim.fn.exepath(executable_name())
+  if found ~= "" then
+    return { found, "lsp" }, "PATH"
+  end
+  return nil,
+    "there is no program `azimuth` in the plugin's bin folder or in PATH. Install it, or name it: require('azimuth').setup({ cmd = { '/path/to/azimuth', 'lsp' } })"
+end
+
+--- Starts the server, as `cmd` of a `vim.lsp.ClientConfig`.
+---@param dispatchers vim.lsp.rpc.Dispatchers
+---@return vim.lsp.rpc.PublicClient
+function M.spawn(dispatchers)
+  local cmd, problem = M.command()
+  if not cmd then
+    error("Azimuth cannot start its server: " .. problem, 0)
+  end
+  return vim.lsp.rpc.start(cmd, dispatchers, { env = require("azimuth.keys").environment() })
+end
+
+--- Why the server that answered cannot be used with this plugin, or nil.
+---@param answer lsp.InitializeResult
+---@return string?
+function M.misfit(answer)
+  local info = answer.serverInfo or {}
+  local own = vim.tbl_get(answer, "capabilities", "experimental", "azimuth")
+  if info.name ~= "azimuth" or type(own) ~= "table" then
+    return ("The program that was started is not Azimuth's server but %q. Check the setting `cmd`."):format(info.name or "unknown")
+  end
+  local spoken = tonumber(own.protocol) or 0
+  if spoken == M.protocol then
+    return nil
+  end
+  local older = spoken < M.protocol
+  return ("Azimuth's server %s speaks version %d of its protocol, and this plugin version %d. Update the %s, then :Azimuth restart."):format(
+    info.version or "of unknown version",
+    spoken,
+    M.protocol,
+    older and "server" or "plugin"
+  )
+end
+
+return M

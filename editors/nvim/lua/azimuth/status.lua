@@ -1,0 +1,95 @@
+--- A component for the status line: `require("azimuth.status").get()`. It loads nothing and asks nobody, so it can stand
+--- in a status line from the first moment on.
+
+local M = {}
+
+local text = nil
+local listening = false
+local cached = ""
+---@type table?
+local cached_for = nil
+
+--- What changes the component. The rest of the events, such as streamed text, leave the status line alone.
+local EVENTS = {
+  "turnStarted", "turnEnded", "permissionAsked", "permissionAnswered", "proposalChanged", "reviewDecided", "editApplied",
+  "modelChanged", "acceptEditsChanged", "retrying", "sessionOpened", "sessionSelected", "connection",
+}
+
+local connection = nil
+
+---@param client table
+local function listen(client)
+  listening = true
+  for _, type in ipairs(EVENTS) do
+    client.on(type, function(_, event)
+      if type == "connection" then
+        connection = event.state
+      end
+      cached_for = nil
+      vim.schedule(function()
+        vim.cmd("redrawstatus!")
+      end)
+    end)
+  end
+end
+
+--- What the session does, in a word.
+---@param state azimuth.State
+---@return string
+local function doing(state)
+  if connection == "lost" or connection == "failed" then
+    return "no server"
+  elseif #state.questions > 0 then
+    return "asks"
+  elseif state.retrying then
+    return "tries again"
+  elseif state.running then
+    return "works"
+  end
+  return "ready"
+end
+
+---@param state azimuth.State
+---@return string
+local function compose(state)
+  local parts = { doing(state) }
+  if state.model then
+    table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
+  end
+  local hunks = require("azimuth.fold").pending(state)
+  if hunks > 0 then
+    table.insert(parts, text.plural(hunks, "hunk"))
+  end
+  if state.accept_edits then
+    table.insert(parts, "accepts edits")
+  end
+  if state.cost > 0 then
+    table.insert(parts, text.money(state.cost))
+  end
+  -- A status line reads `%` as an instruction.
+  return (("azimuth: " .. table.concat(parts, " · ")):gsub("%%", "%%%%"))
+end
+
+--- What there is to say, or an empty text before the first session.
+---@return string
+function M.get()
+  local client = package.loaded["azimuth.client"]
+  if type(client) ~= "table" then
+    return ""
+  end
+  if not listening then
+    text = require("azimuth.text")
+    listen(client)
+  end
+  local state = client.state()
+  if not state then
+    cached_for = nil
+    return ""
+  end
+  if cached_for ~= state then
+    cached, cached_for = compose(state), state
+  end
+  return cached
+end
+
+return M

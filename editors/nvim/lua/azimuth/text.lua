@@ -1,0 +1,140 @@
+--- Text from a model or a project, made fit to be shown. Pure.
+
+local M = {}
+
+--- No line of a view is longer than this many bytes: the editor would be slow with it, and nobody reads it.
+M.MAX_LINE = 2000
+
+--- The largest length, not above `limit`, at which a text can be cut without splitting a character.
+---@param text string
+---@param limit integer
+---@return integer
+local function boundary(text, limit)
+  while limit > 0 and text:byte(limit + 1) and text:byte(limit + 1) >= 0x80 and text:byte(limit + 1) < 0xC0 do
+    limit = limit - 1
+  end
+  return limit
+end
+
+--- A text cut to `limit` bytes, with a word about what was cut.
+---@param text string
+---@param limit? integer
+---@return string
+function M.cut(text, limit)
+  limit = limit or M.MAX_LINE
+  if #text <= limit then
+    return text
+  end
+  return ("%s … (%d more bytes)"):format(text:sub(1, boundary(text, limit)), #text - limit)
+end
+
+--- The lines of a text, each cut to what a view can hold.
+---@param text string
+---@return string[]
+function M.lines(text)
+  local lines = vim.split(text, "\n", { plain = true })
+  for at, line in ipairs(lines) do
+    if line:byte(-1) == 13 then
+      line = line:sub(1, -2)
+    end
+    lines[at] = M.cut(line)
+  end
+  return lines
+end
+
+--- A text on one line, shortened with an ellipsis.
+---@param text string
+---@param limit? integer In bytes.
+---@return string
+function M.one_line(text, limit)
+  limit = limit or 200
+  local line = vim.trim((text:sub(1, limit * 4):gsub("%s+", " ")))
+  if #line > limit then
+    return line:sub(1, boundary(line, limit)) .. "…"
+  end
+  return line
+end
+
+--- A text for a status line or window bar, where `%` begins an instruction.
+---@param text string
+---@return string
+function M.bar(text)
+  return (M.one_line(text):gsub("%%", "%%%%"))
+end
+
+---@param ms integer
+---@return string
+function M.duration(ms)
+  if ms < 1000 then
+    return ("%d ms"):format(ms)
+  elseif ms < 60000 then
+    return ("%.1f s"):format(ms / 1000)
+  end
+  return ("%d min %d s"):format(math.floor(ms / 60000), math.floor(ms / 1000) % 60)
+end
+
+---@param number integer
+---@return string
+function M.count(number)
+  if number < 1000 then
+    return tostring(number)
+  elseif number < 1000000 then
+    return ("%.1fk"):format(number / 1000)
+  end
+  return ("%.1fM"):format(number / 1000000)
+end
+
+---@param dollars number
+---@return string
+function M.money(dollars)
+  return dollars < 0.1 and ("$%.4f"):format(dollars) or ("$%.2f"):format(dollars)
+end
+
+---@param number integer
+---@param noun string
+---@return string
+function M.plural(number, noun)
+  return ("%d %s%s"):format(number, noun, number == 1 and "" or "s")
+end
+
+---@param byte integer The first byte of a character.
+---@return integer bytes
+---@return integer units In UTF-16.
+local function width(byte)
+  if byte < 0x80 then
+    return 1, 1
+  elseif byte < 0xE0 then
+    return 2, 1
+  elseif byte < 0xF0 then
+    return 3, 1
+  end
+  return 4, 2
+end
+
+--- How many UTF-16 units the first `bytes` bytes of a text are.
+---@param text string
+---@param bytes integer
+---@return integer
+function M.utf16_of_byte(text, bytes)
+  local at, units = 1, 0
+  while at <= bytes and at <= #text do
+    local step, more = width(text:byte(at))
+    at, units = at + step, units + more
+  end
+  return units
+end
+
+--- How many bytes the first `units` UTF-16 units of a text are.
+---@param text string
+---@param units integer
+---@return integer
+function M.byte_of_utf16(text, units)
+  local at = 1
+  while units > 0 and at <= #text do
+    local step, less = width(text:byte(at))
+    at, units = at + step, units - less
+  end
+  return math.min(at - 1, #text)
+end
+
+return M

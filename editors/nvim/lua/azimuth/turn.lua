@@ -1,0 +1,123 @@
+--- What the user does to a session's turns: send, steer, queue, cancel, go on.
+
+local client = require("azimuth.client")
+local config = require("azimuth.config")
+local protocol = require("azimuth.generated.protocol")
+
+local M = {}
+
+local requests = protocol.requests
+local errors = protocol.error_codes
+
+---@param message string
+local function complain(message)
+  vim.notify("Azimuth: " .. message, vim.log.levels.ERROR)
+end
+
+---@param session_id string
+---@param prompt azimuth.PromptBlock[]
+---@param callback fun(err?: azimuth.Error)
+local function start(session_id, prompt, callback)
+  client.request(requests.turn_start, { sessionId = session_id, prompt = prompt }, function(err, result)
+    if err and err.code == errors.turnRunning then
+      -- A turn began meanwhile, perhaps in another window. The prompt waits for its end.
+      M.queue(session_id, prompt, callback)
+      return
+    end
+    if result and result.switchTo then
+      client.open_session(result.switchTo, callback)
+      return
+    end
+    callback(err)
+  end)
+end
+
+---@param session_id string
+---@param prompt azimuth.PromptBlock[]
+---@param callback fun(err?: azimuth.Error)
+function M.queue(session_id, prompt, callback)
+  client.request(requests.turn_queue, { type = "add", sessionId = session_id, prompt = prompt }, callback)
+end
+
+--- Whether a prompt begins with a slash command, which the running turn is not to hear.
+---@param prompt azimuth.PromptBlock[]
+---@return boolean
+local function is_command(prompt)
+  return prompt[1] ~= nil and prompt[1].type == "text" and prompt[1].text:match("^%s*/%a") ~= nil
+end
+
+--- Sends a prompt. While a turn runs it is said to that turn, or waits for its end.
+---@param prompt azimuth.PromptBlock[]
+---@param how? "steer"|"queue" Without it, what the setting says.
+---@param callback? fun(err?: azimuth.Error)
+function M.send(prompt, how, callback)
+  callback = callback or function(err)
+    if err then
+      complain(err.message)
+    end
+  end
+  client.ensure_session(function(err, session_id)
+    if err then
+      callback(err)
+      return
+    end
+    ---@cast session_id string
+    local running = client.state(session_id).running
+    how = how or config.values.chat.while_running
+    if not running then
+      start(session_id, prompt, callback)
+    elseif how == "queue" or is_command(prompt) then
+      M.queue(session_id, prompt, callback)
+    else
+      local params = { sessionId = session_id, expectedTurnId = running, prompt = prompt }
+      client.request(requests.turn_steer, params, function(steer_err)
+        if steer_err and steer_err.code == errors.wrongTurn then
+          start(session_id, prompt, callback)
+          return
+        end
+        callback(steer_err)
+      end)
+    end
+  end)
+end
+
+--- Cancels the turn of the current session.
+function M.cancel()
+  local session_id = client.session()
+  if not session_id then
+    return
+  end
+  client.request(requests.turn_cancel, { sessionId = session_id }, function(err, result)
+    if err then
+      complain(err.message)
+    elseif not result.cancelled then
+      vim.notify("Azimuth: no turn is running.")
+    end
+  end)
+end
+
+--- Takes the prompt that was queued last back, and gives its text.
+---@param callback fun(said: string)
+function M.unqueue(callback)
+  local session_id = client.session()
+  local state = client.state()
+  local last = state and state.queue[#state.queue]
+  if not session_id or not last then
+    vim.notify("Azimuth: no prompt waits.")
+    return
+  end
+  client.request(requests.turn_queue, { type = "remove", sessionId = session_id, queueId = last.id }, function(err)
+    if err then
+      complain(err.message)
+      return
+    end
+    callback((require("azimuth.render").prompt(last.prompt)))
+  end)
+end
+
+--- Goes on with a turn that was interrupted or failed.
+function M.continue()
+  M.send({})
+end
+
+return M

@@ -1,0 +1,508 @@
+--- The chat, end to end: a real Neovim, the real server, a model that answers as it is told.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+local script = "#!/bin/sh\necho $(($1 * 9 / 5 + 30))\necho two\necho three\n"
+
+--- A place, a model with these answers and a Neovim with the chat open, for one test.
+---@param answers Answer[]
+---@param test fun(child: Child, model: Model, place: Place)
+---@param options? table
+local function chat(answers, test, options)
+  local place = support.place({ ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" })
+  local model = models.start(answers)
+  support.use_model(place, model, options and options.toml)
+  local child = support.start(place, options)
+  local ok, problem = xpcall(function()
+    child:open_chat()
+    test(child, model, place)
+  end, debug.traceback)
+  child:stop()
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+function T.a_prompt_that_mentions_a_file_is_answered()
+  chat({ { text = "The offset is **30**, and must be 32.\n\n```sh\necho 32\n```\n" } }, function(child, model)
+    child:prompt("What is wrong in @src/temperature.sh ?")
+    child:wait_for("Done")
+    local shown = child:transcript()
+    support.contains(shown, "What is wrong in @src/temperature.sh ?")
+    support.contains(shown, "+ src/temperature.sh")
+    support.contains(shown, "The offset is **30**, and must be 32.")
+    support.contains(shown, "1.2k in, 300 out")
+    support.contains(model:last_user(1), "* 9 / 5 + 30")
+    support.equal(child:lua("return require('azimuth.input').text()"), "", "the input is empty again")
+  end)
+end
+
+function T.a_mention_with_lines_sends_these_lines_only()
+  chat({ { text = "Seen." } }, function(child, model)
+    child:prompt("Explain @src/temperature.sh:3-4")
+    child:wait_for("Done")
+    support.contains(child:transcript(), "+ src/temperature.sh:3-4")
+    support.contains(model:last_user(1), "echo three")
+    support.lacks(model:last_user(1), "9 / 5")
+  end)
+end
+
+function T.unsaved_text_and_new_files_are_what_the_model_reads()
+  chat({ { text = "Seen." } }, function(child, model)
+    child:command("topleft vnew src/new.txt")
+    child:lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'never saved' })")
+    child:command("edit! src/temperature.sh")
+    child:lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'echo unsaved' })")
+    child:prompt("Explain @src/temperature.sh")
+    child:wait_for("Done")
+    support.contains(model:last_user(1), "echo unsaved")
+  end, { setup = "{}" })
+end
+
+function T.a_selection_is_attached_and_asked_about()
+  chat({ { text = "Seen." } }, function(child, model)
+    child:command("topleft vsplit src/temperature.sh")
+    child:type("<Esc>ggjVj<Space>aa")
+    child:wait("require('azimuth.input').text():find('@src/temperature.sh:2%-3')")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    child:type("why?<C-s>")
+    child:wait_for("Done")
+    support.contains(model:last_user(1), "echo two")
+    support.lacks(model:last_user(1), "echo three")
+  end)
+end
+
+function T.an_answer_streams_in_and_the_cursor_stays_where_the_user_reads()
+  local long = {}
+  for line = 1, 200 do
+    table.insert(long, "Line " .. line)
+  end
+  chat({ { text = table.concat(long, "\n\n"), pieces = 40, pause = 20 } }, function(child)
+    child:prompt("Count.")
+    child:wait_for("Line 10")
+    support.lacks(child:transcript(), "Line 200")
+    -- The user goes up to read, and is left there.
+    child:lua([[
+      local window = vim.fn.bufwinid("azimuth://chat")
+      vim.api.nvim_set_current_win(window)
+      vim.api.nvim_win_set_cursor(window, { 5, 0 })
+      _G.topline = vim.fn.line("w0", window)
+    ]])
+    child:wait_for("Line 200")
+    child:wait_for("Done")
+    support.equal(child:lua("return { vim.api.nvim_win_get_cursor(0)[1], vim.fn.line('w0') == _G.topline }"), { 5, true })
+    -- Back at the end, the next answer is followed.
+    child:type("<Esc>G")
+    child:prompt("Again.")
+    child:wait_for("no more answers")
+    child:wait("vim.api.nvim_win_get_cursor(vim.fn.bufwinid('azimuth://chat'))[1] == vim.fn.line('$', vim.fn.bufwinid('azimuth://chat'))")
+  end)
+end
+
+function T.a_question_is_shown_with_its_scope_and_answered_by_key()
+  chat({
+    { text = "I run it.", calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
+    { text = "It is made." },
+  }, function(child, _, place)
+    child:prompt("Make the file.")
+    child:wait_for("[a] ")
+    support.contains(child:transcript(), "touch made.txt")
+    support.contains(child:transcript(), "[A] Always allow")
+    -- The window is there, and the cursor is where it was: in the input, in insert mode.
+    child:wait([[vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+    support.equal(child:lua("return { vim.api.nvim_get_mode().mode, vim.fn.bufname() }"), { "i", "azimuth://prompt" })
+    child:type("aAr")
+    child:wait("require('azimuth.input').text() == 'aAr'")
+    support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil, "typing answers nothing")
+    child:type("<Esc><Space>ap")
+    child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    child:type("a")
+    child:wait_for("It is made.")
+    assert(vim.uv.fs_stat(place.project .. "/made.txt"), "the command ran")
+    support.equal(child:lua("return vim.fn.bufname()"), "azimuth://prompt", "the cursor is back")
+    support.contains(child:transcript(), "Allow once")
+  end)
+end
+
+function T.a_question_can_be_answered_in_the_transcript()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
+    { text = "All right, not." },
+    { text = "All right, not." },
+  }, function(child, _, place)
+    child:prompt("Make the file.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:type("r")
+    child:wait_for("Done")
+    support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil)
+    support.contains(child:transcript(), "Reject")
+  end)
+end
+
+function T.several_questions_are_asked_one_after_the_other()
+  chat({
+    {
+      calls = {
+        { name = "shell_run", input = { command = "touch one.txt" } },
+        { name = "shell_run", input = { command = "touch two.txt" } },
+      },
+    },
+    { text = "Both are made." },
+  }, function(child, _, place)
+    child:prompt("Make them.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert()")
+    for _ = 1, 2 do
+      child:wait("#require('azimuth.client').state().questions > 0")
+      local id = child:lua("return require('azimuth.client').state().questions[1].permissionId")
+      child:command("Azimuth permission")
+      child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:type("a")
+      child:wait(([[(function()
+        local first = require("azimuth.client").state().questions[1]
+        return not first or first.permissionId ~= %q
+      end)()]]):format(id))
+    end
+    child:wait_for("Both are made.")
+    assert(vim.uv.fs_stat(place.project .. "/one.txt") and vim.uv.fs_stat(place.project .. "/two.txt"))
+    child:wait([[not vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+  end)
+end
+
+function T.the_questions_window_says_what_the_session_says_after_the_server_was_killed()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
+    { text = "It is made." },
+    { text = "It is made." },
+  }, function(child)
+    child:prompt("Make the file.")
+    child:wait_for("[a] ")
+    local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    vim.uv.kill(pid, "sigkill")
+    child:wait("require('azimuth.client').state().running == nil")
+    -- Whether the call is asked for again or counts as cut off is the server's to say; the window follows it.
+    child:wait([[(function()
+      local floats = vim.iter(vim.api.nvim_list_wins()):filter(function(w)
+        return vim.api.nvim_win_get_config(w).relative ~= ""
+      end):totable()
+      return #floats == #require("azimuth.client").state().questions
+    end)()]])
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth continue")
+    child:wait([[#require("azimuth.client").state().questions > 0
+      or require("azimuth.client").state().entries[#require("azimuth.client").state().entries].stop_reason == "end_turn"]])
+    if child:lua("return #require('azimuth.client').state().questions") > 0 then
+      child:command("Azimuth permission")
+      child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:type("a")
+    end
+    child:wait_for("It is made.")
+  end)
+end
+
+function T.cancelling_ends_the_turn_at_once()
+  chat({ { text = "I think about it for long.", hang = true }, { text = "Here again." } }, function(child)
+    child:prompt("Think.")
+    child:wait_for("for long.")
+    local began = vim.uv.hrtime()
+    child:type("<C-c>")
+    child:wait("require('azimuth.client').state().running == nil")
+    local took = (vim.uv.hrtime() - began) / 1e6
+    io.stdout:write(("     cancelled within %.0f ms\n"):format(took))
+    assert(took < 1000, ("the cancel took %d ms"):format(took))
+    child:wait_for("Cancelled")
+    child:prompt("Are you there?")
+    child:wait_for("Here again.")
+  end)
+end
+
+function T.words_to_a_running_turn_are_steered_or_queued()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },
+    { text = "First turn over." },
+    { text = "Second turn over." },
+  }, function(child, model)
+    child:prompt("Begin.")
+    child:wait_for("[a] ")
+    child:prompt("Mind the gap.")
+    child:wait_for("Waits, 1: Mind the gap.")
+    child:type("And then this.<C-q>")
+    child:wait_for("Waits, 2: And then this.")
+    child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:type("a")
+    child:wait_for("Second turn over.")
+    support.contains(child:transcript(), "You, to the running turn")
+    support.contains(vim.json.encode(model.asked[2]), "Mind the gap.")
+    support.lacks(vim.json.encode(model.asked[2]), "And then this.")
+    support.contains(vim.json.encode(model.asked[3]), "And then this.")
+    support.lacks(child:transcript(), "Waits, ")
+  end)
+end
+
+function T.a_killed_server_is_started_again_and_the_session_stands()
+  chat({ { text = "Before the crash." }, { text = "I go on, slowly, with this.", hang = true }, { text = "Gone on with." }, { text = "After the crash." } }, function(child, model)
+    child:command("topleft vsplit src/temperature.sh")
+    child:prompt("One.")
+    child:wait_for("Before the crash.")
+    child:wait_for("Done")
+    child:prompt("Two.")
+    child:wait_for("slowly")
+    local session = child:lua("return require('azimuth.client').session()")
+    local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    vim.uv.kill(pid, "sigkill")
+    child:wait("require('azimuth.client').lsp_client() == nil")
+    -- What is asked meanwhile waits for the new server.
+    child:lua("require('azimuth.client').request('azimuth/session/list', {}, function(err, result) _G.listed = err or #result.sessions end)")
+    child:wait("_G.listed == 1")
+    child:wait("require('azimuth.client').state().running == nil")
+    child:wait_for("Interrupted")
+    support.equal(child:lua("return require('azimuth.client').session()"), session)
+    support.contains(child:transcript(), "Before the crash.")
+    support.contains(table.concat(vim.tbl_map(function(said)
+      return said[1]
+    end, child:lua("return _G.said")), "\n"), "is started again (1 of 5)")
+    child:command("Azimuth continue")
+    child:wait_for("Gone on with.")
+    child:wait("require('azimuth.client').state().running == nil")
+    -- The open document is known to the new server, too.
+    child:lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('src/temperature.sh'), 0, 1, false, { '# typed since' })")
+    child:prompt("Three: @src/temperature.sh")
+    child:wait_for("After the crash.")
+    support.contains(model:last_user(), "# typed since")
+  end)
+end
+
+function T.a_server_that_dies_again_and_again_is_given_up_with_words()
+  chat({}, function(child)
+    for _ = 1, 6 do
+      child:wait("require('azimuth.client').lsp_client() ~= nil")
+      local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+      vim.uv.kill(pid, "sigkill")
+      child:wait("require('azimuth.client').lsp_client() == nil")
+    end
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find(":Azimuth restart tries again", 1, true) end)]])
+    child:command("Azimuth restart")
+    child:wait("require('azimuth.client').lsp_client() ~= nil")
+  end)
+end
+
+function T.tomorrow_the_session_is_opened_again()
+  local place = support.place({})
+  support.use_model(place, models.start({ { text = "Remember **this**." } }))
+  local child = support.start(place)
+  child:open_chat()
+  child:prompt("A thing to remember.")
+  child:wait_for("Done")
+  local session = child:lua("return require('azimuth.client').session()")
+  child:stop()
+  child = support.start(place)
+  child:open_chat()
+  child:wait_for("Remember **this**.")
+  support.equal(child:lua("return require('azimuth.client').session()"), session)
+  -- The prompts of before are the history of the input.
+  child:lua("require('azimuth.chat').focus_input()")
+  child:type("<Up>")
+  child:wait("require('azimuth.input').text() == 'A thing to remember.'")
+  child:type("<Down>")
+  child:wait("require('azimuth.input').text() == ''")
+  child:stop()
+end
+
+function T.a_draft_outlives_the_editor()
+  local place = support.place({})
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  child:open_chat()
+  child:lua("require('azimuth.chat').focus_input()")
+  child:type("not yet sent")
+  child:wait("require('azimuth.input').text() == 'not yet sent'")
+  child:stop()
+  child = support.start(place)
+  child:open_chat()
+  child:wait("require('azimuth.input').text() == 'not yet sent'")
+  local mode = vim.uv.fs_stat(place.home .. "/state/nvim/azimuth/draft").mode
+  support.equal(mode % 512, tonumber("600", 8), "only the user can read it")
+  child:stop()
+end
+
+function T.files_and_commands_are_completed_while_typing()
+  chat({}, function(child)
+    child:lua("require('azimuth.chat').focus_input()")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    child:type("see é𝄞 @with")
+    child:wait("vim.fn.pumvisible() == 1")
+    child:type("<C-n><C-y>")
+    child:wait("require('azimuth.input').text() == 'see é𝄞 @src/with blank.txt '")
+    child:lua("require('azimuth.input').set_text('')")
+    child:type("/mod")
+    child:wait("vim.fn.pumvisible() == 1")
+    support.contains(vim.inspect(child:lua("return vim.fn.complete_info({ 'items' }).items")), "/mode")
+  end)
+end
+
+function T.a_completed_path_with_a_blank_is_sent_as_a_file()
+  chat({ { text = "Seen." } }, function(child, model)
+    child:lua("require('azimuth.chat').focus_input()")
+    child:wait("vim.api.nvim_get_mode().mode == 'i'")
+    child:type("see @with")
+    child:wait("vim.fn.pumvisible() == 1")
+    child:type("<C-n><C-y><C-s>")
+    child:wait_for("Done")
+    support.contains(model:last_user(1), "a blank")
+  end)
+end
+
+function T.hostile_answers_stay_text()
+  local marker = "os.execute('touch owned')"
+  local hostile = table.concat({
+    "<script>alert(1)</script> [x](command:evil) \27]0;title\7 \27[2J",
+    "vim: set foldexpr=execute('!touch\\ owned') :",
+    "right \226\128\174 left",
+    "%{system('touch owned')} %!v:lua." .. marker,
+    ("x"):rep(1000000),
+    "```open fence",
+  }, "\n")
+  chat({ { text = hostile }, { text = "## After" } }, function(child, _, place)
+    child:prompt("%{system('touch owned')}")
+    child:wait_for("Done")
+    child:command("redraw!")
+    local shown = child:transcript()
+    support.contains(shown, "<script>alert(1)</script> [x](command:evil) \27]0;title\7 \27[2J")
+    support.contains(shown, "right \226\128\174 left")
+    support.contains(shown, "bytes)")
+    assert(#shown < 20000, "the long line is cut in the view")
+    support.contains(shown, "```open fence\n```\n")
+    support.equal(vim.uv.fs_stat(place.project .. "/owned"), nil)
+    support.equal(child:lua("return vim.bo[vim.fn.bufnr('azimuth://chat')].modeline"), false)
+    local bar = child:lua([[return vim.api.nvim_eval_statusline(vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar, {}).str]])
+    support.contains(bar, "%{system")
+  end)
+end
+
+function T.tool_calls_fold_and_unfold()
+  chat({ { calls = { { name = "read_file", input = { path = "src/temperature.sh" } } } }, { text = "Read." } }, function(child)
+    child:prompt("Read it.")
+    child:wait_for("Done")
+    child:lua([[
+      vim.cmd.stopinsert()
+      vim.api.nvim_set_current_win(vim.fn.bufwinid("azimuth://chat"))
+      vim.fn.cursor(1, 1)
+      vim.fn.search("Reading src")
+    ]])
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:wait("vim.fn.foldclosed('.') == vim.fn.line('.')")
+    assert(child:lua("return vim.fn.foldclosedend('.') > vim.fn.line('.')"), "the detail is in the fold")
+    child:type("<Tab>")
+    child:wait("vim.fn.foldclosed('.') == -1")
+    child:type("<CR>")
+    child:wait("vim.api.nvim_win_get_config(0).relative ~= ''")
+    support.contains(child:lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"), "echo three")
+    child:type("q")
+    child:wait("vim.api.nvim_win_get_config(0).relative == ''")
+    -- A chat that is closed and opened again is folded as before.
+    child:command("Azimuth chat")
+    child:wait("vim.fn.bufwinid('azimuth://chat') == -1")
+    child:command("Azimuth chat")
+    child:wait("vim.fn.bufwinid('azimuth://chat') ~= -1")
+    support.equal(child:lua([[
+      return vim.api.nvim_win_call(vim.fn.bufwinid("azimuth://chat"), function()
+        return vim.fn.foldclosed(vim.fn.search("Reading src", "w")) > 0
+      end)
+    ]]), true)
+  end)
+end
+
+function T.the_end_is_at_the_bottom_also_when_folds_close_above_it()
+  local function read(line)
+    return { calls = { { name = "read_file", input = { path = "src/temperature.sh", start_line = line } } } }
+  end
+  chat({ read(1), read(2), read(3), { text = "Read,\n\nthree\n\ntimes." } }, function(child)
+    child:prompt("Read it.")
+    child:wait_for("Done")
+    local empty = child:lua([[
+      vim.cmd.redraw()
+      local window = vim.fn.bufwinid("azimuth://chat")
+      local last = vim.fn.screenpos(window, vim.fn.line("$", window), 1).row
+      return vim.fn.win_screenpos(window)[1] + vim.api.nvim_win_get_height(window) - 1 - last
+    ]])
+    support.equal(empty, 0, "rows below the end")
+  end, { lines = 24 })
+end
+
+function T.a_model_is_chosen_and_a_mode_is_set()
+  chat({ { text = "Seen." } }, function(child)
+    child:lua([[
+      vim.ui.select = function(items, options, pick)
+        for _, item in ipairs(items) do
+          if options.format_item(item):find(_G.wanted, 1, true) then
+            _G.prompted = options.prompt
+            return pick(item)
+          end
+        end
+      end
+    ]])
+    child:lua("_G.wanted = 'ask: looks'")
+    child:command("Azimuth mode")
+    child:wait("require('azimuth.client').state().mode == 'ask'")
+    child:wait([[vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar:find("only asks", 1, true)]])
+    child:lua("_G.wanted = 'test/m'")
+    child:command("Azimuth models")
+    child:wait("_G.prompted == 'Azimuth: model'")
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("the model is", 1, true) end)]])
+    child:prompt("One.")
+    child:wait_for("Done")
+    local first = child:lua("return require('azimuth.client').session()")
+    child:command("Azimuth new")
+    child:wait(("require('azimuth.client').session() ~= %q"):format(first))
+    support.lacks(child:transcript(), "Seen.")
+    child:lua("_G.wanted = ' One'")
+    child:command("Azimuth sessions")
+    child:wait(("require('azimuth.client').session() == %q"):format(first))
+    child:wait_for("Seen.")
+  end)
+end
+
+function T.without_a_usable_model_a_key_is_asked_for_and_kept_from_others()
+  local place = support.place({})
+  local child = support.start(place)
+  child:lua([[
+    vim.ui.select = function(items, _, pick) pick(items[2]) end
+    vim.fn.inputsecret = function() return "sk-secret" end
+  ]])
+  child:open_chat()
+  local path = place.home .. "/data/nvim/azimuth/keys.json"
+  assert(vim.wait(5000, function()
+    return vim.uv.fs_stat(path) ~= nil
+  end, 20))
+  support.equal(vim.uv.fs_stat(path).mode % 512, tonumber("600", 8))
+  child:wait([[(function()
+    if not require("azimuth.client").lsp_client() or _G.asking then
+      return _G.usable
+    end
+    _G.asking = true
+    require("azimuth.client").request("azimuth/model/list", {}, function(err, result)
+      _G.asking = false
+      _G.usable = not err and vim.iter(result.models):any(function(model)
+        return model.available and model.provider == "openai"
+      end)
+    end)
+  end)()]], 15000)
+  support.lacks(vim.inspect(child:lua("return _G.said")), "sk-secret")
+  child:stop()
+end
+
+function T.a_program_that_is_no_azimuth_is_refused_with_words()
+  local place = support.place({})
+  local child = support.start(place, { setup = "{ cmd = { '/no/such/azimuth' } }" })
+  child:lua("vim.schedule(function() vim.cmd('Azimuth chat') end)")
+  child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("/no/such/azimuth", 1, true) end)]])
+  child:stop()
+end
+
+return T

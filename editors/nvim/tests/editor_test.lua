@@ -1,0 +1,155 @@
+--- How the plugin sits in the editor: starting, mappings, health, help, and `vim.lsp.enable`.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+---@param child Child
+---@return string
+local function said(child)
+  return vim.inspect(child:lua("return _G.said"))
+end
+
+function T.mappings_are_made_where_keys_are_free_and_can_be_turned_off()
+  local place = support.place({})
+  local child = support.start(place)
+  support.equal(child:lua("return vim.fn.maparg('<Space>aa', 'n')"), "<Cmd>Azimuth chat<CR>")
+  child:lua("vim.keymap.set('n', '<C-a>s', 'x')")
+  child:lua("require('azimuth').setup({ prefix = '<C-a>' })")
+  support.equal(child:lua("return vim.fn.maparg('<Space>aa', 'n')"), "")
+  support.equal(child:lua("return vim.fn.maparg('<C-a>s', 'n')"), "x")
+  support.equal(child:lua("return require('azimuth.mappings').shown('permission')"), "<C-A>p")
+  support.equal(child:lua("return require('azimuth.mappings').shown('sessions')"), ":Azimuth sessions")
+  child:lua("require('azimuth').setup({ mappings = false })")
+  support.equal(child:lua("return vim.fn.maparg('<C-a>a', 'n')"), "")
+  child:stop()
+end
+
+function T.subcommands_are_completed_and_unknown_ones_are_told()
+  local place = support.place({})
+  local child = support.start(place)
+  support.equal(child:lua("return vim.fn.getcompletion('Azimuth mo', 'cmdline')"), { "mode", "models" })
+  support.equal(child:lua("return vim.fn.getcompletion('Azimuth mode ', 'cmdline')"), { "agent", "ask" })
+  child:command("Azimuth nonsense")
+  support.contains(said(child), 'no subcommand "nonsense"')
+  child:stop()
+end
+
+function T.every_file_is_known_to_the_server_and_nothing_else()
+  local place = support.place({ ["a.txt"] = "a\n", ["b.txt"] = "b\n" })
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  child:command("edit a.txt")
+  child:open_chat()
+  child:command("stopinsert | topleft new b.txt")
+  child:command("new fresh.txt")
+  child:command("new")
+  child:lua("vim.bo.buftype = 'nofile' vim.api.nvim_buf_set_name(0, 'scratch')")
+  child:command("new")
+  child:command("file named_later.txt")
+  local attached = child:lua([[
+    local id = require("azimuth.client").lsp_client().id
+    local names = {}
+    for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.lsp.buf_is_attached(bufnr, id) then
+        table.insert(names, vim.fs.basename(vim.api.nvim_buf_get_name(bufnr)))
+      end
+    end
+    table.sort(names)
+    return names
+  ]])
+  support.equal(attached, { "a.txt", "b.txt", "fresh.txt", "named_later.txt" })
+  child:stop()
+end
+
+function T.the_server_can_ask_for_a_text_and_have_it_saved()
+  local place = support.place({ ["a b.txt"] = "one\r\ntwo\r\n" })
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  child:command("edit a\\ b.txt")
+  child:open_chat()
+  local answers = child:lua([[
+    local uri = vim.uri_from_fname(vim.fn.getcwd() .. "/a b.txt")
+    local bufnr = vim.fn.bufnr("a b.txt")
+    vim.api.nvim_buf_set_lines(bufnr, 0, 1, false, { "changed" })
+    local handlers = require("azimuth.client").lsp_client().handlers
+    local before = handlers["azimuth/editor/text"](nil, { uri = uri })
+    local saved = handlers["azimuth/editor/save"](nil, { uri = uri })
+    local none = handlers["azimuth/editor/text"](nil, { uri = "file:///not/open" })
+    local unsaved = handlers["azimuth/editor/save"](nil, { uri = "file:///not/open" })
+    return { before.text, saved.saved, next(none) == nil, unsaved.saved }
+  ]])
+  support.equal(answers, { "changed\r\ntwo\r\n", true, true, false })
+  support.equal(support.read(place.project .. "/a b.txt"), "changed\r\ntwo\r\n")
+  child:stop()
+end
+
+function T.the_server_can_be_enabled_as_any_other()
+  if vim.fn.has("nvim-0.11") == 0 then
+    return
+  end
+  local place = support.place({ ["a.txt"] = "a\n" })
+  support.use_model(place, models.start({ { text = "Enabled." } }))
+  local child = support.start(place)
+  child:command("edit a.txt")
+  child:lua("vim.lsp.enable('azimuth')")
+  child:wait("require('azimuth.client').lsp_client() ~= nil")
+  child:open_chat()
+  child:prompt("Hello.")
+  child:wait_for("Enabled.")
+  support.equal(child:lua("return #vim.lsp.get_clients({ name = 'azimuth' })"), 1)
+  child:stop()
+end
+
+function T.a_server_of_another_protocol_is_refused_with_words()
+  local place = support.place({})
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  child:lua("require('azimuth.server').protocol = 99")
+  child:command("Azimuth chat")
+  child:wait("#_G.said > 0")
+  support.contains(said(child), "version 1 of its protocol, and this plugin version 99. Update the server")
+  child:stop()
+end
+
+function T.health_says_what_is_there()
+  local place = support.place({})
+  local child = support.start(place)
+  child:command("checkhealth azimuth")
+  local report = child:lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+  support.contains(report, "Found by the setting `cmd`")
+  support.contains(report, "The server is not running")
+  support.lacks(report, "ERROR")
+  child:lua("require('azimuth').setup({ cmd = { '/no/such' } })")
+  child:command("checkhealth azimuth")
+  report = child:lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
+  support.contains(report, "The server was not found")
+  child:stop()
+end
+
+function T.the_help_names_every_subcommand_setting_and_mapping()
+  local help = support.read(support.plugin .. "/doc/azimuth.txt")
+  for name in pairs(require("azimuth.command").subcommands) do
+    assert(help:find("Azimuth[!%]]* " .. name) or help:find("`" .. name .. "`"), name .. " is not in the help")
+  end
+  for name in pairs(require("azimuth.config").defaults) do
+    support.contains(help, name .. " = ")
+  end
+  for _, mapping in ipairs(require("azimuth.mappings").defaults) do
+    support.contains(help, "<leader>a" .. mapping.key .. "\t")
+  end
+  for name, link in pairs(require("azimuth.highlights").groups) do
+    assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
+  end
+  local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
+  support.write(tags .. "/azimuth.txt", help)
+  vim.cmd("helptags " .. tags)
+  local known = support.read(tags .. "/tags")
+  vim.fn.delete(tags, "rf")
+  for tag in help:gmatch("|(:?[aA]zimuth[%w:.-]*)|") do
+    support.contains(known, tag .. "\t")
+  end
+end
+
+return T

@@ -1,0 +1,565 @@
+--- Review, end to end: a real Neovim, the real server, a model that proposes edits.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+local source = {}
+for line = 1, 30 do
+  source[line] = ("local value_%02d = %d"):format(line, line)
+end
+local file = table.concat(source, "\n") .. "\n"
+
+---@param line integer
+---@param more? string
+local function replace(line, more)
+  return {
+    name = "edit_replace_exact",
+    input = {
+      path = "src/values.lua",
+      old_text = source[line] .. "\n",
+      new_text = ("local value_%02d = %d\n"):format(line, line * 100) .. (more or ""),
+    },
+  }
+end
+
+---@return Answer[]
+local function three_hunks()
+  return {
+    { calls = { { name = "read_file", input = { path = "src/values.lua" } } } },
+    { calls = { replace(5), replace(15, "local extra = 1\n"), replace(25) } },
+    { text = "Three hunks wait." },
+    { text = "Seen." },
+    { text = "Seen." },
+  }
+end
+
+--- A Neovim with a file open that has unsaved text, and these answers to one prompt.
+---@param answers Answer[]
+---@param test fun(child: Child, model: Model, place: Place)
+---@param options? { files?: table<string, string>, columns?: integer, lines?: integer, no_edit?: boolean, answer_is?: string }
+local function review(answers, test, options)
+  options = options or {}
+  local place = support.place(vim.tbl_extend("force", { ["src/values.lua"] = file }, options.files or {}))
+  local model = models.start(answers)
+  support.use_model(place, model)
+  local child = support.start(place, options)
+  local ok, problem = xpcall(function()
+    child:command("edit src/values.lua")
+    if not options.no_edit then
+      child:lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '-- never saved' })")
+    end
+    child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+    child:open_chat()
+    child:prompt("Change it.")
+    child:wait_for(options.answer_is or "Three hunks wait.")
+    child:wait("require('azimuth.client').state().running == nil")
+    child:command("stopinsert | Azimuth chat")
+    child:wait("vim.api.nvim_get_current_buf() == _G.bufnr and vim.api.nvim_get_mode().mode == 'n'")
+    test(child, model, place)
+  end, debug.traceback)
+  child:stop()
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+---@param child Child
+---@return string
+local function text(child)
+  return child:lua("return table.concat(vim.api.nvim_buf_get_lines(_G.bufnr, 0, -1, false), '\\n')")
+end
+
+--- The open hunks as shown: the rows, from 1, and the added lines.
+---@param child Child
+local function shown(child)
+  return child:lua([[
+    local list = {}
+    for _, place in ipairs(require("azimuth.review.marks").list(_G.bufnr)) do
+      table.insert(list, { place.row + 1, place.item.hunk.state })
+    end
+    return list
+  ]])
+end
+
+---@param child Child
+---@return string[]
+local function virtual_lines(child)
+  return child:lua([[
+    local lines = {}
+    local namespace = vim.api.nvim_get_namespaces()["azimuth.review"]
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(_G.bufnr, namespace, 0, -1, { details = true })) do
+      for _, line in ipairs(mark[4].virt_lines or {}) do
+        local text = ""
+        for _, chunk in ipairs(line) do
+          text = text .. chunk[1]
+        end
+        table.insert(lines, vim.trim(text))
+      end
+    end
+    return lines
+  ]])
+end
+
+---@param child Child
+---@param count integer
+local function wait_for_hunks(child, count)
+  child:wait(("#require('azimuth.review.marks').list(_G.bufnr) == %d"):format(count))
+end
+
+---@param child Child
+---@param line integer From 1.
+local function cursor(child, line)
+  child:lua("vim.api.nvim_win_set_cursor(0, { ..., 0 })", line)
+end
+
+--- The buffer's text with some lines in place of others.
+---@param changes table<integer, string>
+local function expected(changes)
+  local lines = { "-- never saved" }
+  for line = 1, 30 do
+    table.insert(lines, changes[line] or source[line])
+  end
+  return table.concat(lines, "\n")
+end
+
+local function accept_one_and_three(child)
+  cursor(child, 6)
+  child:type("<Space>ay")
+  wait_for_hunks(child, 2)
+  cursor(child, 16)
+  child:type("<Space>ax")
+  wait_for_hunks(child, 1)
+  cursor(child, 26)
+  child:type("<Space>ay")
+  wait_for_hunks(child, 0)
+  child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+    return vim.iter(proposal.hunks):all(function(hunk) return hunk.state ~= "applying" end)
+  end)]])
+end
+
+function T.three_hunks_are_shown_and_each_accept_is_one_undo_step()
+  review(three_hunks(), function(child, model, place)
+    wait_for_hunks(child, 3)
+    support.equal(shown(child), { { 6, "pending" }, { 16, "pending" }, { 26, "pending" } })
+    support.equal(virtual_lines(child), {
+      "local value_05 = 500",
+      "local value_15 = 1500",
+      "local extra = 1",
+      "local value_25 = 2500",
+    })
+    support.equal(text(child), expected({}), "nothing is changed by showing")
+    accept_one_and_three(child)
+    local both = expected({ [5] = "local value_05 = 500", [25] = "local value_25 = 2500" })
+    support.equal(text(child), both)
+    support.equal(child:lua("return vim.bo[_G.bufnr].modified"), true)
+    support.equal(support.read(place.project .. "/src/values.lua"), file, "unsaved text stays unsaved")
+    child:command("undo")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500" }))
+    child:command("undo")
+    support.equal(text(child), expected({}))
+    child:command("redo")
+    child:command("redo")
+    support.equal(text(child), both)
+    child:prompt("Go on.")
+    child:wait_for("Seen.")
+    support.contains(vim.json.encode(model.asked[#model.asked].messages), "reject")
+  end)
+end
+
+function T.the_cursor_stays_in_the_hunk_that_is_accepted()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:command("split")
+    child:lua("vim.api.nvim_win_set_cursor(vim.fn.win_getid(2), { 20, 2 })")
+    child:lua("vim.api.nvim_win_set_cursor(0, { 16, 9 })")
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(17) == 'local extra = 1'")
+    support.equal(child:lua("return { vim.api.nvim_win_get_cursor(0), vim.api.nvim_win_get_cursor(vim.fn.win_getid(2)) }"), {
+      { 16, 9 },
+      { 21, 2 },
+    })
+  end)
+end
+
+function T.accepts_with_no_key_between_them_are_steps_of_their_own()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:lua([[
+      local state = require("azimuth.client").state()
+      local proposal = state.proposals[state.proposal_order[1] ]
+      for _, hunk in ipairs(proposal.hunks) do
+        require("azimuth.review.decide").decide("accept", require("azimuth.review.decide").targets({ { proposal = proposal, hunk = hunk } }))
+      end
+    ]])
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(27) == 'local value_25 = 2500'")
+    child:command("undo")
+    child:command("undo")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500" }))
+  end)
+end
+
+function T.neither_cursor_nor_view_move()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:lua("vim.fn.winrestview({ lnum = 25, col = 3, topline = 20 })")
+    local function at()
+      return child:lua([[
+        local view = vim.fn.winsaveview()
+        return { view.lnum, view.col, vim.fn.getline(view.topline), vim.fn.getline(".") }
+      ]])
+    end
+    local before = at()
+    child:lua([[
+      _G.noted = 0
+      require("azimuth.client").on("proposalChanged", function(_, event)
+        local states = {}
+        for _, hunk in ipairs(event.proposal.hunks) do
+          states[hunk.state] = true
+        end
+        _G.noted = _G.noted + (vim.tbl_count(states) > 1 and 1 or 0)
+      end)
+    ]])
+    child:command("Azimuth accept all")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(17) == 'local extra = 1'")
+    support.equal(at(), { 26, before[2], before[3], before[4] })
+    child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+      return proposal.hunks[1].state == "accepted"
+    end)]])
+    support.equal(child:lua("return _G.noted"), 0, "the server saw one change")
+    child:command("undo")
+    support.equal(text(child), expected({}), "one decision is one step")
+  end, { lines = 20 })
+end
+
+function T.an_accept_while_the_user_types_is_a_step_of_its_own()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    cursor(child, 1)
+    child:type("A one")
+    child:wait("vim.fn.getline(1) == '-- never saved one'")
+    child:lua([[
+      local proposal = require("azimuth.client").state().proposals[require("azimuth.client").state().proposal_order[1] ]
+      require("azimuth.review.decide").decide("accept", { {
+        proposalId = proposal.proposalId, revision = proposal.revision, hunkIds = { proposal.hunks[1].hunkId },
+      } })
+    ]])
+    child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+    support.equal(child:lua("return { vim.api.nvim_get_mode().mode, vim.api.nvim_win_get_cursor(0) }"), { "i", { 1, 18 } })
+    child:type(" two<Esc>")
+    child:wait("vim.fn.getline(1) == '-- never saved one two'")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:command("undo")
+    support.equal(child:lua("return { vim.fn.getline(1), vim.fn.getline(6) }"), { "-- never saved one", "local value_05 = 500" })
+    child:command("undo")
+    support.equal(child:lua("return { vim.fn.getline(1), vim.fn.getline(6) }"), { "-- never saved one", "local value_05 = 5" })
+  end)
+end
+
+function T.hunks_move_with_what_the_user_types_and_conflict_with_changed_lines()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    cursor(child, 1)
+    child:type("oa line<CR>another<Esc>")
+    support.equal(shown(child)[1][1], 8)
+    child:wait([[(function()
+      local state = require("azimuth.client").state()
+      return state.proposals[state.proposal_order[1] ].hunks[1].startLine == 7
+    end)()]])
+    child:wait("require('azimuth.review.marks').list(_G.bufnr)[3].row == 27")
+    support.equal(shown(child), { { 8, "pending" }, { 18, "pending" }, { 28, "pending" } })
+    -- Its own line is changed.
+    cursor(child, 18)
+    child:type("A + 0<Esc>")
+    child:wait("require('azimuth.review.marks').list(_G.bufnr)[2].item.hunk.state == 'conflicted'")
+    support.contains(table.concat(virtual_lines(child), "\n"), "the text above has changed")
+    child:type("<Space>ay")
+    child:wait("#_G.said > 0")
+    support.contains(vim.inspect(child:lua("return _G.said")), "in conflict cannot be accepted")
+    support.equal(#shown(child), 3)
+    -- As it was, it is pending again.
+    child:command("undo")
+    child:wait("require('azimuth.review.marks').list(_G.bufnr)[2].item.hunk.state == 'pending'")
+    -- The hunks above and below are accepted all the same.
+    child:command("1,12Azimuth accept")
+    child:wait("vim.fn.getline(8) == 'local value_05 = 500'")
+    wait_for_hunks(child, 2)
+  end)
+end
+
+function T.a_decision_on_an_old_revision_decides_nothing()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:lua([[
+      local state = require("azimuth.client").state()
+      local id = state.proposal_order[1]
+      state.proposals[id].revision = state.proposals[id].revision - 1
+    ]])
+    cursor(child, 6)
+    child:command("Azimuth accept")
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("Nothing was decided", 1, true) end)]])
+    support.equal(text(child), expected({}))
+    child:command("Azimuth accept")
+    child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+  end)
+end
+
+function T.the_keys_are_there_with_the_hunks_and_go_with_them()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    cursor(child, 1)
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 6")
+    child:type("]a]a")
+    child:wait("vim.fn.line('.') == 26")
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 6")
+    child:type("[a")
+    child:wait("vim.fn.line('.') == 26")
+    child:type("Vgg<Space>ay")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(27) == 'local value_25 = 2500'")
+    support.equal(child:lua("return vim.fn.maparg(']a', 'n', false, true).buffer or 0"), 0)
+  end)
+end
+
+function T.keys_of_the_user_and_without_mappings_are_left_alone()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    support.equal(child:lua("return vim.fn.maparg(']a', 'n', false, true).buffer or 0"), 0)
+    child:command("Azimuth next")
+    support.equal(child:lua("return vim.fn.line('.')"), 6)
+  end, { setup = "{ mappings = false }" })
+end
+
+function T.a_reason_is_asked_for_and_told()
+  review(three_hunks(), function(child, model)
+    wait_for_hunks(child, 3)
+    child:lua("vim.ui.input = function(options, done) _G.prompted = options.prompt; done('keep the small numbers') end")
+    cursor(child, 6)
+    child:command("Azimuth! reject")
+    wait_for_hunks(child, 2)
+    support.equal(child:lua("return _G.prompted"), "Reject, because: ")
+    child:command("Azimuth reject file no more of this")
+    wait_for_hunks(child, 0)
+    support.equal(text(child), expected({}))
+    child:prompt("Go on.")
+    child:wait_for("Seen.")
+    local told = vim.json.encode(model.asked[#model.asked].messages)
+    support.contains(told, "keep the small numbers")
+    support.contains(told, "no more of this")
+  end)
+end
+
+function T.closing_the_diff_decides_nothing_and_do_accepts()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:command("Azimuth diff")
+    child:wait("vim.fn.tabpagenr('$') == 2")
+    child:wait("vim.wo.diff")
+    support.equal(child:lua([[
+      local names = {}
+      for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+        table.insert(names, (vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(window)):gsub("^.*/", "")))
+      end
+      return names
+    ]]), { "values.lua", "values.lua" })
+    support.equal(virtual_lines(child), {}, "the diff shows the hunks")
+    child:command("tabclose")
+    child:wait([[#vim.tbl_filter(function(bufnr)
+      return vim.api.nvim_buf_is_loaded(bufnr) and vim.api.nvim_buf_get_name(bufnr):find("azimuth%-review:")
+    end, vim.api.nvim_list_bufs()) == 0]])
+    wait_for_hunks(child, 3)
+    child:wait("vim.fn.maparg('do', 'n') == ''")
+    support.equal(text(child), expected({}))
+    support.equal(child:lua("return vim.wo.diff"), false)
+    child:wait([[#vim.api.nvim_buf_get_extmarks(_G.bufnr, vim.api.nvim_get_namespaces()["azimuth.review"], 0, -1, {}) > 3]])
+
+    child:command("Azimuth diff")
+    child:wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")
+    cursor(child, 6)
+    child:type("do")
+    wait_for_hunks(child, 2)
+    child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+    child:command("wincmd l")
+    cursor(child, 26)
+    child:wait("vim.fn.getline(27) == 'local value_25 = 2500' or vim.fn.getline(26) == 'local value_25 = 2500'")
+    cursor(child, child:lua("return vim.fn.search('value_25 = 2500', 'n')"))
+    child:type("dp")
+    wait_for_hunks(child, 1)
+    child:type("<C-w>h")
+    cursor(child, 16)
+    child:type("dp")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(26) == 'local value_25 = 2500'")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }))
+    child:command("tabclose")
+  end)
+end
+
+function T.writing_the_proposed_text_changes_the_proposal()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    child:command("Azimuth diff")
+    child:wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")
+    child:command("wincmd l")
+    child:lua("vim.api.nvim_buf_set_lines(0, 5, 6, false, { 'local value_05 = 555' })")
+    child:command("write")
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("the proposal is changed", 1, true) or said[1]:find("newer server", 1, true) end)]])
+    local said = vim.inspect(child:lua("return _G.said"))
+    support.lacks(said, "newer server")
+    child:wait("not vim.bo.modified")
+    support.equal(text(child), expected({}), "nothing is decided")
+    child:command("tabclose")
+    child:wait("vim.api.nvim_get_current_buf() == _G.bufnr")
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(6) == 'local value_05 = 555'")
+  end)
+end
+
+local function two_files()
+  local answers = three_hunks()
+  answers[2].calls = {
+    replace(5),
+    { name = "edit_create_file", input = { path = "src/new.lua", text = "return 1\nreturn 2\n", content = "return 1\nreturn 2\n" } },
+    { name = "edit_replace_exact", input = { path = "other.txt", old_text = "two\n", new_text = "TWO\n" } },
+  }
+  answers[1].calls[2] = { name = "read_file", input = { path = "other.txt" } }
+  answers[2].calls[2].input.text = nil
+  return answers
+end
+
+function T.all_files_are_listed_and_review_goes_through_them()
+  review(two_files(), function(child, _, place)
+    wait_for_hunks(child, 1)
+    child:command("Azimuth hunks")
+    local list = child:lua([[
+      return vim.tbl_map(function(item)
+        return { (vim.api.nvim_buf_get_name(item.bufnr):gsub("^.*/", "")), item.lnum, item.text }
+      end, vim.fn.getqflist())
+    ]])
+    support.equal(list, {
+      { "values.lua", 6, "-1 +1  local value_05 = 500" },
+      { "new.lua", 1, "new file, 2 lines  return 1" },
+      { "other.txt", 2, "-1 +1  TWO" },
+    })
+    support.equal(child:lua("return vim.bo.buftype"), "quickfix")
+    child:command("cclose")
+    child:command("Azimuth review")
+    child:wait("vim.fn.expand('%:t') == 'new.lua' and vim.fn.getline(2) == 'return 2'")
+    support.equal(child:lua("return { vim.bo.buftype, vim.bo.filetype, vim.bo.modified }"), { "acwrite", "lua", false })
+    child:type("]a")
+    child:wait("vim.fn.expand('%:t') == 'other.txt' and vim.fn.line('.') == 2")
+    child:command("Azimuth accept")
+    child:wait("vim.fn.getline(2) == 'TWO'")
+    child:command("undo")
+    support.equal(child:lua("return vim.fn.getline(2)"), "two")
+    child:command("redo")
+    child:command("Azimuth accept all")
+    child:wait("#vim.fn.getqflist() == 0")
+    child:wait("vim.uv.fs_stat('src/new.lua')")
+    support.equal(support.read(place.project .. "/src/new.lua"), "return 1\nreturn 2\n")
+    child:command("edit src/new.lua")
+    child:wait("vim.fn.getline(1) == 'return 1' and vim.fn.line('$') == 2")
+  end, { files = { ["other.txt"] = "one\ntwo\nthree\n" } })
+end
+
+function T.a_new_file_is_changed_and_accepted_where_it_is_shown()
+  review(two_files(), function(child, _, place)
+    child:command("Azimuth hunks")
+    child:command("cc 2")
+    child:wait("vim.fn.getline(2) == 'return 2'")
+    support.contains(child:lua("return vim.wo.winbar"), "new file")
+    child:lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'return 3' })")
+    child:command("Azimuth accept")
+    support.contains(vim.inspect(child:lua("return _G.said")), "Write it first")
+    child:command("write")
+    child:wait("not vim.bo.modified")
+    support.equal(vim.uv.fs_stat(place.project .. "/src/new.lua"), nil)
+    child:command("Azimuth accept")
+    child:wait("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'new.lua' and vim.fn.line('$') == 2")
+    support.equal(support.read(place.project .. "/src/new.lua"), "return 1\nreturn 3\n")
+    support.equal(child:lua("return vim.fn.getline(2)"), "return 3")
+  end, { files = { ["other.txt"] = "one\ntwo\nthree\n" } })
+end
+
+function T.long_lines_are_wrapped_beside_the_signs_that_come_with_them()
+  local answers = three_hunks()
+  local long = ("word_%d "):rep(20):gsub("%%d", "x")
+  answers[2].calls = { replace(5, "-- " .. long .. "\n") }
+  review(answers, function(child)
+    wait_for_hunks(child, 1)
+    child:command("redraw")
+    local function widths()
+      return child:lua([[
+        local namespace = vim.api.nvim_get_namespaces()["azimuth.review"]
+        local info = vim.fn.getwininfo(vim.fn.bufwinid(_G.bufnr))[1]
+        local fits = true
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(_G.bufnr, namespace, 0, -1, { details = true })) do
+          for _, line in ipairs(mark[4].virt_lines or {}) do
+            local width = 0
+            for _, chunk in ipairs(line) do
+              width = width + vim.fn.strdisplaywidth(chunk[1])
+            end
+            fits = fits and width == info.width - info.textoff
+          end
+        end
+        return { fits, info.textoff }
+      ]])
+    end
+    assert(vim.wait(2000, function()
+      child:command("redraw")
+      return vim.deep_equal(widths(), { true, 2 })
+    end, 20), vim.inspect(widths()))
+    support.contains(table.concat(virtual_lines(child), ""), ("word_x"))
+    child:command("set number")
+    assert(vim.wait(2000, function()
+      child:command("redraw")
+      return vim.deep_equal(widths(), { true, 6 })
+    end, 20), vim.inspect(widths()))
+  end, { columns = 60 })
+end
+
+function T.the_status_line_tells_what_waits()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    support.equal(child:lua("return require('azimuth.status').get()"), "azimuth: ready · test/m · 3 hunks")
+    cursor(child, 6)
+    child:command("Azimuth accept")
+    child:wait("require('azimuth.status').get() == 'azimuth: ready · test/m · 2 hunks'")
+  end)
+end
+
+function T.pending_hunks_are_there_after_the_server_was_killed()
+  review(three_hunks(), function(child)
+    wait_for_hunks(child, 3)
+    local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    vim.uv.kill(pid, "sigkill")
+    child:wait([[vim.iter(_G.said):any(function(said) return said[1]:find("started again", 1, true) end)]])
+    child:wait("require('azimuth.client').lsp_client() ~= nil")
+    wait_for_hunks(child, 3)
+    accept_one_and_three(child)
+    support.equal(text(child), expected({ [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }))
+    child:command("undo")
+    support.equal(text(child), expected({ [5] = "local value_05 = 500" }))
+  end)
+end
+
+function T.edits_can_be_accepted_as_they_come()
+  review({ { text = "Three hunks wait." }, unpack(three_hunks()) }, function(child)
+    child:command("Azimuth auto on")
+    child:wait("require('azimuth.client').state().accept_edits or #_G.said > 0")
+    support.lacks(vim.inspect(child:lua("return _G.said")), "newer server")
+    child:prompt("Now.")
+    child:wait("require('azimuth.client').state().running == nil and #require('azimuth.client').state().entries > 5")
+    child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 5, 6, false)[1] == 'local value_05 = 500'")
+    wait_for_hunks(child, 0)
+  end)
+end
+
+return T

@@ -1,0 +1,154 @@
+--- The pure parts of review: the words of a hunk, places in the proposed text, and painting.
+
+local hunks = require("azimuth.review.hunks")
+local paint = require("azimuth.review.paint")
+local support = require("support")
+
+local T = {}
+
+---@param old string
+---@param new string
+---@param more? table
+local function hunk(old, new, more)
+  return vim.tbl_extend("force", { hunkId = old .. new, oldText = old, newText = new, startLine = 0, state = "pending", toolCallIds = {} }, more or {})
+end
+
+---@param text string
+---@param spans azimuth.review.Span[]
+local function cut(text, spans)
+  local lines = hunks.lines(text)
+  return vim.tbl_map(function(span)
+    return lines[span.row + 1]:sub(span.from + 1, span.to)
+  end, spans)
+end
+
+function T.changed_words_are_found_on_both_sides()
+  local one = hunk("local a = 30\nreturn a\n", "local a = 32\nreturn a + b\n")
+  local old, new = hunks.words(one)
+  support.equal(cut(one.oldText, old), { "30" })
+  support.equal(cut(one.newText, new), { "32", " + b" })
+end
+
+function T.words_of_several_bytes_stay_whole()
+  local one = hunk("der Körper ist schön\n", "der Körper ist schöner\n")
+  local old, new = hunks.words(one)
+  support.equal(cut(one.oldText, old), { "schön" })
+  support.equal(cut(one.newText, new), { "schöner" })
+end
+
+function T.texts_with_little_in_common_have_no_changed_words()
+  support.equal({ hunks.words(hunk("alpha beta gamma\n", "one two three\n")) }, { {}, {} })
+  support.equal({ hunks.words(hunk("", "one\n")) }, { {}, {} })
+  support.equal({ hunks.words(hunk(("x "):rep(20000), ("y "):rep(20000))) }, { {}, {} })
+end
+
+function T.hunks_are_found_by_their_lines_in_the_proposed_text()
+  local proposal = {
+    hunks = {
+      hunk("a\n", "A\nB\n", { hunkId = "1", startLine = 1 }),
+      hunk("gone\n", "", { hunkId = "2", startLine = 4 }),
+      hunk("x\n", "y\n", { hunkId = "no", startLine = 6, state = "conflicted" }),
+      hunk("", "new\n", { hunkId = "3", startLine = 8 }),
+    },
+  }
+  local found = {}
+  for row = 0, 9 do
+    local at = hunks.at_proposed(proposal, row)
+    table.insert(found, at and at.hunkId or "-")
+  end
+  support.equal(found, { "-", "1", "1", "-", "2", "2", "-", "-", "3", "-" })
+end
+
+function T.counts_are_of_open_hunks_only()
+  local count = hunks.count({
+    hunks = { hunk("a\nb\n", "c\n"), hunk("a\n", "", { state = "accepted" }), hunk("", "x\ny\n", { state = "conflicted" }) },
+  })
+  support.equal(count, { hunks = 2, conflicts = 1, added = 3, removed = 2 })
+end
+
+---@param chunks azimuth.review.Chunk[]
+local function joined(chunks)
+  return table.concat(vim.tbl_map(function(chunk)
+    return chunk[1]
+  end, chunks))
+end
+
+---@param one azimuth.Hunk
+---@param lines? string[]
+---@param language? string
+---@param row? integer
+local function painted(one, lines, language, row)
+  local source = paint.source(lines or {}, { { hunk = one, row = row or 0 } }, language)
+  return paint.added(one, source, 4, "Base", "Strong")
+end
+
+function T.hostile_text_is_shown_as_text()
+  local lines = painted(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), {}, "lua")
+  support.equal(joined(lines[1]), "a^[[31mb<202e>c end")
+  assert(#joined(lines[2]) < 3000, "a long line is cut")
+  support.contains(joined(lines[2]), "more bytes")
+end
+
+function T.added_lines_have_syntax_and_changed_words()
+  local one = hunk("local answer = 30\n", "local answer = 32\n")
+  local lines = painted(one, { "-- head", "local answer = 30", "return answer" }, "lua", 1)
+  local groups = {}
+  for _, chunk in ipairs(lines[1]) do
+    groups[vim.trim(chunk[1])] = chunk[2]
+  end
+  support.equal(groups["local"], { "Base", "@keyword.lua" })
+  support.equal(groups["32"], { "Base", "@number.lua", "Strong" })
+end
+
+function T.syntax_is_that_of_the_whole_text()
+  local one = hunk("old\n", "local x = 1\n")
+  local lines = painted(one, { "--[[", "old", "]]", "return 1" }, "lua", 1)
+  support.equal(lines[1][1][2], { "Base", "@comment.lua" })
+end
+
+function T.hunks_of_a_text_are_parsed_together()
+  local first, second = hunk("a\n", "x = 1\ny = 2\n"), hunk("c\n", "")
+  local third = hunk("", "z = 3\n")
+  local source = paint.source({ "a", "b", "c", "d" }, {
+    { hunk = first, row = 0 },
+    { hunk = second, row = 2 },
+    { hunk = third, row = 4 },
+  }, "lua")
+  support.equal(source.lines(), { "x = 1", "y = 2", "b", "d", "z = 3" })
+  support.equal({ source.first[first.hunkId], source.first[second.hunkId], source.first[third.hunkId] }, { 0, 3, 4 })
+end
+
+function T.a_language_without_a_parser_and_broken_bytes_do_no_harm()
+  local lines = painted(hunk("", "a \255\254 b\n"), {}, "nosuch")
+  support.equal(#lines, 1)
+  support.contains(joined(lines[1]), "<ff>")
+end
+
+function T.lines_are_fitted_to_a_width()
+  local fitted = paint.fitted({ { "abcdefg", "A" }, { "hij", "B" } }, 4, "Base")
+  support.equal(vim.tbl_map(joined, fitted), { "abcd", "efgh", "ij  " })
+  support.equal(vim.tbl_map(joined, paint.fitted({ { "あいう", "A" } }, 5, "Base")), { "あい ", "う   " })
+  support.equal(vim.tbl_map(joined, paint.fitted({}, 3, "Base")), { "   " })
+end
+
+function T.the_help_names_every_group_and_key()
+  local help = support.read(support.plugin .. "/doc/azimuth-review.txt")
+  for name, link in pairs(require("azimuth.review.highlights").groups) do
+    assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
+  end
+  for _, key in ipairs(require("azimuth.review.keys").keys) do
+    support.contains(help, "\t" .. key.lhs() .. "\t")
+  end
+  local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
+  for _, name in ipairs({ "azimuth.txt", "azimuth-review.txt" }) do
+    support.write(tags .. "/" .. name, support.read(support.plugin .. "/doc/" .. name))
+  end
+  vim.cmd("helptags " .. tags)
+  local known = support.read(tags .. "/tags")
+  vim.fn.delete(tags, "rf")
+  for tag in help:gmatch("|([aA]zimuth[%w:.-]*)|") do
+    support.contains(known, tag .. "\t")
+  end
+end
+
+return T

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Pictures of the plugin in a real terminal: runs Neovim in a pseudo-terminal, plays a scene, and renders the screen.
+
+    AZIMUTH_SERVER=... NVIM=... python3 screenshot.py OUT_FOLDER [SCENE ...]
+
+It needs the Python packages `pexpect` and `pyte`, and a chromium in PATH. A scene is a name of `scenes.lua`; without
+one, all are played. Each is drawn dark and light, at 80 and at 160 columns.
+"""
+
+import html
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import pexpect
+import pyte
+
+HERE = pathlib.Path(__file__).resolve().parent
+NVIM = os.environ.get("NVIM", "nvim")
+SCENES = ["answer", "tools", "permission", "picker", "completion"]
+SIZES = [(80, 30), (160, 45)]
+
+
+class Screen(pyte.Screen):
+    """A screen that passes over what pyte does not know."""
+
+    answer = None
+
+    def report_device_status(self, mode=0, **kwargs):
+        if mode == 5 and self.answer:
+            self.answer(b"\x1b[0n")
+
+    def set_margins(self, *args, **kwargs):
+        kwargs.pop("private", None)
+        super().set_margins(*args, **kwargs)
+
+    def select_graphic_rendition(self, *args, **kwargs):
+        if not kwargs.pop("private", False):
+            super().select_graphic_rendition(*args)
+
+
+def play(scene, background, size, folder):
+    columns, rows = size
+    screen = Screen(columns, rows)
+    stream = pyte.ByteStream(screen)
+    home = tempfile.mkdtemp(prefix="azimuth-shot-")
+    done = pathlib.Path(home, "done")
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": home,
+        "TMPDIR": home,
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LANG": "C.UTF-8",
+        "AZIMUTH_SERVER": os.environ["AZIMUTH_SERVER"],
+        "AZIMUTH_SCENE": scene,
+        "AZIMUTH_SCENE_DONE": str(done),
+    }
+    command = ["--clean", "-c", f"set background={background}", "-c", f"luafile {HERE / 'scenes.lua'}"]
+    child = pexpect.spawn(NVIM, command, dimensions=(rows, columns), env=environment, cwd=home, timeout=1)
+    screen.answer = child.send
+    deadline = time.monotonic() + 15
+    quiet_since = None
+    while time.monotonic() < deadline:
+        try:
+            stream.feed(child.read_nonblocking(65536, timeout=0.1))
+            quiet_since = None
+        except pexpect.TIMEOUT:
+            quiet_since = quiet_since or time.monotonic()
+        except pexpect.EOF:
+            break
+        if done.exists() and quiet_since and time.monotonic() - quiet_since > 0.5:
+            break
+    else:
+        print(f"{scene}: the scene did not end in time", file=sys.stderr)
+    child.close(force=True)
+    shutil.rmtree(home, ignore_errors=True)
+    name = f"{scene}-{background}-{columns}"
+    picture(screen, background, folder / f"{name}.png")
+    return name
+
+
+def colour(value, fallback):
+    named = {"black": "#000", "red": "#c33", "green": "#3a3", "brown": "#a80", "blue": "#36c", "magenta": "#a3a", "cyan": "#3aa", "white": "#ccc"}
+    return fallback if value == "default" else named.get(value, f"#{value}")
+
+
+def picture(screen, background, path):
+    paper, ink = ("#14161b", "#e0e2ea") if background == "dark" else ("#e0e2ea", "#14161b")
+    lines = []
+    for row in range(screen.lines):
+        cells = []
+        for column in range(screen.columns):
+            cell = screen.buffer[row][column]
+            if cell.data == "":
+                continue
+            front, back = colour(cell.fg, ink), colour(cell.bg, paper)
+            if cell.reverse or (row, column) == (screen.cursor.y, screen.cursor.x):
+                front, back = back, front
+            style = f"color:{front};background:{back}"
+            style += ";font-weight:bold" if cell.bold else ""
+            style += ";font-style:italic" if cell.italics else ""
+            style += ";text-decoration:underline" if cell.underscore else ""
+            cells.append(f'<span style="{style}">{html.escape(cell.data)}</span>')
+        lines.append("".join(cells))
+    page = (
+        f'<meta charset="utf-8"><body style="margin:0;background:{paper}">'
+        '<pre style="margin:0;font:14px/18px DejaVu Sans Mono,monospace">' + "\n".join(lines) + "</pre>"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as file:
+        file.write(page)
+    width, height = round(screen.columns * 8.43) + 2, screen.lines * 18
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
+    subprocess.run(
+        [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--screenshot={path}", f"--window-size={width},{height}", file.name],
+        check=True,
+        stderr=subprocess.DEVNULL,
+    )
+    os.unlink(file.name)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    for scene in sys.argv[2:] or SCENES:
+        for background in ("dark", "light"):
+            for size in SIZES:
+                print(play(scene, background, size, folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+--- The pure parts: the fold of events, how entries look, what a prompt's text comes to.
+
+local fold = require("azimuth.fold")
+local prompt = require("azimuth.prompt")
+local render = require("azimuth.render")
+local support = require("support")
+local text = require("azimuth.text")
+
+local T = {}
+
+--- The state after these events.
+---@param events table[]
+---@return azimuth.State
+local function folded(events)
+  local state = fold.new()
+  for seq, event in ipairs(events) do
+    fold.apply(state, { seq = seq, at = seq * 1000, event = event })
+  end
+  return state
+end
+
+---@param state azimuth.State
+---@return string[]
+local function kinds(state)
+  local list = {}
+  for _, entry in ipairs(state.entries) do
+    table.insert(list, entry and entry.kind or "void")
+  end
+  return list
+end
+
+local usage = { input = 10, output = 5, cacheRead = 0, cacheWrite = 0 }
+
+local function turn_started(id, said)
+  return { type = "turnStarted", turnId = id, prompt = { { type = "text", text = said } }, context = "", model = "test/m", mode = "agent" }
+end
+
+local function turn_ended(id, reason)
+  return { type = "turnEnded", turnId = id, stopReason = reason or "end_turn", usage = usage, cost = 0.5 }
+end
+
+function T.deltas_are_replaced_by_the_whole_message()
+  local state = folded({
+    turn_started("t1", "hi"),
+    { type = "thinkingDelta", messageId = "m1", text = "hm" },
+    { type = "messageDelta", messageId = "m1", text = "Hel" },
+    { type = "messageDelta", messageId = "m1", text = "lo" },
+  })
+  support.equal(kinds(state), { "user", "thinking", "assistant" })
+  support.equal(state.entries[3].text, "Hello")
+  support.equal(state.entries[3].done, nil)
+  fold.apply(state, {
+    seq = 5,
+    at = 5,
+    event = {
+      type = "messageCompleted",
+      turnId = "t1",
+      messageId = "m1",
+      content = { { type = "thinking", text = "hmm" }, { type = "text", text = "Hello!" } },
+      usage = usage,
+    },
+  })
+  support.equal(kinds(state), { "user", "thinking", "assistant" })
+  support.equal(state.entries[2].text, "hmm")
+  support.equal(state.entries[3].text, "Hello!")
+  support.equal(state.entries[3].done, true)
+end
+
+function T.a_discarded_message_is_void_and_may_come_again()
+  local state = folded({
+    turn_started("t1", "hi"),
+    { type = "messageDelta", messageId = "m1", text = "broken" },
+    { type = "messageDiscarded", messageId = "m1" },
+    { type = "retrying", turnId = "t1", attempt = 1, delayMs = 100, reason = "overloaded" },
+  })
+  support.equal(kinds(state), { "user", "void" })
+  support.equal(state.retrying.attempt, 1)
+  fold.apply(state, { seq = 5, at = 5, event = { type = "messageDelta", messageId = "m2", text = "whole" } })
+  support.equal(kinds(state), { "user", "void", "assistant" })
+  support.equal(state.retrying, nil)
+end
+
+function T.unknown_events_and_fields_are_passed_over()
+  local state = folded({ { type = "fromTheFuture", data = {} }, { type = "titleChanged", title = "T", shade = "red" } })
+  support.equal(state.title, "T")
+  support.equal(state.seq, 2)
+  support.equal(#state.entries, 0)
+end
+
+function T.a_question_is_open_until_it_is_answered()
+  local request = {
+    permissionId = "p1",
+    about = "tool_call",
+    title = "Run a command?",
+    detail = "make",
+    reason = "no rule",
+    options = { { optionId = "once", name = "Allow once", kind = "allow_once" } },
+    toolCallId = "c1",
+  }
+  local state = folded({
+    turn_started("t1", "hi"),
+    { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "shell_run", kind = "execute", title = "Running make", input = {}, locations = {} },
+    { type = "permissionAsked", turnId = "t1", request = request },
+  })
+  support.equal(#state.questions, 1)
+  support.equal(state.entries[2].status, "asking")
+  fold.apply(state, {
+    seq = 4,
+    at = 4,
+    event = { type = "permissionAnswered", permissionId = "p1", outcome = { type = "selected", optionId = "once" } },
+  })
+  support.equal(#state.questions, 0)
+  support.equal(state.entries[2].status, "running")
+  support.equal(render.entry(state.entries[3]).lines[1], "✓ Run a command? Allow once")
+end
+
+function T.the_end_of_a_turn_ends_what_it_left_open()
+  local state = folded({
+    turn_started("t1", "hi"),
+    { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "x", kind = "read", title = "Reading", input = {}, locations = {} },
+    turn_ended("t1", "cancelled"),
+  })
+  support.equal(state.running, nil)
+  support.equal(state.entries[2].status, "cancelled")
+  support.equal(state.usage.input, 10)
+  support.equal(state.cost, 0.5)
+end
+
+function T.a_call_that_is_made_again_keeps_its_place()
+  local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "x", kind = "read", title = "Reading", input = {}, locations = {} }
+  local state = folded({ turn_started("t1", "hi"), call, turn_ended("t1", "interrupted"), turn_started("t2", ""), call })
+  support.equal(kinds(state), { "user", "tool", "turn_end", "user" })
+  support.equal(state.entries[2].status, "running")
+end
+
+function T.prompts_wait_until_they_are_taken()
+  local queued = { type = "promptQueued", queueId = "q1", prompt = { { type = "text", text = "later" } } }
+  local state = folded({ queued })
+  support.equal(render.footer(state).lines, { "Waits, 1: later" })
+  fold.apply(state, { seq = 2, at = 2, event = { type = "promptDequeued", queueId = "q1" } })
+  support.equal(render.footer(state).lines, {})
+end
+
+function T.hunks_are_counted_until_they_are_decided()
+  local function hunk(id)
+    return { hunkId = id, toolCallIds = {}, startLine = 0, oldText = "a\n", newText = "b\n", state = "pending" }
+  end
+  local proposal = { proposalId = "p", revision = 1, uri = "file:///a", path = "a", change = "modify", hunks = { hunk("h1"), hunk("h2") } }
+  local state = folded({ { type = "proposalChanged", proposal = proposal } })
+  support.equal({ fold.pending(state) }, { 2, 1 })
+  fold.apply(state, { seq = 2, at = 2, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h1" }, decision = "reject" } })
+  support.equal({ fold.pending(state) }, { 1, 1 })
+  fold.apply(state, { seq = 3, at = 3, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h2" }, decision = "accept" } })
+  support.equal(state.proposals.p.hunks[2].state, "applying")
+  fold.apply(state, {
+    seq = 4,
+    at = 4,
+    event = { type = "editApplied", proposalId = "p", hunkIds = { "h2" }, uri = "file:///a", outcome = { type = "verified" } },
+  })
+  support.equal(state.proposals.p.hunks[2].state, "accepted")
+  support.equal({ fold.pending(state) }, { 0, 0 })
+end
+
+function T.only_what_changed_gets_a_new_version()
+  local state = folded({ turn_started("t1", "hi"), { type = "messageDelta", messageId = "m", text = "a" } })
+  local before = state.entries[1].version
+  fold.apply(state, { seq = 3, at = 3, event = { type = "messageDelta", messageId = "m", text = "b" } })
+  support.equal(state.entries[1].version, before)
+  support.equal(state.entries[2].version, 3)
+end
+
+function T.mentions_are_found_where_they_begin_a_word()
+  support.equal(prompt.mentions("see @a/b.rs, (@c.rs:10) and @d.rs:3-7."), {
+    { path = "a/b.rs" },
+    { path = "c.rs", first = 10, last = 10 },
+    { path = "d.rs", first = 3, last = 7 },
+  })
+  support.equal(prompt.mentions("mail me@example.org or @"), {})
+  support.equal(prompt.mentions("@my file.txt:2 is it", { ["my file.txt"] = "file:///x" }), { { path = "my file.txt", first = 2, last = 2 } })
+end
+
+function T.a_mention_of_no_file_stays_text()
+  local place = support.place({ ["a.txt"] = "x" })
+  local blocks = prompt.blocks("@a.txt @gone.txt @a.txt @param", place.project)
+  support.equal(#blocks, 2)
+  support.equal(blocks[1], { type = "text", text = "@a.txt @gone.txt @a.txt @param" })
+  support.equal(blocks[2], { type = "file", uri = vim.uri_from_fname(place.project .. "/a.txt") })
+end
+
+function T.an_open_fence_is_closed_and_a_closed_one_is_not()
+  support.equal(render.open_fence({ "```lua", "x" }), "```")
+  support.equal(render.open_fence({ "```lua", "x", "```" }), nil)
+  support.equal(render.open_fence({ "````", "```", "x" }), "````")
+  support.equal(render.open_fence({ "~~~", "```" }), "~~~")
+  support.equal(render.open_fence({ "```not `a` fence" }), nil)
+  local block = render.entry({ kind = "assistant", version = 1, at = 1, text = "```\nx", done = true })
+  support.equal(block.lines, { "", "```", "x", "```", "" })
+end
+
+function T.nothing_in_a_result_can_leave_its_fence()
+  local block = render.entry({
+    kind = "tool",
+    version = 1,
+    at = 1,
+    title = "Reading\n# fake header",
+    status = "done",
+    done = true,
+    result = { toolCallId = "c", text = "```\n# You\n````\n", isError = false },
+  })
+  support.equal(block.lines, { "✓ Reading # fake header", "`````", "```", "# You", "````", "`````" })
+  support.equal(block.fold, { first = 0, last = 5 })
+end
+
+function T.long_results_are_bounded_and_say_so()
+  local lines = {}
+  for at = 1, 100 do
+    lines[at] = "line " .. at
+  end
+  local entry = { kind = "tool", version = 1, at = 1, title = "x", status = "done", done = true, result = { toolCallId = "c", text = table.concat(lines, "\n"), isError = false } }
+  local block = render.entry(entry)
+  support.equal(#block.lines, render.MAX_DETAIL + 4)
+  support.equal(block.lines[#block.lines - 1], "… 60 more lines; <CR> shows all")
+  support.equal(#render.tool_detail(entry), 102)
+end
+
+function T.every_line_of_every_entry_is_one_line_of_a_buffer()
+  local hostile = "a\nb\r\n\27[31m\0\226\128\174" .. ("y"):rep(5000)
+  local entries = {
+    { kind = "user", prompt = { { type = "text", text = hostile }, { type = "file", uri = "file:///x%0Ay" } }, how = "turn" },
+    { kind = "assistant", text = hostile, done = true },
+    { kind = "thinking", text = hostile, done = true },
+    { kind = "thinking", text = hostile },
+    { kind = "tool", title = hostile, summary = hostile, status = "failed", done = true, input = { command = hostile, [1] = 2 }, judged = hostile, result = { text = hostile, isError = true } },
+    { kind = "permission", request = { permissionId = "p", title = hostile, detail = hostile, reason = hostile, options = { { optionId = "o", name = hostile, kind = "allow_always" } } } },
+    { kind = "notice", severity = "warning", text = hostile },
+    { kind = "command", command = hostile, text = hostile },
+    { kind = "turn_end", stop_reason = "error", error = hostile, usage = usage },
+  }
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  for _, entry in ipairs(entries) do
+    local block = render.entry(entry)
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, block.lines)
+    for _, line in ipairs(block.lines) do
+      assert(#line < text.MAX_LINE + 100, entry.kind .. " has a long line")
+    end
+    for _, mark in ipairs(block.marks) do
+      assert(block.lines[mark.row + 1], entry.kind .. " highlights a line it does not have")
+      assert((mark.end_col or 0) <= #block.lines[mark.row + 1], entry.kind .. " highlights past a line's end")
+    end
+  end
+end
+
+function T.each_option_has_a_key_of_its_own()
+  local function keys(...)
+    local options = {}
+    for _, kind in ipairs({ ... }) do
+      table.insert(options, { optionId = kind, name = kind, kind = kind })
+    end
+    return vim.tbl_map(function(choice)
+      return choice.key
+    end, render.keys(options))
+  end
+  support.equal(keys("allow_once", "allow_always", "reject_once", "reject_always"), { "a", "A", "r", "R" })
+  support.equal(keys("allow_once", "allow_once", "reject_once"), { "a", "2", "r" })
+end
+
+function T.offsets_are_counted_in_utf16()
+  local said = "é𝄞x"
+  support.equal(text.utf16_of_byte(said, 2), 1)
+  support.equal(text.utf16_of_byte(said, 6), 3)
+  support.equal(text.utf16_of_byte(said, 99), 4)
+  support.equal(text.byte_of_utf16(said, 1), 2)
+  support.equal(text.byte_of_utf16(said, 3), 6)
+  support.equal(text.byte_of_utf16(said, 99), 7)
+end
+
+function T.a_cut_splits_no_character()
+  support.equal(text.cut("aéb", 2), "a … (2 more bytes)")
+  support.equal(text.one_line("  a \n b  "), "a b")
+  support.equal(text.bar("100%{x}"), "100%%{x}")
+end
+
+return T

@@ -1,0 +1,81 @@
+// The facts that the chat shows beside the session's events.
+
+import * as vscode from 'vscode';
+import type { ModelListResult, SessionInfo } from '../generated/protocol';
+import type { Server } from '../server/server';
+import type { Session } from '../session/session';
+import { labelOf } from './attachments';
+import type { Facts } from './messages';
+
+export class FactsKeeper implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[];
+  private sessions: SessionInfo[] = [];
+  private models: ModelListResult = { models: [] };
+  private selection: string | undefined;
+
+  readonly onChange = this.changed.event;
+
+  constructor(private readonly server: Server, private readonly session: Session) {
+    const tell = (): void => this.changed.fire();
+    this.subscriptions = [
+      server.onState((state) => {
+        tell();
+        if (state.state === 'running') void this.refresh();
+      }),
+      session.onSwitch(() => void this.refresh()),
+      session.onStep(({ before, after }) => {
+        if (before.mode !== after.mode || before.acceptEdits !== after.acceptEdits) tell();
+        // The list changes with titles and turns; it is asked for anew when a turn ends.
+        if (before.title !== after.title || (before.runningTurn !== undefined && after.runningTurn === undefined)) void this.refresh();
+      }),
+      session.onMode(tell),
+      vscode.window.onDidChangeTextEditorSelection(() => this.selectionChanged()),
+      vscode.window.onDidChangeActiveTextEditor(() => this.selectionChanged()),
+      vscode.workspace.onDidGrantWorkspaceTrust(tell),
+      vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth') ? tell() : undefined)),
+      this.changed,
+    ];
+  }
+
+  get current(): Facts {
+    const trusted = vscode.workspace.isTrusted;
+    const configuration = vscode.workspace.getConfiguration('azimuth');
+    const { state } = this.session;
+    return {
+      server: this.server.state,
+      sessions: this.sessions,
+      models: this.models.models,
+      ...(this.models.default === undefined ? {} : { defaultModel: this.models.default }),
+      mode: this.session.mode,
+      acceptEdits: state?.acceptEdits ?? configuration.get('acceptEdits', false),
+      trusted,
+      enterSends: configuration.get('chat.enterSends', true),
+      ...(this.selection === undefined ? {} : { selection: this.selection }),
+    };
+  }
+
+  /** Asks the server for its lists again. */
+  async refresh(): Promise<void> {
+    if (this.server.state.state !== 'running') return;
+    try {
+      [this.sessions, this.models] = await Promise.all([this.session.list(), this.server.request('azimuth/model/list', {})]);
+      this.changed.fire();
+    } catch {
+      // The lists stay as they were; that the server is gone is said by its state.
+    }
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private selectionChanged(): void {
+    const editor = vscode.window.activeTextEditor;
+    const selected = editor !== undefined && editor.document.uri.scheme === 'file' && !editor.selection.isEmpty;
+    const selection = selected ? labelOf(editor.document.uri, editor.selection) : undefined;
+    if (selection === this.selection) return;
+    this.selection = selection;
+    this.changed.fire();
+  }
+}

@@ -1,0 +1,117 @@
+// What the chat asks for, carried out.
+
+import * as vscode from 'vscode';
+import { messageOf, type Request } from '../server/requests';
+import type { Session } from '../session/session';
+import { file, selection } from './attachments';
+import type { Attachment, HostMessage, Intent } from './messages';
+
+/** What an intent may need beside the session. */
+export interface Hands {
+  session: Session;
+  request: Request;
+  tell: (message: HostMessage) => void;
+  attach: (attachments: Attachment[]) => Promise<void>;
+  showTerminal: (terminalId: string) => Promise<void>;
+  openDiff: (proposalId: string, hunkId?: string) => Promise<void>;
+}
+
+/** Carries out an intent. What goes wrong is told to the user. */
+export async function carryOut(intent: Intent, hands: Hands): Promise<void> {
+  try {
+    await dispatch(intent, hands);
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+  }
+}
+
+async function dispatch(intent: Intent, hands: Hands): Promise<void> {
+  const { session, tell } = hands;
+  switch (intent.type) {
+    case 'send': return settle(intent.promptId, session.prompt(intent.blocks), tell);
+    case 'steer': return settle(intent.promptId, session.steer(intent.turnId, intent.blocks), tell);
+    case 'queue': return settle(intent.promptId, session.enqueue(intent.blocks), tell);
+    case 'unqueue': return session.dequeue(intent.queueId);
+    case 'continue': return session.prompt([]);
+    case 'cancel': return session.cancel(intent.turnId);
+    case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
+    case 'decide': return session.decide(intent.decision, intent.targets, intent.message);
+    case 'complete': return complete(intent, hands);
+    case 'openFile': return openFile(intent.uri, intent.line);
+    case 'openDiff': return hands.openDiff(intent.proposalId, intent.hunkId);
+    case 'openTerminal': return hands.showTerminal(intent.terminalId);
+    case 'openLink': return openLink(intent.href);
+    case 'openText': return openText(intent.text);
+    case 'insert': return insert(intent.text);
+    case 'copy': return vscode.env.clipboard.writeText(intent.text);
+    case 'openSession': return session.open(intent.sessionId);
+    case 'setAcceptEdits': return session.setAcceptEdits(intent.on);
+    case 'attachSelection': return attachSelection(hands);
+    case 'attachFile': return hands.attach(await pickFiles());
+    case 'dropped': return hands.attach(intent.uris.map((uri) => vscode.Uri.parse(uri)).filter(({ scheme }) => scheme === 'file').map(file));
+    case 'newSession': return run('azimuth.session.new');
+    case 'pickSession': return run('azimuth.session.open');
+    case 'pickModel': return run('azimuth.model.select');
+    case 'pickMode': return run('azimuth.mode.select');
+    case 'setMode': return run('azimuth.mode.select', intent.mode);
+    case 'setKey': return run('azimuth.key.set');
+    case 'restartServer': return run('azimuth.server.restart');
+    case 'openLog': return run('azimuth.log.show');
+    case 'ready': return;
+  }
+}
+
+/** Tells what became of a prompt, so that the draft goes only when it was taken. */
+async function settle(promptId: string, sent: Promise<void>, tell: (message: HostMessage) => void): Promise<void> {
+  const error = await sent.then(() => undefined, messageOf);
+  tell({ type: 'promptSettled', promptId, ...(error === undefined ? {} : { error }) });
+}
+
+async function complete({ requestId, text, cursor }: Extract<Intent, { type: 'complete' }>, { session, request, tell }: Hands): Promise<void> {
+  // A completion that fails is none; an error at each key would be worse.
+  const result = await session.some().then((sessionId) => request('azimuth/prompt/complete', { sessionId, text, cursor })).catch(() => undefined);
+  tell({ type: 'completions', requestId, ...(result === undefined ? {} : { result }) });
+}
+
+/** Only files are opened: what a model names may be any URI. */
+async function openFile(address: string, line?: number): Promise<void> {
+  const uri = vscode.Uri.parse(address);
+  if (uri.scheme !== 'file') throw new Error(`${address} is not a file, and is not opened.`);
+  const at = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
+  await vscode.window.showTextDocument(uri, { preview: true, ...at });
+}
+
+async function openLink(href: string): Promise<void> {
+  const uri = vscode.Uri.parse(href);
+  if (uri.scheme !== 'http' && uri.scheme !== 'https') throw new Error(`${href} is not a web page, and is not opened.`);
+  // VS Code shows the whole address and asks first, unless the user trusts its domain.
+  await vscode.env.openExternal(uri);
+}
+
+async function openText(content: string): Promise<void> {
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content }), { preview: true });
+}
+
+async function insert(text: string): Promise<void> {
+  const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
+  if (editor === undefined) throw new Error('No editor is open to insert this into. Open a file, put the cursor where it should go, and try again.');
+  await editor.edit((edit) => {
+    for (const selected of editor.selections) edit.replace(selected, text);
+  });
+  await vscode.window.showTextDocument(editor.document, editor.viewColumn);
+}
+
+async function attachSelection({ attach }: Hands): Promise<void> {
+  const selected = selection();
+  if (selected === undefined) throw new Error('Nothing is selected in the editor.');
+  await attach([selected]);
+}
+
+async function pickFiles(): Promise<Attachment[]> {
+  const picked = await vscode.window.showOpenDialog({ canSelectMany: true, openLabel: 'Add to chat' });
+  return (picked ?? []).map(file);
+}
+
+async function run(command: string, ...rest: unknown[]): Promise<void> {
+  await vscode.commands.executeCommand(command, ...rest);
+}

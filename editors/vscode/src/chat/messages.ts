@@ -1,0 +1,165 @@
+// The border between the extension host and the chat's webview: every message that crosses it, both ways.
+//
+// The host forwards the session's events as the server sent them, in order, and facts that are no events. The webview
+// folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
+
+import type {
+  Decision, DecisionTarget, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
+  QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TurnId,
+} from '../generated/protocol';
+
+/** What the host tells the webview. */
+export type HostMessage =
+  | SessionMessage
+  | EventsMessage
+  | FactsMessage
+  | PromptSettledMessage
+  | CompletionsMessage
+  | AttachMessage
+  | FocusMessage;
+
+/**
+ * Forget the session that was shown, and show this one. It comes after `ready`, and whenever another session is chosen.
+ * Without a session there is none yet: the first prompt makes one.
+ */
+export interface SessionMessage {
+  type: 'session';
+  session?: OpenSession;
+}
+
+/** A session with all its events so far. */
+export interface OpenSession {
+  info: SessionInfo;
+  /** From number 1 on, without gaps. */
+  events: SequencedEvent[];
+  /** The prompts that wait, as of the last of `events`. */
+  queue: QueueId[];
+  /** The turn that runs, as of the last of `events`. */
+  runningTurn?: TurnId;
+}
+
+/** The next events of the session that is shown, in order, without a gap; several at once where they came together. */
+export interface EventsMessage {
+  type: 'events';
+  sessionId: SessionId;
+  events: SequencedEvent[];
+}
+
+/** All facts as they are now; they replace the last ones. */
+export interface FactsMessage {
+  type: 'facts';
+  facts: Facts;
+}
+
+/** What the chat shows that is not in the session's events. */
+export interface Facts {
+  server: ServerFact;
+  /** Sessions of this workspace, the last used first. */
+  sessions: SessionInfo[];
+  models: ModelInfo[];
+  /** The model a new session gets, if any is usable. */
+  defaultModel?: string;
+  /** The mode of the next turn. */
+  mode: Mode;
+  /** Whether edits are accepted as they come. */
+  acceptEdits: boolean;
+  /** False in an untrusted workspace, where there is only the mode `ask`. */
+  trusted: boolean;
+  /** Whether Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
+  enterSends: boolean;
+  /** What "Attach selection" would attach, such as `main.rs:3-9`; absent where nothing is selected. */
+  selection?: string;
+}
+
+/** How the server stands. */
+export type ServerFact =
+  | { state: 'starting' }
+  | { state: 'running'; version: string }
+  /** It does not run. The message says why and what to do. */
+  | { state: 'stopped'; message: string };
+
+/** What became of a prompt: the draft may be cleared, or has to stay because of an error. */
+export interface PromptSettledMessage {
+  type: 'promptSettled';
+  promptId: string;
+  /** Why it was not taken, and what to do. */
+  error?: string;
+}
+
+/** The answer to `complete`. Empty where there is nothing, or it failed. */
+export interface CompletionsMessage {
+  type: 'completions';
+  requestId: number;
+  result?: PromptCompleteResult;
+}
+
+/** Add these to the draft. */
+export interface AttachMessage {
+  type: 'attach';
+  attachments: Attachment[];
+}
+
+/** A block of the prompt that is not typed. */
+export interface Attachment {
+  /** For people, such as `src/main.rs:3-9`. */
+  label: string;
+  block: PromptBlock;
+}
+
+/** Put the keyboard into the prompt. */
+export interface FocusMessage {
+  type: 'focus';
+}
+
+/** What the webview asks of the host. */
+export type Intent =
+  /** The webview listens. The host answers with `facts` and `session`. */
+  | { type: 'ready' }
+  /** Start a turn. The host answers with `promptSettled`, as to the next two. */
+  | { type: 'send'; promptId: string; blocks: PromptBlock[] }
+  /** Say something to the running turn. */
+  | { type: 'steer'; promptId: string; turnId: TurnId; blocks: PromptBlock[] }
+  /** A prompt for after the running turn. */
+  | { type: 'queue'; promptId: string; blocks: PromptBlock[] }
+  /** Take a waiting prompt back. */
+  | { type: 'unqueue'; queueId: QueueId }
+  /** Go on after a turn was interrupted or failed. */
+  | { type: 'continue' }
+  | { type: 'cancel'; turnId?: TurnId }
+  | { type: 'answer'; permissionId: PermissionId; optionId: string; message?: string }
+  | { type: 'decide'; decision: Decision; targets: DecisionTarget[]; message?: string }
+  /** Answered with `completions`. */
+  | { type: 'complete'; requestId: number; text: string; cursor: number }
+  /** `line` counts from 0. */
+  | { type: 'openFile'; uri: string; line?: number }
+  | { type: 'openDiff'; proposalId: ProposalId; hunkId?: HunkId }
+  | { type: 'openTerminal'; terminalId: TerminalId }
+  /** Open a web page, after the user has agreed. The host takes only `http:` and `https:`. */
+  | { type: 'openLink'; href: string }
+  /** Show a long text, such as a tool's whole result, in an editor. */
+  | { type: 'openText'; title: string; text: string }
+  /** Insert at the cursor of the active editor. */
+  | { type: 'insert'; text: string }
+  | { type: 'copy'; text: string }
+  | { type: 'newSession' }
+  | { type: 'openSession'; sessionId: SessionId }
+  | { type: 'pickSession' }
+  | { type: 'pickModel' }
+  | { type: 'pickMode' }
+  | { type: 'setMode'; mode: Mode }
+  | { type: 'setAcceptEdits'; on: boolean }
+  /** The next three are answered with `attach`, unless the user changes their mind. */
+  | { type: 'attachSelection' }
+  | { type: 'attachFile' }
+  /** Files that were dropped, as URIs. */
+  | { type: 'dropped'; uris: string[] }
+  | { type: 'setKey' }
+  | { type: 'restartServer' }
+  | { type: 'openLog' };
+
+/** What the webview keeps with `setState`, so that a hidden view loses nothing that was typed. */
+export interface Draft {
+  sessionId?: SessionId;
+  text: string;
+  attachments: Attachment[];
+}

@@ -1,0 +1,123 @@
+// The chat's webview as VS Code holds it: made when it is shown, thrown away when it is hidden, told everything anew.
+
+import { randomBytes } from 'node:crypto';
+import * as vscode from 'vscode';
+import type { Server } from '../server/server';
+import type { Session } from '../session/session';
+import type { FactsKeeper } from './facts';
+import type { Attachment, HostMessage, Intent } from './messages';
+
+export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
+  private view: vscode.WebviewView | undefined;
+  private ready = false;
+  /** What is told as soon as the webview listens. */
+  private later: HostMessage[] = [];
+  private readonly subscriptions: vscode.Disposable[];
+
+  /** `carryOut` does what the webview asks for. */
+  constructor(
+    private readonly extension: vscode.Uri,
+    private readonly session: Session,
+    private readonly facts: FactsKeeper,
+    private readonly server: Server,
+    private readonly carryOut: (intent: Intent) => void,
+  ) {
+    this.subscriptions = [
+      vscode.window.registerWebviewViewProvider('azimuth.chat', this),
+      session.onStep(({ sessionId, events }) => this.tell({ type: 'events', sessionId, events })),
+      session.onSwitch(() => this.tellSession()),
+      facts.onChange(() => this.tellFacts()),
+    ];
+  }
+
+  get visible(): boolean {
+    return this.view?.visible ?? false;
+  }
+
+  /** Shows the chat with the keyboard in its prompt. */
+  async focus(): Promise<void> {
+    await vscode.commands.executeCommand('azimuth.chat.focus');
+    this.soon({ type: 'focus' });
+  }
+
+  /** Adds to the draft, and shows it. */
+  async attach(attachments: Attachment[]): Promise<void> {
+    if (attachments.length === 0) return;
+    this.soon({ type: 'attach', attachments });
+    await this.focus();
+  }
+
+  /** Tells the webview, if one listens. */
+  tell(message: HostMessage): void {
+    if (this.ready) void this.view?.webview.postMessage(message);
+  }
+
+  resolveWebviewView(view: vscode.WebviewView): void {
+    this.view = view;
+    this.ready = false;
+    const files = vscode.Uri.joinPath(this.extension, 'dist');
+    view.webview.options = { enableScripts: true, localResourceRoots: [files] };
+    view.webview.onDidReceiveMessage((intent: Intent) => this.take(intent));
+    view.onDidChangeVisibility(() => {
+      // A hidden webview is gone; the next one says `ready` again.
+      if (!view.visible) this.ready = false;
+    });
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.ready = false;
+    });
+    view.webview.html = page(view.webview, files);
+    void this.server.start();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private take(intent: Intent): void {
+    if (intent.type !== 'ready') return this.carryOut(intent);
+    this.ready = true;
+    this.tellFacts();
+    this.tellSession();
+    for (const message of this.later.splice(0)) this.tell(message);
+    void this.facts.refresh();
+  }
+
+  private soon(message: HostMessage): void {
+    if (this.ready) this.tell(message);
+    else this.later.push(message);
+  }
+
+  private tellSession(): void {
+    const session = this.session.whole;
+    this.tell({ type: 'session', ...(session === undefined ? {} : { session }) });
+  }
+
+  private tellFacts(): void {
+    this.tell({ type: 'facts', facts: this.facts.current });
+  }
+}
+
+/** Nothing runs or loads in it but the extension's own script and style; pictures may be inline, as pasted ones are. */
+function page(webview: vscode.Webview, files: vscode.Uri): string {
+  const nonce = randomBytes(16).toString('base64url');
+  const uri = (name: string): string => webview.asWebviewUri(vscode.Uri.joinPath(files, name)).toString();
+  const policy = [
+    "default-src 'none'", `script-src 'nonce-${nonce}'`, `style-src ${webview.cspSource}`, `font-src ${webview.cspSource}`,
+    `img-src ${webview.cspSource} data:`, "base-uri 'none'", "form-action 'none'",
+  ].join('; ');
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="${uri('chat.css')}">
+<title>Azimuth</title>
+</head>
+<body>
+<div id="chat"></div>
+<script nonce="${nonce}" src="${uri('chat.js')}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,164 @@
+// The commands, one by one. What goes wrong in any is told to the user.
+
+import * as vscode from 'vscode';
+import { file, selection } from './chat/attachments';
+import type { ChatView } from './chat/view';
+import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId } from './generated/protocol';
+import type { Diffs } from './review/diffs';
+import { place } from './review/layout';
+import type { Review } from './review/review';
+import type { Threads } from './review/threads';
+import type { Item } from './review/tree';
+import type { Keys } from './server/keys';
+import { messageOf, type Request } from './server/requests';
+import type { Server } from './server/server';
+import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
+import type { Session } from './session/session';
+import type { Terminals } from './terminal/terminals';
+
+/** All that a command may need. */
+export interface Parts {
+  server: Server;
+  request: Request;
+  session: Session;
+  keys: Keys;
+  chat: ChatView;
+  review: Review;
+  diffs: Diffs;
+  threads: Threads;
+  terminals: Terminals;
+  output: vscode.LogOutputChannel;
+}
+
+/** What a review command may be given: an item of the tree, what a lens says, a comment thread, or nothing. */
+type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
+
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const { server, request, session, keys, chat, review, diffs, terminals, output } = parts;
+  const commands: Record<string, (...given: never[]) => unknown> = {
+    'azimuth.chat.open': () => chat.focus(),
+    'azimuth.chat.addSelection': () => addSelection(chat),
+    'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
+    'azimuth.ask': (text?: string) => ask(session, text),
+    'azimuth.answer': () => answer(session),
+    'azimuth.continue': () => session.prompt([]),
+    'azimuth.cancel': () => session.cancel(),
+
+    'azimuth.session.new': () => session.make().then(() => chat.focus()),
+    'azimuth.session.open': () => pickSession(session),
+    'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
+    'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
+    'azimuth.model.select': () => pickModel(session, request),
+    'azimuth.mode.select': async (mode?: Mode) => {
+      const chosen = mode ?? (await pickMode(session.mode));
+      if (chosen !== undefined) session.mode = chosen;
+    },
+    'azimuth.acceptEdits.toggle': () => session.setAcceptEdits(!(session.state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false))),
+
+    'azimuth.review.open': (given?: Given) => openReview(parts, given),
+    'azimuth.review.next': () => diffs.go('next'),
+    'azimuth.review.previous': () => diffs.go('previous'),
+    'azimuth.hunk.accept': (given?: Given) => decideHunk(parts, 'accept', given),
+    'azimuth.hunk.reject': (given?: Given) => decideHunk(parts, 'reject', given),
+    'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', given),
+    'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', given),
+    'azimuth.all.accept': () => decideAll(review, 'accept'),
+    'azimuth.all.reject': () => decideAll(review, 'reject'),
+
+    'azimuth.terminal.show': () => terminals.show(),
+    'azimuth.terminal.kill': () => terminals.kill(),
+
+    'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
+    'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
+    'azimuth.server.restart': () => server.restart(),
+    'azimuth.log.show': () => server.openLog(),
+    'azimuth.output.show': () => output.show(),
+  };
+  const registered = Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, async (...given: never[]) => {
+    try {
+      await run(...given);
+    } catch (error) {
+      output.warn(`${id}: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+    }
+  }));
+  return vscode.Disposable.from(...registered);
+}
+
+async function addSelection(chat: ChatView): Promise<void> {
+  const selected = selection();
+  if (selected !== undefined) return chat.attach([selected]);
+  const editor = vscode.window.activeTextEditor;
+  if (editor === undefined) throw new Error('No editor is active, so nothing is selected.');
+  await chat.attach([file(editor.document.uri)]);
+}
+
+async function addFiles(chat: ChatView, uri?: vscode.Uri, uris?: vscode.Uri[]): Promise<void> {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  const one = uri ?? active;
+  const chosen = uris ?? (one === undefined ? [] : [one]);
+  const files = chosen.filter(({ scheme }) => scheme === 'file');
+  if (files.length === 0) throw new Error('No file is chosen. Choose one in the Explorer, or open one in an editor.');
+  await chat.attach(files.map(file));
+}
+
+/** A prompt without the chat. While a turn runs, it waits for its end. */
+async function ask(session: Session, text?: string): Promise<void> {
+  const prompt = text ?? (await vscode.window.showInputBox({ title: 'Azimuth', prompt: 'What should be done?', ignoreFocusOut: true }));
+  if (prompt === undefined || prompt.trim() === '') return;
+  const blocks = [{ type: 'text' as const, text: prompt }];
+  await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+}
+
+/** Answers the question that has waited longest. */
+async function answer(session: Session): Promise<void> {
+  const [question] = session.state?.questions.values() ?? [];
+  if (question === undefined) throw new Error('No question waits for an answer.');
+  const items = question.options.map(({ name, optionId }) => ({ label: name, optionId }));
+  const picked = await vscode.window.showQuickPick(items, { title: `Azimuth: ${question.title}`, placeHolder: `${question.detail} (${question.reason})`, ignoreFocusOut: true });
+  if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);
+}
+
+async function withSession(session: Session, work: (current: { sessionId: string; title: string }) => Promise<unknown>): Promise<void> {
+  if (session.id === undefined || session.state === undefined) throw new Error('No session is open.');
+  await work({ sessionId: session.id, title: session.state.title });
+}
+
+async function openReview({ review, diffs, threads }: Parts, given: Given): Promise<void> {
+  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  const proposal = meant?.proposal ?? review.pending[0];
+  if (proposal === undefined) throw new Error('No hunk waits for a decision.');
+  await diffs.open(proposal, meant?.hunk?.hunkId);
+}
+
+async function decideHunk({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
+  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
+  const message = given !== undefined && 'text' in given ? given.text : undefined;
+  await review.decideHunks(decision, meant.proposal, [meant.hunk], message);
+}
+
+async function decideFile({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
+  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor);
+  if (meant === undefined) throw new Error('The file in the editor has no hunk that waits for a decision.');
+  await review.decideFile(decision, meant.proposal);
+}
+
+async function decideAll(review: Review, decision: Decision): Promise<void> {
+  if (review.pendingCount === 0) throw new Error('No hunk waits for a decision.');
+  await review.decideAll(decision);
+}
+
+/** The proposal and hunk that a command was given, with the revision that was shown. */
+function resolve(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk?: Hunk } | undefined {
+  if (given === undefined) return undefined;
+  if (given instanceof vscode.Uri) return review.of(given);
+  if ('proposal' in given) return given;
+  if ('proposalId' in given) {
+    const proposal = review.proposal(given.proposalId);
+    const placed = proposal && place(proposal).find(({ hunk }) => hunk.hunkId === given.hunkId);
+    return proposal && { proposal, ...(placed === undefined ? {} : { hunk: placed.hunk }) };
+  }
+  const shown = threads.find('thread' in given ? given.thread : given);
+  return shown && { proposal: shown.proposal, hunk: shown.placed.hunk };
+}

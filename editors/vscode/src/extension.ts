@@ -1,0 +1,69 @@
+// The extension: what there is, and how it hangs together.
+
+import * as vscode from 'vscode';
+import { FactsKeeper } from './chat/facts';
+import { carryOut } from './chat/intents';
+import { ChatView } from './chat/view';
+import { registerCommands } from './commands';
+import { SCHEME } from './review/address';
+import { trackHunksInEditor } from './review/context';
+import { Diffs } from './review/diffs';
+import { ReviewFiles } from './review/files';
+import { Lenses } from './review/lenses';
+import { Review } from './review/review';
+import { Threads } from './review/threads';
+import { ReviewTree } from './review/tree';
+import { Keys } from './server/keys';
+import type { Request } from './server/requests';
+import { Server } from './server/server';
+import { Notices } from './session/notices';
+import { Session } from './session/session';
+import { Status } from './session/status';
+import { Terminals } from './terminal/terminals';
+
+let server: Server | undefined;
+
+/** VS Code calls it when one of our views is shown or one of our commands is run, and not before. */
+export function activate(context: vscode.ExtensionContext): void {
+  const output = vscode.window.createOutputChannel('Azimuth', { log: true });
+  const keys = new Keys(context.secrets, context.globalState);
+  const started = new Server(context, output, keys);
+  server = started;
+  const request: Request = (method, params) => started.request(method, params);
+
+  const session = new Session(started, context.workspaceState);
+  const terminals = new Terminals(started, session);
+
+  const review = new Review(session);
+  const files = new ReviewFiles(request, session, review);
+  const diffs = new Diffs(review, files);
+  const threads = new Threads(review);
+
+  const facts = new FactsKeeper(started, session);
+  const chat = new ChatView(context.extensionUri, session, facts, started, (intent) => void carryOut(intent, {
+    session,
+    request,
+    tell: (message) => chat.tell(message),
+    attach: (attachments) => chat.attach(attachments),
+    showTerminal: (terminalId) => terminals.show(terminalId),
+    openDiff: async (proposalId, hunkId) => {
+      await vscode.commands.executeCommand('azimuth.review.open', { proposalId, ...(hunkId === undefined ? {} : { hunkId }) });
+    },
+  }));
+
+  context.subscriptions.push(
+    output, session, terminals, review, files, diffs, threads, facts, chat,
+    vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
+    trackHunksInEditor(review),
+    new Lenses(review),
+    new ReviewTree(review),
+    new Status(started, session, review),
+    new Notices(session, chat),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, output }),
+  );
+  void started.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await server?.dispose();
+}

@@ -1,0 +1,83 @@
+// Proposals in the editor's own diff: left the live document, right the proposal. Closing a diff decides nothing.
+
+import * as vscode from 'vscode';
+import type { HunkId, Proposal } from '../generated/protocol';
+import { parseReview } from './address';
+import type { ReviewFiles } from './files';
+import { neighbour, place, type Placed } from './layout';
+import type { Review } from './review';
+
+export class Diffs implements vscode.Disposable {
+  private readonly subscription: vscode.Disposable;
+
+  constructor(private readonly review: Review, private readonly files: ReviewFiles) {
+    this.subscription = review.onChange(() => void this.closeDecided());
+  }
+
+  /** Shows a proposal, at a hunk or at its first one. */
+  async open(proposal: Proposal, hunkId?: HunkId): Promise<void> {
+    const document = vscode.Uri.parse(proposal.uri);
+    const left = proposal.change === 'create' ? this.files.uri(proposal, true) : document;
+    const right = this.files.uri(proposal, proposal.change === 'delete');
+    const placed = place(proposal);
+    const at = placed.find(({ hunk }) => hunk.hunkId === hunkId) ?? placed[0];
+    const title = `${proposal.path} (${label(proposal)})`;
+    await vscode.commands.executeCommand('vscode.diff', left, right, title, {
+      preview: true,
+      ...(at === undefined ? {} : { selection: new vscode.Range(at.proposed.start, 0, at.proposed.start, 0) }),
+    } satisfies vscode.TextDocumentShowOptions);
+  }
+
+  /** Goes to the next or previous hunk of the file in the editor; from its last one to the next file's. */
+  async go(direction: 'next' | 'previous'): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const at = this.review.at(editor);
+    if (editor === undefined || at === undefined) {
+      const [first] = this.review.pending;
+      if (first === undefined) throw new Error('No hunk waits for a decision.');
+      return this.open(first);
+    }
+    const line = editor.selection.active.line;
+    const next = neighbour(at.hunks, at.side, line, direction);
+    const wraps = next === undefined || (direction === 'next' ? next[at.side].start <= line : next[at.side].start >= line);
+    const files = this.review.pending;
+    const index = files.findIndex((one) => one.proposalId === at.proposal.proposalId);
+    const other = files.at((index + (direction === 'next' ? 1 : -1)) % files.length);
+    if (wraps && other !== undefined && other.proposalId !== at.proposal.proposalId) {
+      const hunks = place(other);
+      return this.open(other, (direction === 'next' ? hunks[0] : hunks.at(-1))?.hunk.hunkId);
+    }
+    if (next !== undefined) reveal(editor, next[at.side]);
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  /** A diff of which everything is decided has nothing more to show. Where it was being looked at, its file is. */
+  private async closeDecided(): Promise<void> {
+    for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
+      const right = tab.input instanceof vscode.TabInputTextDiff ? parseReview(tab.input.modified) : undefined;
+      const proposal = right && this.review.proposal(right.proposalId);
+      if (proposal === undefined || tab.isDirty || proposal.hunks.some(isOpen)) continue;
+      const looked = tab.isActive && tab.group.isActive;
+      await vscode.window.tabGroups.close(tab, true);
+      if (looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));
+    }
+  }
+}
+
+/** Where an accepted hunk is still on its way, the diff stays. */
+function isOpen({ state }: Placed['hunk']): boolean {
+  return state === 'pending' || state === 'applying' || state === 'conflicted';
+}
+
+function label(proposal: Proposal): string {
+  return { create: 'new file', modify: 'proposed changes', delete: 'to be deleted' }[proposal.change];
+}
+
+function reveal(editor: vscode.TextEditor, { start }: { start: number }): void {
+  const position = new vscode.Position(Math.min(start, editor.document.lineCount - 1), 0);
+  editor.selection = new vscode.Selection(position, position);
+  editor.revealRange(new vscode.Range(position, position), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}

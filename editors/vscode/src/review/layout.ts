@@ -1,0 +1,86 @@
+// Where the hunks of a proposal lie, in the document and in the proposed text. Pure.
+
+import type { Hunk, Proposal } from '../generated/protocol';
+
+/** A hunk with its place on both sides: whole lines, the end exclusive. */
+export interface Placed {
+  hunk: Hunk;
+  /** In the document as it is now. */
+  document: Lines;
+  /** In the proposed text. */
+  proposed: Lines;
+}
+
+export interface Lines {
+  start: number;
+  /** The line after the last one; equal to `start` where there are none. */
+  end: number;
+}
+
+export type Side = 'document' | 'proposed';
+
+/** The pending hunks from top to bottom. The proposed text holds these, and no hunk that was decided. */
+export function place(proposal: Proposal): Placed[] {
+  const placed: Placed[] = [];
+  let shift = 0;
+  for (const hunk of inOrder(proposal)) {
+    const [removed, added] = [lineCount(hunk.oldText), lineCount(hunk.newText)];
+    const { startLine } = hunk;
+    placed.push({
+      hunk,
+      document: { start: startLine, end: startLine + removed },
+      proposed: { start: startLine + shift, end: startLine + shift + added },
+    });
+    shift += added - removed;
+  }
+  return placed;
+}
+
+/**
+ * The proposed text: the document with the pending hunks put in. Undefined where a hunk does not fit the document: the
+ * two are out of step for a moment. Line ends become those of the document.
+ */
+export function propose(document: string, proposal: Proposal): string | undefined {
+  const crlf = document.includes('\r\n');
+  const lines = splitLines(crlf ? document.replaceAll('\r\n', '\n') : document);
+  let text = '';
+  let line = 0;
+  for (const hunk of inOrder(proposal)) {
+    const end = hunk.startLine + lineCount(hunk.oldText);
+    if (hunk.startLine < line || lines.slice(hunk.startLine, end).join('') !== hunk.oldText) return undefined;
+    text += lines.slice(line, hunk.startLine).join('') + hunk.newText;
+    line = end;
+  }
+  text += lines.slice(line).join('');
+  return crlf ? text.replaceAll('\n', '\r\n') : text;
+}
+
+/** The hunk at a line. A hunk without lines on this side is at the line that it lies before, and at the one above. */
+export function hunkAt(placed: readonly Placed[], side: Side, line: number): Placed | undefined {
+  return placed.find((one) => line >= one[side].start && line < one[side].end)
+    ?? placed.find((one) => one[side].start === one[side].end && (line === one[side].start || line === one[side].start - 1));
+}
+
+/** The next or previous hunk from a line, going round at the end. */
+export function neighbour(placed: readonly Placed[], side: Side, line: number, direction: 'next' | 'previous'): Placed | undefined {
+  if (direction === 'next') return placed.find((one) => one[side].start > line) ?? placed[0];
+  return placed.findLast((one) => one[side].start < line && !(line < one[side].end)) ?? placed.at(-1);
+}
+
+/** How large a hunk is, as `+2 −1`. */
+export function size(hunk: Hunk): string {
+  return `+${lineCount(hunk.newText)} −${lineCount(hunk.oldText)}`;
+}
+
+function inOrder(proposal: Proposal): Hunk[] {
+  return proposal.hunks.filter((hunk) => hunk.state === 'pending').sort((a, b) => a.startLine - b.startLine);
+}
+
+function lineCount(text: string): number {
+  return splitLines(text).length;
+}
+
+/** The lines with their line ends. A text that ends without one has its last line all the same. */
+function splitLines(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}

@@ -1,0 +1,102 @@
+// The review of the session's proposals: decisions, and which hunk the user means.
+
+import * as vscode from 'vscode';
+import type { Decision, DecisionTarget, Hunk, Proposal, ProposalId } from '../generated/protocol';
+import { openDocument } from '../server/documents';
+import { pendingHunks, pendingProposals } from '../session/fold';
+import type { Session } from '../session/session';
+import { parseReview } from './address';
+import { hunkAt, place, propose, type Placed, type Side } from './layout';
+
+/** A pending hunk, and where it was meant. */
+export interface Meant extends Placed {
+  proposal: Proposal;
+  side: Side;
+}
+
+export class Review implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  /** A proposal came, changed or was decided, or another session is shown. */
+  readonly onChange = this.changed.event;
+
+  constructor(private readonly session: Session) {
+    this.subscriptions = [
+      session.onSwitch(() => this.changed.fire()),
+      session.onStep(({ before, after }) => {
+        if (before.proposals !== after.proposals) this.changed.fire();
+      }),
+      this.changed,
+    ];
+  }
+
+  /** The proposals that hold a pending hunk. */
+  get pending(): Proposal[] {
+    return pendingProposals(this.session.state);
+  }
+
+  get pendingCount(): number {
+    return this.pending.reduce((count, proposal) => count + pendingHunks(proposal).length, 0);
+  }
+
+  /** Every proposal of the session, decided ones included. */
+  get all(): Proposal[] {
+    return [...(this.session.state?.proposals.values() ?? [])];
+  }
+
+  proposal(id: ProposalId): Proposal | undefined {
+    return this.session.state?.proposals.get(id);
+  }
+
+  /** The pending proposal that a document belongs to, and on which side of it the document is. */
+  of(uri: vscode.Uri): { proposal: Proposal; side: Side } | undefined {
+    const address = parseReview(uri);
+    const proposal = address === undefined
+      ? this.pending.find((one) => vscode.Uri.parse(one.uri).toString() === uri.toString())
+      : this.pending.find((one) => one.proposalId === address.proposalId);
+    return proposal && { proposal, side: address === undefined ? 'document' : 'proposed' };
+  }
+
+  /** The hunks of an editor's document, and the one at its cursor. */
+  at(editor: vscode.TextEditor | undefined): { hunks: Placed[]; here: Meant | undefined; proposal: Proposal; side: Side } | undefined {
+    const found = editor && this.of(editor.document.uri);
+    if (editor === undefined || found === undefined) return undefined;
+    const hunks = place(found.proposal);
+    const here = hunkAt(hunks, found.side, editor.selection.active.line);
+    return { ...found, hunks, here: here && { ...here, ...found } };
+  }
+
+  async decideHunks(decision: Decision, proposal: Proposal, hunks: readonly Hunk[], message?: string): Promise<void> {
+    await this.decide(decision, [{ ...target(proposal), hunkIds: hunks.map((hunk) => hunk.hunkId) }], message);
+  }
+
+  async decideFile(decision: Decision, proposal: Proposal): Promise<void> {
+    await this.decide(decision, [target(proposal)]);
+  }
+
+  async decideAll(decision: Decision): Promise<void> {
+    await this.decide(decision, this.pending.map(target));
+  }
+
+  async decide(decision: Decision, targets: DecisionTarget[], message?: string): Promise<void> {
+    await this.session.decide(decision, targets, message);
+  }
+
+  /** The proposed text, computed here from the document and the hunks. */
+  async computeProposed(proposal: Proposal): Promise<string> {
+    if (proposal.change === 'create') return propose('', proposal) ?? '';
+    const document = openDocument(proposal.uri) ?? (await vscode.workspace.openTextDocument(vscode.Uri.parse(proposal.uri)));
+    const text = propose(document.getText(), proposal);
+    if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its text now. They are being placed anew; try again.`);
+    return text;
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+}
+
+function target(proposal: Proposal): DecisionTarget {
+  return { proposalId: proposal.proposalId, revision: proposal.revision };
+}

@@ -1,0 +1,77 @@
+// A comment thread at each pending hunk of a diff, with Accept and Reject and room for a word to the model.
+
+import * as vscode from 'vscode';
+import type { Proposal } from '../generated/protocol';
+import { SCHEME, parseReview } from './address';
+import { place, size, type Placed } from './layout';
+import type { Review } from './review';
+
+interface Shown {
+  thread: vscode.CommentThread;
+  proposal: Proposal;
+  placed: Placed;
+}
+
+export class Threads implements vscode.Disposable {
+  private readonly controller = vscode.comments.createCommentController('azimuth.review', 'Azimuth');
+  /** By document and hunk. */
+  private readonly shown = new Map<string, Shown>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly review: Review) {
+    this.controller.options = { prompt: 'A word to the model, sent with your decision', placeHolder: 'A word to the model (optional)' };
+    this.subscriptions = [
+      review.onChange(() => this.update()),
+      vscode.workspace.onDidOpenTextDocument(({ uri }) => (uri.scheme === SCHEME ? this.update() : undefined)),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => (uri.scheme === SCHEME ? this.update() : undefined)),
+      this.controller,
+    ];
+    this.update();
+  }
+
+  /** The hunk that a thread belongs to. */
+  find(thread: vscode.CommentThread): Shown | undefined {
+    return [...this.shown.values()].find((one) => one.thread === thread);
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private update(): void {
+    const wanted = new Set<string>();
+    for (const document of vscode.workspace.textDocuments) {
+      const address = parseReview(document.uri);
+      const found = address === undefined || address.empty ? undefined : this.review.of(document.uri);
+      if (found === undefined) continue;
+      const hunks = place(found.proposal);
+      for (const [index, placed] of hunks.entries()) {
+        const key = `${document.uri.toString()}#${placed.hunk.hunkId}`;
+        wanted.add(key);
+        this.show(key, document.uri, found.proposal, placed, `Hunk ${index + 1} of ${hunks.length}`);
+      }
+    }
+    for (const [key, { thread }] of this.shown) {
+      if (wanted.has(key)) continue;
+      thread.dispose();
+      this.shown.delete(key);
+    }
+  }
+
+  private show(key: string, uri: vscode.Uri, proposal: Proposal, placed: Placed, label: string): void {
+    const { start, end } = placed.proposed;
+    // The thread stands below the hunk's last line; where only lines go away, below the line above them.
+    const line = Math.max(0, end > start ? end - 1 : start - 1);
+    const range = new vscode.Range(line, 0, line, 0);
+    const known = this.shown.get(key);
+    const thread = known?.thread ?? this.controller.createCommentThread(uri, range, []);
+    if (known === undefined) {
+      thread.contextValue = 'hunk';
+      thread.canReply = true;
+      thread.collapsibleState = vscode.CommentThreadCollapsibleState.Collapsed;
+    }
+    if (thread.range?.start.line !== line) thread.range = range;
+    thread.label = `${label}: ${size(placed.hunk)}`;
+    this.shown.set(key, { thread, proposal, placed });
+  }
+}

@@ -1,0 +1,99 @@
+// The review as a tree: the files with their hunks.
+
+import path from 'node:path';
+import * as vscode from 'vscode';
+import type { Hunk, HunkState, Proposal } from '../generated/protocol';
+import { pendingHunks } from '../session/fold';
+import { size } from './layout';
+import type { Review } from './review';
+
+/** A file or a hunk of it. The commands of the tree get these. */
+export interface Item {
+  proposal: Proposal;
+  hunk?: Hunk;
+}
+
+export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<undefined>();
+  private readonly view: vscode.TreeView<Item>;
+  private readonly subscriptions: vscode.Disposable[];
+
+  readonly onDidChangeTreeData = this.changed.event;
+
+  constructor(private readonly review: Review) {
+    this.view = vscode.window.createTreeView('azimuth.review', { treeDataProvider: this, showCollapseAll: true });
+    this.subscriptions = [review.onChange(() => this.update()), this.view, this.changed];
+    this.update();
+  }
+
+  getChildren(item?: Item): Item[] {
+    if (item === undefined) return this.files().map((proposal) => ({ proposal }));
+    return item.hunk === undefined ? item.proposal.hunks.map((hunk) => ({ proposal: item.proposal, hunk })) : [];
+  }
+
+  getTreeItem({ proposal, hunk }: Item): vscode.TreeItem {
+    return hunk === undefined ? fileItem(proposal) : hunkItem(proposal, hunk);
+  }
+
+  getParent({ proposal, hunk }: Item): Item | undefined {
+    return hunk === undefined ? undefined : { proposal };
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private update(): void {
+    const count = this.review.pendingCount;
+    this.view.badge = count === 0 ? undefined : { value: count, tooltip: count === 1 ? '1 hunk waits for your decision' : `${count} hunks wait for your decision` };
+    void vscode.commands.executeCommand('setContext', 'azimuth.hunks', count > 0);
+    this.changed.fire(undefined);
+  }
+
+  /** What waits stands first. */
+  private files(): Proposal[] {
+    const waits = (proposal: Proposal): boolean => pendingHunks(proposal).length > 0;
+    const all = this.review.all.toSorted((a, b) => a.path.localeCompare(b.path));
+    return [...all.filter(waits), ...all.filter((proposal) => !waits(proposal))];
+  }
+}
+
+function fileItem(proposal: Proposal): vscode.TreeItem {
+  const waiting = pendingHunks(proposal).length;
+  const item = new vscode.TreeItem(path.posix.basename(proposal.path), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+  const folder = path.posix.dirname(proposal.path);
+  const change = { create: 'new', modify: '', delete: 'delete' }[proposal.change];
+  item.id = proposal.proposalId;
+  item.description = [folder === '.' ? '' : folder, change, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
+  item.resourceUri = vscode.Uri.parse(proposal.uri);
+  item.iconPath = vscode.ThemeIcon.File;
+  item.tooltip = proposal.path;
+  item.contextValue = waiting > 0 ? 'file.pending' : 'file.decided';
+  item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal }] };
+  return item;
+}
+
+function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
+  const first = (hunk.newText === '' ? hunk.oldText : hunk.newText).split('\n').find((line) => line.trim() !== '') ?? '';
+  const item = new vscode.TreeItem(`${hunk.startLine + 1}: ${first.trim().slice(0, 120)}`);
+  const { icon, word } = (states as Partial<typeof states>)[hunk.state] ?? states.pending;
+  item.id = `${proposal.proposalId}/${hunk.hunkId}`;
+  item.description = [size(hunk), word].filter((part) => part !== '').join(' · ');
+  item.iconPath = icon;
+  item.tooltip = `${hunk.oldText.replaceAll(/^/gm, '- ')}\n${hunk.newText.replaceAll(/^/gm, '+ ')}`.slice(0, 2_000);
+  item.contextValue = hunk.state === 'pending' ? 'hunk.pending' : 'hunk.decided';
+  item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal, hunk }] };
+  return item;
+}
+
+const icon = (name: string, color: string): vscode.ThemeIcon => new vscode.ThemeIcon(name, new vscode.ThemeColor(color));
+
+const states: Record<HunkState, { icon: vscode.ThemeIcon; word: string }> = {
+  pending: { icon: icon('circle-outline', 'charts.yellow'), word: '' },
+  applying: { icon: new vscode.ThemeIcon('loading~spin'), word: 'is being applied' },
+  accepted: { icon: icon('check', 'charts.green'), word: 'accepted' },
+  unverified: { icon: icon('question', 'charts.yellow'), word: 'sent, not seen in the document' },
+  rejected: { icon: icon('close', 'charts.red'), word: 'rejected' },
+  conflicted: { icon: icon('warning', 'charts.orange'), word: 'does not fit the text any more' },
+  undone: { icon: icon('discard', 'charts.foreground'), word: 'taken back' },
+};

@@ -1,0 +1,72 @@
+// The connection to a server that was found: what this client says of itself, asks and answers.
+
+import { spawn } from 'node:child_process';
+import * as vscode from 'vscode';
+import {
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, LanguageClient, type LanguageClientOptions, type StaticFeature,
+} from 'vscode-languageclient/node';
+import type { ClientCapabilities, Notifications } from '../generated/protocol';
+import * as documents from './documents';
+import { initializationOptions, settings, type Inspect } from './settings';
+
+type EventParams = Notifications['azimuth/event']['params'];
+type OutputParams = Notifications['azimuth/terminal/output']['params'];
+
+/** What a connection is made of. */
+export interface Ends {
+  /** The server's program. */
+  file: string;
+  environment: NodeJS.ProcessEnv;
+  output: vscode.LogOutputChannel;
+  onEvent: (params: EventParams) => void;
+  onTerminalOutput: (params: OutputParams) => void;
+  /** The server has ended, asked to or not. */
+  onClosed: (client: LanguageClient) => void;
+}
+
+/** A client, not started yet. It does not start its server again by itself. */
+export function connect(ends: Ends): LanguageClient {
+  const options: LanguageClientOptions = {
+    documentSelector: [{ scheme: 'file' }],
+    outputChannel: ends.output,
+    initializationOptions: () => initializationOptions(inspect),
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        ends.onClosed(client);
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    },
+    middleware: {
+      workspace: {
+        configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
+        // The settings as they are hold names that are none of the server's; it asks again for what it knows.
+        didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }),
+      },
+    },
+  };
+  const run = () => Promise.resolve(spawn(ends.file, ['lsp'], { env: ends.environment, stdio: 'pipe' }));
+  const client = new LanguageClient('azimuth', 'Azimuth', run, options);
+  client.registerFeature(advertise);
+  client.onNotification('azimuth/event', ends.onEvent);
+  client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
+  client.onRequest('azimuth/editor/save', documents.save);
+  client.onRequest('azimuth/editor/text', documents.text);
+  return client;
+}
+
+const capabilities: ClientCapabilities = { panel: true, save: true, text: true };
+
+/** Says in `initialize` what this client can do beyond LSP. */
+const advertise: StaticFeature = {
+  fillClientCapabilities: (all) => {
+    const experimental = all.experimental as Record<string, unknown> | undefined;
+    all.experimental = { ...experimental, azimuth: capabilities };
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: 'static' }),
+  clear: () => undefined,
+};
+
+const inspect: Inspect = (name) => vscode.workspace.getConfiguration('azimuth').inspect(name);

@@ -1,0 +1,29 @@
+// The requests that this extension sends, typed.
+
+import { errorCodes, type ErrorName, type Proposal, type Requests } from '../generated/protocol';
+
+export type Method = keyof Requests;
+
+/** Sends a request to the server. */
+export type Request = <M extends Method>(method: M, params: Requests[M]['params']) => Promise<Requests[M]['result']>;
+
+/** Whether this is the server's error of this name. */
+export function isError(error: unknown, name: ErrorName): boolean {
+  return codeOf(error) === errorCodes[name];
+}
+
+/** The proposals as they are now, which the server gives with the error `staleReview`. */
+export function proposalsOf(error: unknown): Proposal[] {
+  const data = typeof error === 'object' && error !== null && 'data' in error ? error.data : undefined;
+  const proposals = typeof data === 'object' && data !== null && 'proposals' in data ? data.proposals : undefined;
+  return Array.isArray(proposals) ? (proposals as Proposal[]) : [];
+}
+
+/** What an error says, for people. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}

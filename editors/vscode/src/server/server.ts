@@ -1,0 +1,186 @@
+// The server: found, started, watched, and started again when it crashes.
+
+import { accessSync, constants, statSync } from 'node:fs';
+import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
+import type { ServerFact } from '../chat/messages';
+import type { Notifications, Requests } from '../generated/protocol';
+import { findServer, misfit } from './find';
+import type { Keys } from './keys';
+import { messageOf, type Method } from './requests';
+import { trusted } from './settings';
+
+/** So many crashes within this time, and it is not started again by itself. */
+const CRASHES = 4;
+const CRASH_SPAN_MS = 3 * 60_000;
+
+/** One server at a time. */
+export class Server implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<ServerFact>();
+  private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
+  private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private client: LanguageClient | undefined;
+  private starting: Promise<void> | undefined;
+  private crashes: number[] = [];
+  private current: ServerFact = { state: 'starting' };
+
+  /** The state of the server, each time it changes. */
+  readonly onState = this.changed.event;
+  readonly onEvent = this.happened.event;
+  readonly onTerminalOutput = this.printed.event;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly output: vscode.LogOutputChannel,
+    private readonly keys: Keys,
+  ) {
+    this.subscriptions.push(vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)));
+  }
+
+  get state(): ServerFact {
+    return this.current;
+  }
+
+  /** Starts it, or waits for it where it starts already. What goes wrong is in `state`. */
+  start(): Promise<void> {
+    this.starting ??= this.startOnce().finally(() => (this.starting = undefined));
+    return this.starting;
+  }
+
+  async restart(): Promise<void> {
+    await this.starting;
+    await this.end();
+    this.crashes = [];
+    await this.start();
+  }
+
+  /** Sends a request. Where the server could not be started, it says why, and does not try again. */
+  async request<M extends Method>(method: M, params: Requests[M]['params']): Promise<Requests[M]['result']> {
+    if (this.starting !== undefined || this.current.state === 'starting') await this.start();
+    if (this.client === undefined) throw new Error(this.current.state === 'stopped' ? this.current.message : 'The server does not run.');
+    return this.client.sendRequest<Requests[M]['result']>(method, params);
+  }
+
+  /** Shows the server's log; where no server runs, what this extension has to say of it. */
+  async openLog(): Promise<void> {
+    if (this.client === undefined) {
+      this.output.show();
+      return;
+    }
+    await this.client.sendRequest('workspace/executeCommand', { command: 'azimuth.openLog', arguments: [] });
+  }
+
+  async dispose(): Promise<void> {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+    await this.end();
+  }
+
+  private async startOnce(): Promise<void> {
+    if (this.client !== undefined) return;
+    this.become({ state: 'starting' });
+    const found = findServer({
+      setting: configuration().get('server.path', ''),
+      extension: this.context.extensionPath,
+      path: process.env['PATH'] ?? '',
+      platform: process.platform,
+      runs,
+    });
+    if ('problem' in found) {
+      this.fail(found.problem);
+      return;
+    }
+    this.output.info(`starting ${found.file} (${found.source})`);
+    // The client library is most of the extension's code; it is not loaded before it is needed.
+    const { connect } = await import('./connection');
+    const client = connect({
+      file: found.file,
+      environment: { ...process.env, ...(await this.keys.environment()) },
+      output: this.output,
+      onEvent: (params) => this.happened.fire(params),
+      onTerminalOutput: (params) => this.printed.fire(params),
+      onClosed: (closed) => this.crashed(closed),
+    });
+    this.client = client;
+    try {
+      await client.start();
+    } catch (error) {
+      this.client = undefined;
+      this.fail(`The server ${found.file} did not start: ${messageOf(error)}. "Azimuth: Show Output" has more.`);
+      return;
+    }
+    const info = client.initializeResult?.serverInfo;
+    const problem = misfit(info, version(this.context), found);
+    if (problem !== undefined) {
+      await this.end();
+      this.fail(problem);
+      return;
+    }
+    this.output.info(`running, version ${info?.version ?? 'unknown'}`);
+    this.become({ state: 'running', version: info?.version ?? '' });
+  }
+
+  /** The connection closed. Where nobody asked for that, the server crashed, and is started again. */
+  private crashed(client: LanguageClient): void {
+    if (this.client !== client) return;
+    this.client = undefined;
+    // While it starts, `start` itself says what is wrong.
+    if (this.starting !== undefined) return;
+    const now = Date.now();
+    this.crashes = [...this.crashes.filter((at) => now - at < CRASH_SPAN_MS), now];
+    this.output.error(`the server ended unexpectedly (${this.crashes.length} within three minutes)`);
+    if (this.crashes.length >= CRASHES) {
+      return this.fail(`The server ended unexpectedly ${CRASHES} times within three minutes and is not started again by itself. "Azimuth: Show Log" may say why; "Azimuth: Restart Server" tries again.`);
+    }
+    void this.start();
+  }
+
+  private async end(): Promise<void> {
+    const client = this.client;
+    this.client = undefined;
+    if (client?.needsStop() === true) {
+      await client.stop().catch((error: unknown) => this.output.warn(`stopping: ${messageOf(error)}`));
+    }
+  }
+
+  private configurationChanged(change: vscode.ConfigurationChangeEvent): void {
+    if (change.affectsConfiguration('azimuth.server.path')) return void this.restart();
+    if (!trusted.some((name) => change.affectsConfiguration(`azimuth.${name}`))) return;
+    const restart = 'Restart Server';
+    void vscode.window.showInformationMessage('Azimuth reads this setting when its server starts. The session goes on after a restart.', restart)
+      .then((chosen) => (chosen === restart ? this.restart() : undefined));
+  }
+
+  private fail(message: string): void {
+    this.output.error(message);
+    this.become({ state: 'stopped', message });
+    const [retry, output] = ['Try Again', 'Show Output'];
+    void vscode.window.showErrorMessage(message, retry, output).then((chosen) => {
+      if (chosen === retry) return this.restart();
+      if (chosen === output) this.output.show();
+      return undefined;
+    });
+  }
+
+  private become(state: ServerFact): void {
+    this.current = state;
+    this.changed.fire(state);
+  }
+}
+
+function configuration(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration('azimuth');
+}
+
+function version(context: vscode.ExtensionContext): string {
+  return (context.extension.packageJSON as { version: string }).version;
+}
+
+function runs(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,55 @@
+// What of the editor's settings goes to the server, and in which layer (docs/configuration.md).
+//
+// The server trusts `initializationOptions` wholly, and takes from its settings only what restricts, since a project
+// can bring those along. It refuses what it does not know, so only what is listed here is sent.
+
+/** One setting as VS Code holds it, place by place. */
+export interface Inspected {
+  globalValue?: unknown;
+  workspaceValue?: unknown;
+  workspaceFolderValue?: unknown;
+}
+
+/** Looks a setting up by its name without `azimuth.`. */
+export type Inspect = (name: string) => Inspected | undefined;
+
+/** The settings that may allow something. They have the scope `machine`, and a change needs a new server. */
+export const trusted = ['permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout'] as const;
+
+/** The `initializationOptions`: the user's own words, never a workspace's. */
+export function initializationOptions(inspect: Inspect): Record<string, unknown> {
+  const own = (name: string): unknown => inspect(name)?.globalValue;
+  const options: Record<string, unknown> = {};
+  for (const name of ['model', 'log', 'acceptEdits', 'providers', 'caFile', 'idleTimeout']) {
+    const value = own(name);
+    if (value !== undefined && value !== '') options[name] = value;
+  }
+  const permissions: Record<string, unknown> = {};
+  for (const name of ['allow', 'ask', 'deny']) {
+    const rules = own(`permissions.${name}`);
+    if (rules !== undefined) permissions[name] = rules;
+  }
+  if (Object.keys(permissions).length > 0) options['permissions'] = permissions;
+  return options;
+}
+
+/** The answer to `workspace/configuration`. A list of a workspace adds to the user's and never takes from it. */
+export function settings(inspect: Inspect): Record<string, unknown> {
+  const sent: Record<string, unknown> = {};
+  for (const name of ['model', 'log']) {
+    const value = inspect(name);
+    const effective = value?.workspaceFolderValue ?? value?.workspaceValue ?? value?.globalValue;
+    if (effective !== undefined && effective !== '') sent[name] = effective;
+  }
+  const permissions: Record<string, unknown> = {};
+  for (const name of ['ask', 'deny']) {
+    const value = inspect(`permissions.${name}`);
+    const lists = [value?.globalValue, value?.workspaceValue, value?.workspaceFolderValue].filter((list) => list !== undefined);
+    // What is no list goes to the server as it is, which says what is wrong with it.
+    const wrong = lists.find((list) => !Array.isArray(list));
+    if (wrong !== undefined) permissions[name] = wrong;
+    else if (lists.length > 0) permissions[name] = [...new Set((lists as unknown[][]).flat())];
+  }
+  if (Object.keys(permissions).length > 0) sent['permissions'] = permissions;
+  return sent;
+}

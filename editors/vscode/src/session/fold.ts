@@ -1,0 +1,118 @@
+// What the editor around the chat shows of a session, as a fold of its events: status bar, review, questions and
+// terminals. Pure; the chat has a fold of its own for what was said.
+
+import type {
+  Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
+  ToolCallId, TurnId,
+} from '../generated/protocol';
+
+/** A session's state after its events so far. */
+export interface SessionState {
+  lastSeq: number;
+  title: string;
+  mode: Mode;
+  /** The model's id. */
+  model: string | undefined;
+  scripted: boolean;
+  /** US dollars, as far as prices are known. */
+  cost: number;
+  context: { used: number; limit: number } | undefined;
+  runningTurn: TurnId | undefined;
+  /** The questions that wait, first asked first. */
+  questions: ReadonlyMap<PermissionId, PermissionRequest>;
+  /** Every proposal, decided ones included, as last told. */
+  proposals: ReadonlyMap<ProposalId, Proposal>;
+  /** The terminals, each with the command that ran last and whether it still does. */
+  terminals: ReadonlyMap<TerminalId, { toolCallId: ToolCallId; command: string; running: boolean }>;
+  /** Whether edits are accepted as they come; undefined where the session has not said. */
+  acceptEdits: boolean | undefined;
+}
+
+/** Before the first event. */
+export function begin(info: SessionInfo): SessionState {
+  return {
+    lastSeq: 0,
+    title: info.title,
+    mode: info.mode,
+    model: info.model,
+    scripted: false,
+    cost: 0,
+    context: undefined,
+    runningTurn: undefined,
+    questions: new Map(),
+    proposals: new Map(),
+    terminals: new Map(),
+    acceptEdits: undefined,
+  };
+}
+
+/** The state after one more event. An event that was seen already changes nothing. */
+export function fold(state: SessionState, { seq, event }: SequencedEvent): SessionState {
+  return seq <= state.lastSeq ? state : { ...state, ...change(state, event), lastSeq: seq };
+}
+
+/** Events to keep for showing the session anew: deltas of a message that is whole, or void, are left out. */
+export function compact(events: readonly SequencedEvent[]): SequencedEvent[] {
+  const over = new Set<string>();
+  for (const { event } of events) {
+    if (event.type === 'messageCompleted' || event.type === 'messageDiscarded') over.add(event.messageId);
+  }
+  const isOver = (event: Event): boolean =>
+    (event.type === 'messageDelta' || event.type === 'thinkingDelta') && over.has(event.messageId);
+  return events.filter(({ event }) => !isOver(event));
+}
+
+/** The hunks that wait for a decision. */
+export function pendingHunks(proposal: Proposal): Hunk[] {
+  return proposal.hunks.filter((hunk) => hunk.state === 'pending');
+}
+
+/** The proposals that hold a hunk that waits. */
+export function pendingProposals(state: SessionState | undefined): Proposal[] {
+  return [...(state?.proposals.values() ?? [])].filter((proposal) => pendingHunks(proposal).length > 0);
+}
+
+function change(state: SessionState, event: Event): Partial<SessionState> {
+  switch (event.type) {
+    case 'titleChanged':
+      return { title: event.title };
+    case 'modelChanged':
+      return { model: event.model, scripted: event.scripted };
+    case 'modeChanged':
+      return { mode: event.mode };
+    case 'acceptEditsChanged':
+      return { acceptEdits: event.on };
+    case 'turnStarted':
+      return { runningTurn: event.turnId, model: event.model, mode: event.mode };
+    case 'turnEnded':
+      // Questions do not outlive their turn.
+      return event.turnId === state.runningTurn ? { runningTurn: undefined, questions: new Map() } : {};
+    case 'messageCompleted':
+      return { cost: state.cost + (event.cost ?? 0) };
+    case 'contextUsed':
+      return { context: { used: event.used, limit: event.limit } };
+    case 'permissionAsked':
+      return { questions: new Map(state.questions).set(event.request.permissionId, event.request) };
+    case 'permissionAnswered':
+      return { questions: without(state.questions, event.permissionId) };
+    case 'proposalChanged':
+      return { proposals: new Map(state.proposals).set(event.proposal.proposalId, event.proposal) };
+    case 'terminalStarted': {
+      const { terminalId, toolCallId, command } = event;
+      return { terminals: new Map(state.terminals).set(terminalId, { toolCallId, command, running: true }) };
+    }
+    case 'terminalEnded': {
+      const terminal = state.terminals.get(event.terminalId);
+      if (terminal?.toolCallId !== event.toolCallId) return {};
+      return { terminals: new Map(state.terminals).set(event.terminalId, { ...terminal, running: false }) };
+    }
+    default:
+      return {};
+  }
+}
+
+function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {
+  const rest = new Map(map);
+  rest.delete(key);
+  return rest;
+}

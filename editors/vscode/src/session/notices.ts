@@ -1,0 +1,64 @@
+// A notice when the agent asks or ends and the user looks elsewhere.
+
+import * as vscode from 'vscode';
+import type { PermissionRequest, StopReason } from '../generated/protocol';
+import { messageOf } from '../server/requests';
+import type { Session, Step } from './session';
+
+export class Notices implements vscode.Disposable {
+  private readonly subscription: vscode.Disposable;
+
+  constructor(private readonly session: Session, private readonly chat: { readonly visible: boolean; focus(): Promise<void> }) {
+    this.subscription = session.onStep((step) => this.look(step));
+  }
+
+  dispose(): void {
+    this.subscription.dispose();
+  }
+
+  private look({ events, after }: Step): void {
+    if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('notifications', true)) return;
+    const focused = vscode.window.state.focused;
+    for (const { event } of events) {
+      // A question that was answered among these events is none any more.
+      if (event.type === 'permissionAsked' && after.questions.has(event.request.permissionId) && !(focused && this.chat.visible)) void this.ask(event.request);
+      if (event.type === 'turnEnded' && event.stopReason !== 'cancelled' && !focused) void this.tellEnd(event.stopReason, event.error);
+    }
+  }
+
+  /** The question with its answers, so that it can be answered without the chat. */
+  private async ask(request: PermissionRequest): Promise<void> {
+    const show: Choice = { title: 'Show Chat' };
+    const options: Choice[] = request.options.map(({ name, optionId }) => ({ title: name, optionId }));
+    const chosen = await vscode.window.showWarningMessage(`Azimuth: ${request.title} ${request.detail}`, ...options, show);
+    if (chosen === undefined) return;
+    if (chosen.optionId === undefined) return this.chat.focus();
+    try {
+      const taken = await this.session.answer(request.permissionId, chosen.optionId);
+      if (!taken) void vscode.window.showInformationMessage('Azimuth: that question had been answered already.');
+    } catch (error) {
+      void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+    }
+  }
+
+  private async tellEnd(reason: StopReason, error: string | undefined): Promise<void> {
+    const title = this.session.state?.title ?? '';
+    const text = `Azimuth${title === '' ? '' : ` (${title})`}: ${words[reason] ?? 'the turn ended.'}${error === undefined ? '' : ` ${error}`}`;
+    const tell = reason === 'error' ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
+    if ((await tell(text, 'Show Chat')) !== undefined) await this.chat.focus();
+  }
+}
+
+/** A button; without an option it shows the chat. */
+interface Choice extends vscode.MessageItem {
+  optionId?: string;
+}
+
+const words: Partial<Record<StopReason, string>> = {
+  end_turn: 'done.',
+  max_tokens: 'the answer reached its longest length.',
+  max_turn_requests: 'it stopped after many rounds, and asks whether to go on.',
+  refusal: 'the model would not answer.',
+  error: 'the turn failed.',
+  interrupted: 'the turn was interrupted, and can be gone on with.',
+};

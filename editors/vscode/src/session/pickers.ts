@@ -1,0 +1,119 @@
+// Choices of a session, a model and a mode.
+
+import * as vscode from 'vscode';
+import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
+import type { Request } from '../server/requests';
+import type { Session } from './session';
+
+interface SessionItem extends vscode.QuickPickItem {
+  session: SessionInfo;
+}
+
+const renameButton: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('edit'), tooltip: 'Rename' };
+const deleteButton: vscode.QuickInputButton = { iconPath: new vscode.ThemeIcon('trash'), tooltip: 'Delete' };
+
+/** Shows the sessions, to open, rename or delete one. */
+export async function pickSession(session: Session): Promise<void> {
+  for (;;) {
+    const picked = await chooseSession(await session.list(), session.id);
+    switch (picked?.action) {
+      case undefined: return;
+      case 'open': return session.open(picked.session.sessionId);
+      case 'rename': await rename(session, picked.session); break;
+      case 'delete': await remove(session, picked.session); break;
+    }
+  }
+}
+
+interface Picked {
+  action: 'open' | 'rename' | 'delete';
+  session: SessionInfo;
+}
+
+function chooseSession(sessions: SessionInfo[], current: string | undefined): Promise<Picked | undefined> {
+  const pick = vscode.window.createQuickPick<SessionItem>();
+  pick.title = 'Azimuth: sessions of this workspace';
+  pick.placeholder = sessions.length === 0 ? 'There is none yet. The first prompt makes one.' : 'Type to search. Enter opens a session.';
+  pick.matchOnDescription = true;
+  pick.items = sessions.map((session) => sessionItem(session, current));
+  return new Promise<Picked | undefined>((resolve) => {
+    pick.onDidAccept(() => {
+      const [item] = pick.activeItems;
+      if (item !== undefined) resolve({ action: 'open', session: item.session });
+    });
+    pick.onDidTriggerItemButton(({ button, item }) => resolve({ action: button === renameButton ? 'rename' : 'delete', session: item.session }));
+    pick.onDidHide(() => resolve(undefined));
+    pick.show();
+  }).finally(() => pick.dispose());
+}
+
+export async function rename(session: Session, { sessionId, title }: { sessionId: string; title: string }): Promise<void> {
+  const name = await vscode.window.showInputBox({
+    title: 'Azimuth: rename the session',
+    value: title,
+    validateInput: (text) => (text.trim() === '' ? 'A title has at least one letter.' : undefined),
+  });
+  if (name !== undefined) await session.rename(sessionId, name.trim());
+}
+
+/** Asks first. True where it was deleted. */
+export async function remove(session: Session, { sessionId, title }: { sessionId: string; title: string }): Promise<boolean> {
+  const confirm = 'Delete';
+  const chosen = await vscode.window.showWarningMessage(
+    `Delete the session "${title === '' ? sessionId : title}"?`,
+    { modal: true, detail: 'Its messages and pending hunks are deleted. Files are not changed. This cannot be undone.' },
+    confirm,
+  );
+  if (chosen !== confirm) return false;
+  await session.delete(sessionId);
+  return true;
+}
+
+/** Chooses the session's model; without a session, that of new ones. */
+export async function pickModel(session: Session, request: Request): Promise<void> {
+  const { models } = await request('azimuth/model/list', {});
+  const current = session.state?.model;
+  const items = models.map((model) => ({
+    label: model.name,
+    description: [model.id === current ? 'current' : '', model.scripted ? 'scripted' : ''].filter((word) => word !== '').join(', '),
+    detail: model.available ? aboutModel(model) : `$(circle-slash) ${model.unavailableBecause ?? 'It cannot be used now.'}`,
+    model,
+  }));
+  const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: model', matchOnDetail: true });
+  if (picked === undefined) return;
+  if (!picked.model.available) throw new Error(`${picked.model.name}: ${picked.model.unavailableBecause ?? 'it cannot be used now.'}`);
+  const sessionId = session.id;
+  await request('azimuth/model/select', { model: picked.model.id, ...(sessionId === undefined ? {} : { sessionId }) });
+}
+
+/** Asks for the mode of the next turns. */
+export async function pickMode(current: Mode): Promise<Mode | undefined> {
+  if (!vscode.workspace.isTrusted) {
+    const trust = 'Manage Workspace Trust';
+    const chosen = await vscode.window.showInformationMessage('In an untrusted workspace Azimuth only looks and answers. Trust the workspace to let it change files and run commands.', trust);
+    if (chosen === trust) await vscode.commands.executeCommand('workbench.trust.manage');
+    return undefined;
+  }
+  const items: (vscode.QuickPickItem & { mode: Mode })[] = [
+    { mode: 'agent', label: 'Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
+    { mode: 'ask', label: 'Ask', detail: 'Looks and answers. Nothing is changed or run.' },
+  ];
+  for (const item of items) if (item.mode === current) item.description = 'current';
+  return (await vscode.window.showQuickPick(items, { title: 'Azimuth: mode' }))?.mode;
+}
+
+function sessionItem(session: SessionInfo, current: string | undefined): SessionItem {
+  const { sessionId, title, updatedAt, cost } = session;
+  const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? `$${cost.toFixed(2)}` : '', sessionId === current ? 'shown now' : ''];
+  return {
+    label: title === '' ? 'No prompt yet' : title,
+    description: words.filter((word) => word !== '').join(' · '),
+    buttons: [renameButton, deleteButton],
+    session,
+  };
+}
+
+function aboutModel({ id, contextTokens, price }: ModelInfo): string {
+  const cost = price === undefined ? undefined : price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in, $${price.output} out per million tokens`;
+  return [id, `${Math.round(contextTokens / 1_000)}k context`, cost].filter((word) => word !== undefined).join(' · ');
+}

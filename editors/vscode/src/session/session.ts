@@ -1,0 +1,306 @@
+// The session that is shown: made or opened, followed, and opened again after the server was away.
+
+import * as vscode from 'vscode';
+import type { OpenSession } from '../chat/messages';
+import type {
+  Decision, DecisionTarget, Mode, PromptBlock, QueueId, Requests, SequencedEvent, SessionId, SessionInfo, SessionOpenResult,
+  TurnId,
+} from '../generated/protocol';
+import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
+import type { Server } from '../server/server';
+import { begin, compact, fold, type SessionState } from './fold';
+
+/** Where the id of the session that was last shown in this workspace is kept. */
+const LAST = 'azimuth.session';
+
+/** The events of a session that came together, and the state after them. */
+export interface Step {
+  sessionId: SessionId;
+  events: SequencedEvent[];
+  before: SessionState;
+  after: SessionState;
+}
+
+/** One session at a time. */
+export class Session implements vscode.Disposable {
+  private readonly switched = new vscode.EventEmitter<void>();
+  private readonly stepped = new vscode.EventEmitter<Step>();
+  private readonly subscriptions: vscode.Disposable[];
+  private shown: Shown | undefined;
+  /** What happens while a session is being opened: its first events may come before the answer. */
+  private early: { sessionId: SessionId; event: SequencedEvent }[] | undefined;
+  private waiting: SequencedEvent[] = [];
+  /** The last opening. */
+  private turn: Promise<unknown> = Promise.resolve();
+
+  private chosenMode: Mode | undefined;
+  private readonly modeChosen = new vscode.EventEmitter<void>();
+
+  /** Another mode was chosen for the next turn. */
+  readonly onMode = this.modeChosen.event;
+  /** Another session is shown, or none. */
+  readonly onSwitch = this.switched.event;
+  /** Something happened in it. */
+  readonly onStep = this.stepped.event;
+
+  constructor(private readonly server: Server, private readonly memory: vscode.Memento) {
+    this.subscriptions = [
+      server.onEvent(({ sessionId, ...event }) => this.take(sessionId, event)),
+      server.onState((state) => (state.state === 'running' ? void this.restore() : undefined)),
+      this.switched,
+      this.stepped,
+      this.modeChosen,
+    ];
+  }
+
+  /** The state of the session, if there is one. */
+  get state(): SessionState | undefined {
+    return this.shown?.state;
+  }
+
+  get id(): SessionId | undefined {
+    return this.shown?.info.sessionId;
+  }
+
+  /** The mode of the next turn. In an untrusted workspace there is only one. */
+  get mode(): Mode {
+    return vscode.workspace.isTrusted ? (this.chosenMode ?? this.state?.mode ?? 'agent') : 'ask';
+  }
+
+  set mode(mode: Mode) {
+    this.chosenMode = mode;
+    this.modeChosen.fire();
+  }
+
+  /** All of the session, for a view that begins. */
+  get whole(): OpenSession | undefined {
+    if (this.shown === undefined) return undefined;
+    this.flush();
+    const { info, events, queue, state } = this.shown;
+    const running = state.runningTurn;
+    return { info, events: compact(events), queue: [...queue], ...(running === undefined ? {} : { runningTurn: running }) };
+  }
+
+  /** A new session in place of the one that is shown. */
+  async make(): Promise<void> {
+    await this.alone(() => this.makeOne());
+  }
+
+  /** Shows another session. */
+  async open(sessionId: SessionId): Promise<void> {
+    if (sessionId !== this.id) await this.alone(() => this.openOne(sessionId));
+  }
+
+  async list(): Promise<SessionInfo[]> {
+    return (await this.server.request('azimuth/session/list', {})).sessions;
+  }
+
+  async rename(sessionId: SessionId, title: string): Promise<void> {
+    await this.server.request('azimuth/session/rename', { sessionId, title });
+  }
+
+  async delete(sessionId: SessionId): Promise<void> {
+    await this.server.request('azimuth/session/delete', { sessionId });
+    if (sessionId === this.id) this.show(undefined);
+  }
+
+  /** Starts a turn; makes the session where there is none. An empty prompt goes on with a turn that broke off. */
+  async prompt(prompt: PromptBlock[]): Promise<void> {
+    const sessionId = await this.some();
+    const { switchTo } = await this.server.request('azimuth/turn/start', { sessionId, prompt, mode: this.mode });
+    // From here on the session itself knows it.
+    this.chosenMode = undefined;
+    if (switchTo !== undefined) await this.open(switchTo);
+  }
+
+  async steer(expectedTurnId: TurnId, prompt: PromptBlock[]): Promise<void> {
+    await this.own('azimuth/turn/steer', (sessionId) => ({ sessionId, expectedTurnId, prompt }));
+  }
+
+  async enqueue(prompt: PromptBlock[]): Promise<void> {
+    const sessionId = await this.some();
+    await this.server.request('azimuth/turn/queue', { type: 'add', sessionId, prompt });
+  }
+
+  async dequeue(queueId: QueueId): Promise<void> {
+    await this.own('azimuth/turn/queue', (sessionId) => ({ type: 'remove', sessionId, queueId }));
+  }
+
+  async cancel(turnId?: TurnId): Promise<void> {
+    await this.own('azimuth/turn/cancel', (sessionId) => ({ sessionId, ...(turnId === undefined ? {} : { turnId }) }));
+  }
+
+  /** Answers a question. False where it had been answered already. */
+  async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
+    const word = message === undefined || message === '' ? {} : { message };
+    const result = await this.own('azimuth/permission/answer', (sessionId) => ({ sessionId, permissionId, optionId, ...word }));
+    return result?.accepted ?? false;
+  }
+
+  /** Accepts or rejects hunks, of the revisions that the user saw. */
+  async decide(decision: Decision, targets: DecisionTarget[], message?: string): Promise<void> {
+    if (targets.length === 0) return;
+    const word = message === undefined || message === '' ? {} : { message };
+    try {
+      await this.own('azimuth/review/decide', (sessionId) => ({ sessionId, decision, targets, ...word }));
+    } catch (error) {
+      if (!isError(error, 'staleReview')) throw error;
+      const paths = proposalsOf(error).map(({ path }) => path).join(', ');
+      throw new Error(`Nothing was decided: the proposal ${paths === '' ? '' : `for ${paths} `}has changed since it was shown. Look at it again.`, { cause: error });
+    }
+  }
+
+  /** Turns the automatic acceptance of edits on or off. */
+  async setAcceptEdits(on: boolean): Promise<void> {
+    const sessionId = await this.some();
+    try {
+      await this.server.request('azimuth/review/auto', { sessionId, on });
+    } catch (error) {
+      if (!isError(error, 'methodNotFound')) throw error;
+      throw new Error('This server cannot change that for one session. The setting azimuth.acceptEdits holds for all.', { cause: error });
+    }
+  }
+
+  /** The session's id; a new session where there is none. */
+  async some(): Promise<SessionId> {
+    if (this.id === undefined) await this.alone(() => (this.id === undefined ? this.makeOne() : Promise.resolve()));
+    if (this.id === undefined) throw new Error('There is no session.');
+    return this.id;
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private async makeOne(): Promise<void> {
+    const { session } = await this.server.request('azimuth/session/new', { mode: this.mode });
+    await this.leave();
+    this.show({ session, events: [], queue: [] });
+  }
+
+  private async openOne(sessionId: SessionId): Promise<void> {
+    const opened = await this.server.request('azimuth/session/open', { sessionId, since: 0 });
+    await this.leave();
+    this.show(opened);
+  }
+
+  /** The server runs, again or at last: the session that was shown before goes on. */
+  private async restore(): Promise<void> {
+    await this.alone(async () => {
+      if (this.shown === undefined) {
+        const last = this.memory.get<SessionId>(LAST);
+        if (last === undefined) return;
+        // One that is gone is not missed: the next prompt makes another.
+        return this.openOne(last).catch((error: unknown) => {
+          if (!isError(error, 'notFound')) throw error;
+        });
+      }
+      const { info, state } = this.shown;
+      const opened = await this.server.request('azimuth/session/open', { sessionId: info.sessionId, since: state.lastSeq }).catch((error: unknown) => {
+        // It was deleted meanwhile, in another window.
+        if (isError(error, 'notFound')) this.show(undefined);
+        throw error;
+      });
+      this.shown.queue = new Set(opened.queue);
+      this.put(opened.events);
+    }).catch((error: unknown) => {
+      void vscode.window.showErrorMessage(`Azimuth cannot open the session again: ${messageOf(error)}`);
+    });
+  }
+
+  private async leave(): Promise<void> {
+    const sessionId = this.id;
+    if (sessionId === undefined) return;
+    await this.server.request('azimuth/session/close', { sessionId }).catch((error: unknown) => {
+      if (!isError(error, 'notFound')) throw error;
+    });
+  }
+
+  private show(opened: SessionOpenResult | undefined): void {
+    this.waiting = [];
+    this.chosenMode = undefined;
+    this.shown = opened === undefined ? undefined : new Shown(opened);
+    void this.memory.update(LAST, this.id);
+    this.switched.fire();
+  }
+
+  private take(sessionId: SessionId, event: SequencedEvent): void {
+    if (this.early !== undefined) return void this.early.push({ sessionId, event });
+    if (sessionId !== this.id) return;
+    if (this.waiting.length === 0) setImmediate(() => this.flush());
+    this.waiting.push(event);
+  }
+
+  /** What came together is told together. */
+  private flush(): void {
+    const { shown, waiting } = this;
+    this.waiting = [];
+    if (shown === undefined) return;
+    const before = shown.state;
+    const events = waiting.filter((event) => shown.take(event));
+    if (events.length > 0) this.stepped.fire({ sessionId: shown.info.sessionId, events, before, after: shown.state });
+  }
+
+  private put(events: readonly SequencedEvent[]): void {
+    this.waiting.push(...events);
+    this.flush();
+  }
+
+  private async own<M extends Method>(
+    method: M,
+    params: (sessionId: SessionId) => Requests[M]['params'],
+  ): Promise<Requests[M]['result'] | undefined> {
+    return this.id === undefined ? undefined : this.server.request(method, params(this.id));
+  }
+
+  /** Openings go one after the other, and what happens during one is taken after it. */
+  private alone<T>(work: () => Promise<T>): Promise<T> {
+    const hold = async (): Promise<T> => {
+      const early: { sessionId: SessionId; event: SequencedEvent }[] = (this.early = []);
+      try {
+        return await work();
+      } finally {
+        this.early = undefined;
+        for (const { sessionId, event } of early) this.take(sessionId, event);
+      }
+    };
+    const done = this.turn.then(hold, hold);
+    this.turn = done.catch(() => undefined);
+    return done;
+  }
+}
+
+/** A session with its events. */
+class Shown {
+  readonly info: SessionInfo;
+  state: SessionState;
+  events: SequencedEvent[] = [];
+  queue: Set<QueueId>;
+  private deltas = 0;
+
+  constructor(opened: SessionOpenResult) {
+    this.info = opened.session;
+    this.queue = new Set(opened.queue);
+    this.state = begin(opened.session);
+    for (const event of opened.events) this.take(event);
+    this.state = { ...this.state, runningTurn: opened.runningTurn };
+  }
+
+  /** Takes an event. False for one that was here already. */
+  take(event: SequencedEvent): boolean {
+    const after = fold(this.state, event);
+    if (after === this.state) return false;
+    this.state = after;
+    this.events.push(event);
+    const { type } = event.event;
+    if (event.event.type === 'promptQueued') this.queue.add(event.event.queueId);
+    if (event.event.type === 'promptDequeued') this.queue.delete(event.event.queueId);
+    if (type === 'messageDelta' || type === 'thinkingDelta') this.deltas += 1;
+    // Deltas are most of the events; those of whole messages are dropped now and then, not each time.
+    if (type === 'turnEnded' || (type === 'messageCompleted' && this.deltas > 1_000)) {
+      this.events = compact(this.events);
+      this.deltas = 0;
+    }
+    return true;
+  }
+}

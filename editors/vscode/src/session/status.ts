@@ -1,0 +1,83 @@
+// The status bar item: what the agent does, with which model, at what cost, and what waits for the user.
+
+import * as vscode from 'vscode';
+import type { Review } from '../review/review';
+import type { Server } from '../server/server';
+import type { Session } from './session';
+
+export class Status implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem('azimuth.status', vscode.StatusBarAlignment.Right, 90);
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review) {
+    this.item.name = 'Azimuth';
+    this.item.command = 'azimuth.chat.open';
+    this.item.show();
+    const update = (): void => this.update();
+    this.subscriptions = [
+      server.onState(update), session.onSwitch(update), session.onStep(update), review.onChange(update),
+      vscode.workspace.onDidChangeConfiguration(update), this.item,
+    ];
+    this.update();
+  }
+
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  private update(): void {
+    const { state } = this.session;
+    const questions = state?.questions.size ?? 0;
+    const { icon, word } = this.doing(questions);
+    const auto = state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false);
+    const hunks = this.review.pendingCount;
+    const model = state?.model?.split('/').at(-1);
+    const parts = [
+      word === '' && model === undefined ? 'Azimuth' : word,
+      state?.scripted === true ? `${model ?? ''} (scripted)` : model,
+      state !== undefined && state.cost > 0 ? dollars(state.cost) : undefined,
+      hunks > 0 ? `$(diff) ${hunks}` : undefined,
+      auto ? '$(check-all) auto' : undefined,
+    ];
+    const text = `${icon} ${parts.filter((part) => part !== undefined && part !== '').join(' · ')}`;
+    const tooltip = [
+      `Azimuth: ${word === '' ? 'ready' : word}`,
+      state?.title,
+      state?.model === undefined ? undefined : `Model: ${state.model}`,
+      state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
+      state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
+      hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,
+      auto ? 'Edits are accepted as they come' : undefined,
+      this.server.state.state === 'stopped' ? this.server.state.message : undefined,
+    ].filter((line) => line !== undefined && line !== '').join('\n');
+    // Each change of an item is sent to the window; most events change nothing of it.
+    if (this.item.text !== text) this.item.text = text;
+    if (this.item.tooltip !== tooltip) this.item.tooltip = tooltip;
+    this.item.accessibilityInformation = { label: tooltip };
+    const background = this.server.state.state === 'stopped' ? 'statusBarItem.errorBackground' : questions > 0 ? 'statusBarItem.warningBackground' : undefined;
+    this.item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+    void setContext('azimuth.turnRunning', state?.runningTurn !== undefined);
+    void setContext('azimuth.questions', questions > 0);
+    void setContext('azimuth.session', state !== undefined);
+  }
+
+  private doing(questions: number): { icon: string; word: string } {
+    if (this.server.state.state === 'starting') return { icon: '$(loading~spin)', word: 'Azimuth starts' };
+    if (this.server.state.state === 'stopped') return { icon: '$(error)', word: 'Azimuth does not run' };
+    if (questions > 0) return { icon: '$(question)', word: 'asks you' };
+    if (this.session.state?.runningTurn !== undefined) return { icon: '$(loading~spin)', word: 'works' };
+    return { icon: '$(sparkle)', word: '' };
+  }
+}
+
+const contexts = new Map<string, boolean>();
+
+async function setContext(key: string, value: boolean): Promise<void> {
+  if (contexts.get(key) === value) return;
+  contexts.set(key, value);
+  await vscode.commands.executeCommand('setContext', key, value);
+}
+
+function dollars(amount: number): string {
+  return amount >= 0.01 ? `$${amount.toFixed(2)}` : '<$0.01';
+}

@@ -1,0 +1,73 @@
+// The chat's fold, told as a user sees it.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Event, PermissionRequest, Usage } from '../generated/protocol';
+import { Chat } from './fold';
+
+const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
+
+function chatOf(...events: Event[]): Chat {
+  const chat = new Chat();
+  events.forEach((event, at) => chat.take({ seq: at + 1, at: 0, event }));
+  return chat;
+}
+
+const started: Event = { type: 'turnStarted', turnId: 't', prompt: [{ type: 'text', text: 'Hello' }], context: '', model: 'm', mode: 'agent' };
+const ended: Event = { type: 'turnEnded', turnId: 't', stopReason: 'end_turn', usage };
+const says = (text: string, messageId = 'm1'): Event => ({ type: 'messageDelta', messageId, text });
+const completed = (text: string, messageId = 'm1'): Event =>
+  ({ type: 'messageCompleted', turnId: 't', messageId, content: [{ type: 'text', text }], usage, cost: 0.5 });
+const kinds = (chat: Chat): string[] => chat.entries.map((entry) => entry.kind);
+
+describe('the chat', () => {
+  it('streams an answer and holds the whole one in its place', () => {
+    const chat = chatOf(started, says('Hel'), says('lo'));
+    assert.deepEqual(chat.entries.at(-1), { key: 'mm1', version: 3, kind: 'answer', text: 'Hello', thinking: '', done: false });
+    chat.take({ seq: 4, at: 0, event: completed('Hello!') });
+    const answer = chat.entries.at(-1);
+    assert.ok(answer?.kind === 'answer' && answer.done && answer.text === 'Hello!');
+    assert.equal(chat.cost, 0.5);
+  });
+
+  it('shows nothing of an answer that broke off and was asked for anew', () => {
+    const chat = chatOf(started, says('Half'), { type: 'messageDiscarded', messageId: 'm1' }, says('Whole', 'm2'));
+    assert.deepEqual(kinds(chat), ['prompt', 'answer']);
+    assert.equal([...chat.takeChanged()].length, 3, 'the view is told of the one that went too');
+  });
+
+  it('takes no event twice and passes over those it does not know', () => {
+    const chat = chatOf(started, says('Once'));
+    chat.take({ seq: 2, at: 0, event: says('Once') });
+    chat.take({ seq: 3, at: 0, event: { type: 'somethingNew' } as unknown as Event });
+    const answer = chat.entries.at(-1);
+    assert.ok(answer?.kind === 'answer' && answer.text === 'Once');
+    assert.equal(chat.lastSeq, 3);
+  });
+
+  it('knows which questions stand', () => {
+    const request: PermissionRequest = {
+      permissionId: 'q', about: 'tool_call', title: 'Run a command?', detail: 'ls', reason: 'no rule', options: [],
+    };
+    const chat = chatOf(started, { type: 'permissionAsked', turnId: 't', request });
+    assert.deepEqual(chat.questions, [request]);
+    chat.take({ seq: 3, at: 0, event: { type: 'permissionAnswered', permissionId: 'q', outcome: { type: 'cancelled' } } });
+    assert.deepEqual(chat.questions, []);
+  });
+
+  it('ends with the turn what the turn had begun', () => {
+    const call: Event = {
+      type: 'toolCallStarted', turnId: 't', toolCallId: 'c', name: 'shell_run', kind: 'execute', title: 'Running ls', input: {}, locations: [],
+    };
+    const chat = chatOf(started, says('I look'), call, { ...ended, stopReason: 'cancelled' });
+    assert.deepEqual(kinds(chat), ['prompt', 'answer', 'tool', 'end']);
+    assert.equal(chat.runningTurn, undefined);
+    const tool = chat.entries[2];
+    assert.ok(tool?.kind === 'tool' && tool.state === 'failed' && tool.summary === 'interrupted');
+  });
+
+  it('remembers what was said, last first, each once', () => {
+    const again = (text: string): Event => ({ ...started, prompt: [{ type: 'text', text }] });
+    assert.deepEqual(chatOf(again('a'), ended, again('b'), ended, again('a')).history, ['a', 'b']);
+  });
+});

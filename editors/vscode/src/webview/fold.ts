@@ -1,0 +1,276 @@
+// What the chat shows of a session, as a fold of its events. No DOM here.
+
+import type {
+  Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PromptBlock, Proposal, ProposalId,
+  QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
+} from '../generated/protocol';
+
+/** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
+export type Entry = { key: string; version: number } & (
+  | { kind: 'prompt'; blocks: PromptBlock[]; said: 'prompt' | 'steer' }
+  | { kind: 'answer'; text: string; thinking: string; done: boolean }
+  | ToolEntry
+  | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
+  | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
+  | { kind: 'command'; command: string; message: string; isError: boolean }
+  | { kind: 'end'; reason: StopReason; error: string | undefined; usage: Usage; cost: number | undefined }
+);
+
+export interface ToolEntry {
+  kind: 'tool';
+  name: string;
+  title: string;
+  state: 'running' | 'done' | 'failed';
+  summary: string;
+  result: string;
+  input: unknown;
+  locations: Location[];
+  milliseconds: number | undefined;
+  terminal: TerminalId | undefined;
+}
+
+/** The fold. Entries are changed in place; `takeChanged` tells which. */
+export class Chat {
+  readonly entries: Entry[] = [];
+  readonly proposals = new Map<ProposalId, Proposal>();
+  /** The prompts that wait, first to go first. */
+  readonly queue = new Map<QueueId, PromptBlock[]>();
+  title = '';
+  model = '';
+  scripted = false;
+  cost = 0;
+  context: { used: number; limit: number } | undefined;
+  runningTurn: TurnId | undefined;
+  /** What the running turn is at. */
+  doing = '';
+  lastSeq = 0;
+
+  private readonly byKey = new Map<string, Entry>();
+  private readonly titles = new Map<ToolCallId, string>();
+  private changed = new Set<Entry>();
+
+  /** Takes the next event. One that was seen already, or is not known, changes nothing. */
+  take({ seq, event }: SequencedEvent): void {
+    if (seq <= this.lastSeq) return;
+    this.lastSeq = seq;
+    this.apply(seq, event);
+  }
+
+  /** The entries that are new or changed since this was last asked, in no order. */
+  takeChanged(): Set<Entry> {
+    const { changed } = this;
+    this.changed = new Set();
+    return changed;
+  }
+
+  /** The questions without an answer, first asked first. */
+  get questions(): PermissionRequest[] {
+    return this.entries.flatMap((entry) => (entry.kind === 'question' && !entry.outcome ? [entry.request] : []));
+  }
+
+  /** The proposals with a hunk that waits. */
+  get pending(): Proposal[] {
+    return [...this.proposals.values()].filter((proposal) => pendingHunks(proposal).length > 0);
+  }
+
+  /** What was said in this session, last first. */
+  get history(): string[] {
+    const texts = this.entries.flatMap((entry) => (entry.kind === 'prompt' ? [textOf(entry.blocks)] : []));
+    return [...new Set(texts.filter((text) => text !== '').reverse())];
+  }
+
+  private apply(seq: number, event: Event): void {
+    switch (event.type) {
+      case 'titleChanged':
+        this.title = event.title;
+        break;
+      case 'modelChanged':
+        this.model = event.model;
+        this.scripted = event.scripted;
+        break;
+      case 'turnStarted':
+        this.runningTurn = event.turnId;
+        this.doing = 'Thinking';
+        if (event.prompt.length > 0) this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'prompt' });
+        break;
+      case 'steered':
+        this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'steer' });
+        break;
+      case 'promptQueued':
+        this.queue.set(event.queueId, event.prompt);
+        break;
+      case 'promptDequeued':
+        this.queue.delete(event.queueId);
+        break;
+      case 'messageDelta':
+        this.answer(event.messageId, (answer) => (answer.text += event.text));
+        this.doing = 'Answering';
+        break;
+      case 'thinkingDelta':
+        this.answer(event.messageId, (answer) => (answer.thinking += event.text));
+        this.doing = 'Thinking';
+        break;
+      case 'messageCompleted': {
+        const said = event.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
+        const thought = event.content.flatMap((block) => (block.type === 'thinking' ? [block.text] : [])).join('\n\n');
+        this.cost += event.cost ?? 0;
+        if (said.trim() === '' && thought.trim() === '') {
+          this.drop(event.messageId);
+          break;
+        }
+        this.answer(event.messageId, (answer) => {
+          answer.text = said;
+          answer.thinking = thought;
+          answer.done = true;
+        });
+        break;
+      }
+      case 'messageDiscarded':
+        this.drop(event.messageId);
+        break;
+      case 'retrying':
+        this.note(seq, 'warning', `${event.reason}. Trying again in ${Math.ceil(event.delayMs / 1000)} s.`);
+        break;
+      case 'toolCallStarted':
+        this.doing = event.title;
+        this.titles.set(event.toolCallId, event.title);
+        this.add(`t${event.toolCallId}`, {
+          kind: 'tool', name: event.name, title: event.title, state: 'running', summary: '', result: '', input: event.input,
+          locations: event.locations, milliseconds: undefined, terminal: undefined,
+        });
+        break;
+      case 'toolCallEnded':
+        this.tool(event.result.toolCallId, (tool) => {
+          tool.state = event.result.isError ? 'failed' : 'done';
+          tool.summary = event.summary;
+          tool.result = event.result.text;
+          tool.milliseconds = event.durationMs;
+          if (event.locations.length > 0) tool.locations = event.locations;
+        });
+        this.doing = 'Thinking';
+        break;
+      case 'terminalStarted':
+        this.tool(event.toolCallId, (tool) => (tool.terminal = event.terminalId));
+        break;
+      case 'permissionAsked':
+        this.doing = `Waiting for you: ${event.request.title}`;
+        this.add(`q${event.request.permissionId}`, { kind: 'question', request: event.request, outcome: undefined });
+        break;
+      case 'permissionAnswered':
+        this.answered(event.permissionId, event.outcome);
+        break;
+      case 'permissionJudged':
+        if (!event.allowed) this.note(seq, 'warning', `Not allowed: ${event.reason}`);
+        break;
+      case 'proposalChanged':
+        this.proposals.set(event.proposal.proposalId, event.proposal);
+        break;
+      case 'editApplied':
+        if (event.outcome.type === 'failed') this.note(seq, 'error', `An edit was not made: ${event.outcome.reason}`);
+        break;
+      case 'notice':
+        this.note(seq, event.severity, event.text);
+        break;
+      case 'commandExecuted':
+        this.add(`c${seq}`, {
+          kind: 'command', command: event.command, message: event.message, isError: event.isError,
+        });
+        break;
+      case 'contextUsed':
+        this.context = { used: event.used, limit: event.limit };
+        break;
+      case 'turnEnded':
+        this.ended(seq, event);
+        break;
+      default:
+        break;
+    }
+  }
+
+  private ended(seq: number, event: Extract<Event, { type: 'turnEnded' }>): void {
+    if (event.turnId === this.runningTurn) this.runningTurn = undefined;
+    this.doing = '';
+    for (const entry of this.entries.slice(-200)) {
+      const open = (entry.kind === 'answer' && !entry.done) || (entry.kind === 'tool' && entry.state === 'running');
+      if (!open) continue;
+      if (entry.kind === 'answer') entry.done = true;
+      if (entry.kind === 'tool') {
+        entry.state = 'failed';
+        entry.summary ||= 'interrupted';
+      }
+      this.touch(entry);
+    }
+    this.add(`e${seq}`, {
+      kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost,
+    });
+  }
+
+  private answered(id: PermissionId, outcome: PermissionOutcome): void {
+    const entry = this.byKey.get(`q${id}`);
+    if (entry?.kind !== 'question') return;
+    entry.outcome = outcome;
+    this.touch(entry);
+  }
+
+  private answer(id: MessageId, change: (answer: Extract<Entry, { kind: 'answer' }>) => void): void {
+    let entry = this.byKey.get(`m${id}`);
+    entry ??= this.add(`m${id}`, { kind: 'answer', text: '', thinking: '', done: false });
+    if (entry.kind !== 'answer') return;
+    change(entry);
+    this.touch(entry);
+  }
+
+  private tool(id: ToolCallId, change: (tool: ToolEntry) => void): void {
+    const entry = this.byKey.get(`t${id}`);
+    if (entry?.kind !== 'tool') return;
+    change(entry);
+    this.touch(entry);
+  }
+
+  private note(seq: number, tone: 'info' | 'warning' | 'error', text: string): void {
+    this.add(`n${seq}`, { kind: 'note', tone, text });
+  }
+
+  private drop(id: MessageId): void {
+    const entry = this.byKey.get(`m${id}`);
+    if (entry?.kind !== 'answer') return;
+    this.byKey.delete(entry.key);
+    const at = this.entries.lastIndexOf(entry);
+    if (at >= 0) this.entries.splice(at, 1);
+    this.touch(entry);
+  }
+
+  private add(key: string, content: EntryContent): Entry {
+    const entry: Entry = { key, version: 0, ...content };
+    this.entries.push(entry);
+    this.byKey.set(key, entry);
+    this.touch(entry);
+    return entry;
+  }
+
+  private touch(entry: Entry): void {
+    entry.version += 1;
+    this.changed.add(entry);
+  }
+}
+
+type EntryContent = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | 'version'> : never) : never;
+
+/** The hunks that wait. */
+export function pendingHunks(proposal: Proposal): Hunk[] {
+  return proposal.hunks.filter((hunk) => hunk.state === 'pending');
+}
+
+/** The typed text of a prompt. */
+export function textOf(blocks: readonly PromptBlock[]): string {
+  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n').trim();
+}
+
+/** How many lines hunks add and remove. */
+export function size(hunks: readonly Hunk[]): { added: number; removed: number } {
+  const lines = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
+  return hunks.reduce(
+    (sum, hunk) => ({ added: sum.added + lines(hunk.newText), removed: sum.removed + lines(hunk.oldText) }),
+    { added: 0, removed: 0 },
+  );
+}

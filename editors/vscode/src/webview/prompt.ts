@@ -1,0 +1,319 @@
+// The prompt: what is typed, what is attached, completion, history, and how it is sent.
+
+import type { Attachment, Draft, Facts } from '../chat/messages';
+import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
+import { button, h, visible } from './dom';
+import type { Post } from './entries';
+import type { Chat } from './fold';
+import { money } from './entries';
+
+/** The tallest that the prompt grows, as a part of the view. */
+const TALLEST = 0.4;
+
+interface State {
+  getState(): unknown;
+  setState(state: Draft): void;
+}
+
+export class Prompt {
+  readonly element: HTMLElement;
+  private readonly text = h('textarea', {
+    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command.', 'aria-label': 'Prompt',
+    'aria-autocomplete': 'list', 'aria-controls': 'completions', spellcheck: 'true',
+  });
+  private readonly chips = h('div', { class: 'chips' });
+  private readonly list = h('ul', { id: 'completions', role: 'listbox', 'aria-label': 'Completions', hidden: true });
+  private readonly problem = h('div', { class: 'problem', role: 'alert' });
+  private readonly buttons = h('div', { class: 'buttons' });
+  private readonly status = h('div', { class: 'status' });
+  private attachments: Attachment[] = [];
+  private chat: Chat | undefined;
+  private facts: Facts | undefined;
+  private session: SessionId | undefined;
+  /** The prompts on their way, by their ids, so that one that is not taken comes back. */
+  private readonly sent = new Map<string, { text: string; attachments: Attachment[] }>();
+  /** The files that were completed, by what stands for them in the text. */
+  private readonly mentioned = new Map<string, string>();
+  private lastId = 0;
+  private completion: { requestId: number; result?: PromptCompleteResult; chosen: number } = { requestId: 0, chosen: 0 };
+  /** Where in the history the user is; -1 for what they type. */
+  private past = -1;
+  private typed = '';
+  private shown = '';
+
+  constructor(private readonly post: Post, private readonly state: State) {
+    this.element = h('form', { class: 'prompt', 'aria-label': 'Say something' },
+      this.list, this.chips, this.text, this.problem, this.buttons, this.status);
+    this.element.addEventListener('submit', (event) => event.preventDefault());
+    this.text.addEventListener('input', () => this.typing());
+    this.text.addEventListener('keydown', (event) => this.key(event));
+    this.text.addEventListener('blur', () => this.close());
+    this.text.addEventListener('paste', (event) => this.paste(event));
+    for (const name of ['dragover', 'drop'] as const) {
+      this.element.addEventListener(name, (event) => this.drop(event));
+    }
+    const draft = state.getState() as Draft | undefined;
+    if (draft) {
+      this.text.value = draft.text;
+      this.attachments = draft.attachments;
+    }
+  }
+
+  open(chat: Chat, session: SessionId | undefined): void {
+    this.chat = chat;
+    this.session = session;
+    this.past = -1;
+    this.draw();
+  }
+
+  take(facts: Facts): void {
+    this.facts = facts;
+    this.shown = '';
+    this.draw();
+  }
+
+  focus(): void {
+    this.text.focus();
+  }
+
+  attach(attachments: Attachment[]): void {
+    const known = new Set(this.attachments.map((it) => it.label));
+    this.attachments.push(...attachments.filter((it) => !known.has(it.label)));
+    this.keep();
+    this.draw();
+  }
+
+  /** A prompt was taken, or not. */
+  settled(promptId: string, error: string | undefined): void {
+    const sent = this.sent.get(promptId);
+    this.sent.delete(promptId);
+    if (error === undefined || !sent) return;
+    // Whatever was typed since stays behind it.
+    this.text.value = [sent.text, this.text.value].filter((text) => text !== '').join('\n');
+    this.attachments = [...sent.attachments, ...this.attachments];
+    this.problem.textContent = error;
+    this.keep();
+    this.draw();
+  }
+
+  completions(requestId: number, result: PromptCompleteResult | undefined): void {
+    if (requestId !== this.completion.requestId || document.activeElement !== this.text) return;
+    this.completion = result ? { requestId, result, chosen: 0 } : { requestId, chosen: 0 };
+    this.drawCompletions();
+  }
+
+  /** Shows what can be done now. */
+  draw(): void {
+    this.chips.replaceChildren(...this.attachments.map((attachment) =>
+      h('span', { class: 'chip' }, visible(attachment.label), button('✕', () => {
+        this.attachments = this.attachments.filter((it) => it !== attachment);
+        this.keep();
+        this.draw();
+      }, { class: 'icon', 'aria-label': `Take away ${attachment.label}` }))));
+    this.grow();
+    const { chat, facts } = this;
+    const running = chat?.runningTurn !== undefined;
+    const now = JSON.stringify([running, chat?.model, chat?.scripted, chat?.cost, chat?.context, chat?.doing]);
+    if (now === this.shown) return;
+    this.shown = now;
+    const has = (this.buttons.contains(document.activeElement) ? document.activeElement?.textContent : undefined) ?? '';
+    this.buttons.replaceChildren(
+      ...(running
+        ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn (Enter)' }),
+          button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
+          button('Stop', () => this.cancel(), { class: 'secondary', title: 'Cancel the turn (Escape)' })]
+        : [button('Send', () => this.send(), { class: 'primary', title: facts?.enterSends === false ? 'Send (Ctrl+Enter)' : 'Send (Enter)' })]),
+      button('Attach', () => this.post({ type: 'attachFile' }), { class: 'secondary' }),
+      ...(facts?.selection === undefined ? []
+        : [button(`+ ${visible(facts.selection)}`, () => this.post({ type: 'attachSelection' }), { class: 'secondary', title: 'Attach the selection' })]),
+    );
+    for (const candidate of this.buttons.querySelectorAll('button')) if (candidate.textContent === has) candidate.focus();
+    this.drawStatus(running);
+  }
+
+  private drawStatus(running: boolean): void {
+    const { chat, facts } = this;
+    if (!facts) return;
+    const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
+    const context = chat?.context;
+    this.status.replaceChildren(
+      button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
+      button(facts.mode === 'ask' ? 'only looks' : 'works', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
+      button(facts.acceptEdits ? 'edits: as they come' : 'edits: reviewed', () => this.post({ type: 'setAcceptEdits', on: !facts.acceptEdits }), {
+        class: `link${facts.acceptEdits ? ' warn' : ''}`, 'aria-pressed': facts.acceptEdits ? 'true' : 'false', title: 'Whether edits are accepted as they come',
+      }),
+      ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
+      ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
+      ...(running && chat ? [h('span', { class: 'doing' }, visible(chat.doing))] : []),
+    );
+  }
+
+  private blocks(): PromptBlock[] {
+    const text = this.text.value.trim();
+    const typed: PromptBlock[] = text === '' ? [] : [{ type: 'text', text }];
+    const words = new Set(text.split(/\s+/));
+    const files = [...this.mentioned].filter(([word]) => words.has(word)).map(([, uri]): PromptBlock => ({ type: 'file', uri }));
+    return [...typed, ...files, ...this.attachments.map((it) => it.block)];
+  }
+
+  private send(): void {
+    const turnId = this.chat?.runningTurn;
+    this.submit((promptId, blocks) =>
+      turnId === undefined ? { type: 'send', promptId, blocks } : { type: 'steer', promptId, turnId, blocks });
+  }
+
+  private queue(): void {
+    this.submit((promptId, blocks) => ({ type: 'queue', promptId, blocks }));
+  }
+
+  private submit(make: (promptId: string, blocks: PromptBlock[]) => Parameters<Post>[0]): void {
+    const blocks = this.blocks();
+    if (!blocks.some((block) => block.type === 'text' || block.type === 'image')) {
+      if (blocks.length > 0) this.problem.textContent = 'Say what to do with what is attached.';
+      return;
+    }
+    this.lastId += 1;
+    const promptId = `w${this.lastId}`;
+    this.sent.set(promptId, { text: this.text.value, attachments: this.attachments });
+    this.text.value = '';
+    this.attachments = [];
+    this.problem.textContent = '';
+    this.past = -1;
+    this.close();
+    this.keep();
+    this.draw();
+    this.post(make(promptId, blocks));
+  }
+
+  private cancel(): void {
+    const turnId = this.chat?.runningTurn;
+    this.post(turnId === undefined ? { type: 'cancel' } : { type: 'cancel', turnId });
+  }
+
+  private typing(): void {
+    this.past = -1;
+    this.problem.textContent = '';
+    this.keep();
+    this.grow();
+    const cursor = this.text.selectionStart;
+    const before = this.text.value.slice(0, cursor);
+    if (!/(^|\s)[@/]\S*$/.test(before)) return this.close();
+    this.completion = { requestId: this.completion.requestId + 1, chosen: 0 };
+    this.post({ type: 'complete', requestId: this.completion.requestId, text: this.text.value, cursor });
+  }
+
+  private key(event: KeyboardEvent): void {
+    if (event.isComposing) return;
+    const items = this.completion.result?.items ?? [];
+    if (items.length > 0 && !this.list.hidden) {
+      if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+        const step = event.key === 'ArrowDown' ? 1 : items.length - 1;
+        this.completion.chosen = (this.completion.chosen + step) % items.length;
+        this.drawCompletions();
+        return event.preventDefault();
+      }
+      if (event.key === 'Tab' || (event.key === 'Enter' && !event.shiftKey)) {
+        this.accept(this.completion.chosen);
+        return event.preventDefault();
+      }
+      if (event.key === 'Escape') {
+        this.close();
+        return event.preventDefault();
+      }
+    }
+    if (event.key === 'Enter' && event.altKey) {
+      this.queue();
+      return event.preventDefault();
+    }
+    const enterSends = this.facts?.enterSends ?? true;
+    if (event.key === 'Enter' && !event.shiftKey && (enterSends || event.ctrlKey || event.metaKey)) {
+      this.send();
+      return event.preventDefault();
+    }
+    if (event.key === 'Escape' && this.chat?.runningTurn !== undefined) {
+      this.cancel();
+      return event.preventDefault();
+    }
+    const alone = !this.text.value.includes('\n');
+    if (event.key === 'ArrowUp' && (alone || this.text.selectionStart === 0)) this.recall(this.past + 1, event);
+    if (event.key === 'ArrowDown' && this.past >= 0 && alone) this.recall(this.past - 1, event);
+  }
+
+  private recall(at: number, event: Event): void {
+    const history = this.chat?.history ?? [];
+    if (at >= history.length || at < -1) return;
+    if (this.past === -1) this.typed = this.text.value;
+    this.past = at;
+    this.text.value = at === -1 ? this.typed : (history[at] ?? '');
+    this.keep();
+    this.grow();
+    event.preventDefault();
+  }
+
+  private drawCompletions(): void {
+    const items = this.completion.result?.items ?? [];
+    this.list.hidden = items.length === 0;
+    this.list.replaceChildren(...items.map((item, at) => {
+      const chosen = at === this.completion.chosen;
+      const element = h('li', { id: `completion-${at}`, role: 'option', 'aria-selected': chosen ? 'true' : 'false' },
+        h('span', {}, visible(item.label)), h('span', { class: 'dim' }, visible(item.detail)));
+      element.addEventListener('mousedown', (event) => {
+        event.preventDefault();
+        this.accept(at);
+      });
+      if (chosen) queueMicrotask(() => element.scrollIntoView({ block: 'nearest' }));
+      return element;
+    }));
+    if (items.length > 0) this.text.setAttribute('aria-activedescendant', `completion-${this.completion.chosen}`);
+    else this.text.removeAttribute('aria-activedescendant');
+  }
+
+  private accept(at: number): void {
+    const { result } = this.completion;
+    const item = result?.items[at];
+    if (!result || !item) return;
+    this.text.setRangeText(item.insert, result.start, result.end, 'end');
+    if (item.uri !== undefined) this.mentioned.set(item.insert.trim(), item.uri);
+    this.close();
+    this.typing();
+  }
+
+  private close(): void {
+    this.completion = { requestId: this.completion.requestId + 1, chosen: 0 };
+    this.drawCompletions();
+  }
+
+  private paste(event: ClipboardEvent): void {
+    const images = [...(event.clipboardData?.items ?? [])].filter((item) => item.type.startsWith('image/'));
+    for (const item of images) {
+      const file = item.getAsFile();
+      if (!file) continue;
+      event.preventDefault();
+      const reader = new FileReader();
+      reader.addEventListener('load', () => {
+        const [, data] = typeof reader.result === 'string' ? reader.result.split(',') : [];
+        if (data !== undefined) this.attach([{ label: `image ${this.attachments.length + 1}`, block: { type: 'image', mimeType: item.type, data } }]);
+      });
+      reader.readAsDataURL(file);
+    }
+  }
+
+  private drop(event: DragEvent): void {
+    event.preventDefault();
+    if (event.type !== 'drop') return;
+    const list = event.dataTransfer?.getData('text/uri-list') ?? '';
+    const uris = list.split(/\r?\n/).filter((uri) => uri !== '' && !uri.startsWith('#'));
+    if (uris.length > 0) this.post({ type: 'dropped', uris });
+  }
+
+  private keep(): void {
+    const draft = { text: this.text.value, attachments: this.attachments };
+    this.state.setState(this.session === undefined ? draft : { sessionId: this.session, ...draft });
+  }
+
+  private grow(): void {
+    this.text.style.setProperty('height', 'auto');
+    const tallest = Math.max(60, window.innerHeight * TALLEST);
+    this.text.style.setProperty('height', `${Math.min(this.text.scrollHeight + 2, tallest)}px`);
+  }
+}

@@ -1,0 +1,124 @@
+// The chat in a real VS Code, by keyboard: `node test/e2e/chat.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import * as steps from './steps.mjs';
+import { startWorld } from './world.mjs';
+
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' } } });
+const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-chat'));
+fs.mkdirSync(shots, { recursive: true });
+
+const hostile = [
+  '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>',
+  '[run it](command:workbench.action.quit) and [look](javascript:alert(1)) ![beacon](https://example.com/x.png)',
+  '\u001b]52;c;b3duZWQ=\u0007 and \u202egnp.exe\u202c',
+  'x'.repeat(300_000),
+].join('\n\n');
+const answer = [
+  'The file has **three** functions:', '',
+  '| name | gives |', '| --- | ---: |', '| `first` | 1 |', '| `second` | 2 |', '',
+  '```rust', 'fn first() -> u8 {', '    1 // the first', '}', '```', '',
+  '1. Look.', '2. Change.', '   - only the numbers', '', '> As you wished.',
+].join('\n');
+
+const world = await startWorld({
+  vsix: path.resolve(values.vsix),
+  files: { 'src/lib.rs': 'fn first() -> u8 {\n    1\n}\n\nfn second() -> u8 {\n    2\n}\n' },
+  settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'terminal.integrated.gpuAcceleration': 'off' },
+  answers: [
+    { calls: [{ tool: 'read_file', input: { path: 'src/lib.rs' } }, { tool: 'search_text', input: { pattern: 'fn' } }] },
+    { text: answer, delayMs: 15 },
+    { text: 'I check it first. ', calls: [{ tool: 'shell_run', input: { command: 'printf "made" > made.txt && cat made.txt' } }] },
+    { calls: [{ tool: 'edit_replace_exact', input: { path: 'src/lib.rs', old_text: '    1\n', new_text: '    10\n' } }, { tool: 'edit_create_file', input: { path: 'notes.md', content: '# Notes\n\nTen.\n' } }] },
+    { text: 'Both are proposed.' },
+    { text: hostile },
+    { text: 'word ', delayMs: 5, forever: true },
+    { text: 'I heard you.' },
+  ],
+});
+const { page, model, project } = world;
+let count = 0;
+const shot = (name) => page.screenshot({ path: path.join(shots, `${String(++count).padStart(2, '0')}-${name}.png`) });
+const told = (what) => console.log(`ok: ${what}`);
+const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+
+try {
+  await steps.azimuth(world, 'Open Chat');
+  let frame = await steps.chatFrame(world);
+  await steps.status(world, /ready/);
+  const text = frame.locator('textarea');
+  await text.click();
+  await page.keyboard.type('What is in @lib', { delay: 10 });
+  await frame.locator('#completions li').first().waitFor();
+  await shot('completion');
+  await press('Tab');
+  await page.keyboard.type(' and why?');
+  assert.match(await text.inputValue(), /@src\/lib\.rs\s+and why\?$/);
+  await press('Enter');
+  await frame.locator('.entry.answer h3, .entry.answer table').first().waitFor();
+  await frame.locator('.entry.end').waitFor();
+  assert.equal(await frame.locator('.entry.answer .code pre').innerText(), 'fn first() -> u8 {\n    1 // the first\n}');
+  assert.equal(await frame.locator('.entry.tool').count(), 2);
+  assert.ok(JSON.stringify(model.asked[0].messages).includes('fn second()'), 'the file that was mentioned is before the model');
+  await shot('answer');
+  told('a prompt with an @file is completed, sent by keys, and the answer shows as Markdown');
+
+  await page.keyboard.type('Make it ten.');
+  await press('Enter');
+  const question = frame.locator('.entry.question.open');
+  await question.waitFor();
+  await shot('question');
+  assert.match(await question.innerText(), /printf "made" > made\.txt/);
+  assert.match(await question.innerText(), /Always allow/);
+  await press('Alt+1');
+  await frame.locator('.changes .row.head').waitFor();
+  assert.equal(fs.readFileSync(path.join(project, 'made.txt'), 'utf8'), 'made');
+  await frame.locator('.entry.end').nth(1).waitFor();
+  assert.match(await frame.locator('.changes').innerText(), /2 changes in 2 files/);
+  await shot('changes');
+  // Evaluated, since the page itself loads no script but its own.
+  await frame.evaluate(fs.readFileSync(path.join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8'));
+  const { violations } = await frame.evaluate(() => globalThis.axe.run(document.querySelector('#chat')));
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  assert.deepEqual(grave.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`), []);
+  told('axe-core finds no serious fault');
+  await frame.locator('.changes button', { hasText: 'Accept all' }).click();
+  await steps.until('the file on disk', () => fs.existsSync(path.join(project, 'notes.md')));
+  await frame.locator('.changes .row').first().waitFor({ state: 'detached' });
+  told('a command is allowed by Alt+1, and both changes are accepted');
+
+  await text.click();
+  await page.keyboard.type('Say something evil.');
+  await press('Enter');
+  await frame.locator('.entry.end').nth(2).waitFor();
+  const evil = frame.locator('.entry.answer').last();
+  assert.equal(await evil.locator('img, script, a').count(), 0);
+  assert.match(await evil.innerText(), /<script>document\.title/);
+  assert.ok(!(await page.title()).includes('owned'));
+  await shot('hostile');
+  told('an answer of markup, scripts, commands, escapes and a long line is only text');
+
+  await page.keyboard.type('Go on for ever.');
+  await press('Enter');
+  await frame.locator('.entry.answer.streaming').waitFor();
+  await page.keyboard.type('and stop when I say');
+  await press('Alt+Enter');
+  await frame.locator('.row.queued').waitFor();
+  await shot('streaming');
+  const began = Date.now();
+  await press('Escape');
+  await frame.locator('.end-reason', { hasText: 'Cancelled' }).waitFor();
+  console.log(`cancel shows after ${Date.now() - began} ms`);
+  await press('ArrowUp');
+  assert.equal(await text.inputValue(), 'Go on for ever.');
+  told('a turn is cancelled by Escape, a prompt waits, and the history comes back by keys');
+  await shot('cancelled');
+} catch (error) {
+  await shot('failure').catch(() => {});
+  console.error(world.messages?.slice(-30));
+  throw error;
+} finally {
+  await world.stop();
+}

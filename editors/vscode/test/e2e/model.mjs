@@ -1,0 +1,48 @@
+// A model that plays a list of answers, over Chat Completions on the loopback: what a test needs of a provider.
+import http from 'node:http';
+
+/**
+ * Starts it; resolves to `{ url, asked, add(...answers), stop() }`. An answer is `{ text?, calls?, delayMs?, forever? }`:
+ * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves.
+ */
+export async function startModel(...answers) {
+  const queue = [...answers];
+  const asked = [];
+  const server = http.createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (!request.url.endsWith('/chat/completions')) return response.writeHead(404).end();
+    asked.push(JSON.parse(body));
+    const answer = queue.shift();
+    if (answer === undefined) {
+      return response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'the test has no answer left' } }));
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    await play(answer, response);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = () => new Promise((resolve) => {
+    server.close(resolve);
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, add: (...more) => queue.push(...more), stop };
+}
+
+async function play({ text = '', calls = [], delayMs = 0, forever = false }, response) {
+  const send = (delta, more = {}) => response.write(`data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...more }] })}\n\n`);
+  const words = text.match(/\S+\s*|\s+/g) ?? [];
+  do {
+    for (const word of words) {
+      send({ content: word });
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (response.closed || response.destroyed) return;
+    }
+  } while (forever);
+  for (const [index, { tool, input }] of calls.entries()) {
+    const id = `call-${Math.random().toString(36).slice(2)}`;
+    send({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: JSON.stringify(input) } }] });
+  }
+  send({}, { finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' });
+  response.write(`data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1000, completion_tokens: 50 } })}\n\n`);
+  response.end('data: [DONE]\n\n');
+}

@@ -1,0 +1,158 @@
+// Steps of the story in a real VS Code, to be put together by tests. Each takes the world of `world.mjs`.
+import fs from 'node:fs';
+import path from 'node:path';
+import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
+
+/** Runs a command by its full title from the command palette. It may take a while until the command can be run. */
+export async function command({ page }, title) {
+  const input = page.locator('.quick-input-widget:visible input.input');
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
+  await until(`the command ${title}`, async () => {
+    // A key that is pressed while a webview loads reaches nobody.
+    await page.keyboard.press('F1');
+    try {
+      await input.waitFor({ timeout: 2_000 });
+      await input.fill(`>${title}`);
+      await row.waitFor({ timeout: 2_000 });
+      await row.click({ timeout: 2_000 });
+      return true;
+    } catch {
+      await page.keyboard.press('Escape');
+      return false;
+    }
+  }, 60_000);
+}
+
+/** Runs a command of ours by its title. */
+export async function azimuth(world, title) {
+  await command(world, `Azimuth: ${title}`);
+}
+
+/** Opens a file of the project in an editor. */
+export async function openFile({ page }, name) {
+  await page.keyboard.press('Control+p');
+  const input = page.locator('.quick-input-widget:visible input.input');
+  await input.fill(name);
+  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: path.basename(name) }).first().waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`).waitFor();
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+}
+
+/** Puts text at the very start of the editor that has the keyboard. */
+export async function typeAtStart({ page }, text) {
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.insertText(text);
+}
+
+/** The text of the editor that has the keyboard, as the editor holds it. */
+export async function bufferText({ page }) {
+  await page.evaluate(() => navigator.clipboard.writeText(''));
+  await page.keyboard.press('Control+a');
+  await page.keyboard.press('Control+c');
+  return until('the text of the editor', () => page.evaluate(() => navigator.clipboard.readText()));
+}
+
+/** Gives a prompt without the chat. */
+export async function ask(world, text) {
+  const { page } = world;
+  await azimuth(world, 'Ask…');
+  const input = page.locator('.quick-input-widget:visible input.input');
+  await page.locator('.quick-input-widget:visible .quick-input-title', { hasText: 'Azimuth' }).waitFor();
+  await input.fill(text);
+  await page.keyboard.press('Enter');
+}
+
+/** Waits for a question and answers it with the option of which the name holds `option`. Gives what was asked. */
+export async function answer(world, option) {
+  const { page } = world;
+  await status(world, /asks you/);
+  await azimuth(world, 'Answer Question…');
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: option }).first();
+  await row.waitFor();
+  const asked = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder');
+  await row.click();
+  return asked;
+}
+
+/** Waits until our status bar item says this, and gives all it says. */
+export async function status({ page }, pattern, timeout = 30_000) {
+  const item = page.locator('.statusbar-item[id$="azimuth.status"]');
+  return until(`the status ${pattern}`, async () => {
+    if (!(await item.count())) return undefined;
+    const label = `${await item.textContent()} | ${await item.locator('a').first().getAttribute('aria-label')}`;
+    return pattern.test(label) ? label : undefined;
+  }, timeout, async () => `it is ${(await item.count()) ? await item.evaluate((element) => element.outerHTML) : "not there"}`);
+}
+
+/** Waits until as many hunks wait for a decision, and no turn runs. */
+export async function pendingHunks(world, count) {
+  const words = count === 0 ? /^(?!.*(hunk|works|asks))/s : new RegExp(`^(?!.*works).*${count} ${count === 1 ? 'hunk waits' : 'hunks wait'}`, 's');
+  return status(world, words);
+}
+
+/** Shows the terminal of the session, with the keyboard in it. */
+export async function openTerminal(world) {
+  await azimuth(world, 'Show Terminal');
+  await world.page.locator('.terminal-wrapper.active .xterm').waitFor();
+}
+
+/** Waits until the terminal shows a text. */
+export async function terminalShows({ page }, text) {
+  const rows = page.locator('.terminal-wrapper.active .xterm-rows, .terminal-wrapper.active .xterm-accessibility-tree');
+  return until(`"${text}" in the terminal`, async () => {
+    const shown = (await rows.allTextContents()).join('\n').replaceAll('\u00a0', ' ');
+    return shown.includes(text) ? shown : undefined;
+  }, 30_000, async () => `it shows ${JSON.stringify((await rows.allTextContents()).join('\n'))}`);
+}
+
+/** Shows the review of the first file that waits, and waits for its diff. */
+export async function openReview(world) {
+  await azimuth(world, 'Review Changes');
+  await world.page.locator('.monaco-diff-editor .editor.modified .monaco-editor.focused .view-line').first().waitFor();
+}
+
+/** Closes the active tab. */
+export async function closeTab(world) {
+  await command(world, 'View: Close Editor');
+}
+
+/** A key of ours: `g` for Ctrl+K G. */
+export async function chord({ page }, key) {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.press(key);
+}
+
+/** Ends the server of this world the hard way. Gives its process id. */
+export async function killServer({ server }) {
+  const pid = await until('the process of the server', () => serverPid(server.dir));
+  process.kill(pid, 'SIGKILL');
+  return pid;
+}
+
+/** The process id of the server that the extension of this code-server started. */
+export function serverPid(dir) {
+  for (const name of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const [program] = fs.readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+      if (program.startsWith(dir) && program.endsWith('/server/azimuth')) return Number(name);
+    } catch { /* it has ended */ }
+  }
+  return undefined;
+}
+
+/** The frame of the chat. */
+export async function chatFrame({ page }) {
+  return webview(page, '#chat');
+}
+
+/** Waits until `look` gives something that is neither undefined nor empty. */
+export async function until(what, look, timeout = 30_000, explain = async () => '') {
+  for (const end = Date.now() + timeout; ;) {
+    const found = await look();
+    if (found !== undefined && found !== '' && found !== false) return found;
+    if (Date.now() > end) throw new Error(`${what} did not come within ${timeout} ms; ${await explain()}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,50 @@
+// A real VS Code with the extension from its VSIX, a project, and a model that plays answers.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { openVsCode, startCodeServer } from '../../../../tests/tools/vscode-smoke.mjs';
+import { startModel } from './model.mjs';
+
+/** code-server, as `install-code-server` puts it; `CODE_SERVER` names another program. */
+export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.cache/azimuth-tests/code-server/bin/code-server');
+
+/**
+ * Starts all of it. `files` are the project's, by path. Resolves to the world that the steps work on:
+ * `{ page, model, project, data, log(), reopen(), stop() }`.
+ */
+export async function startWorld({ vsix, files, answers = [], settings = {}, configuration = '' }) {
+  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
+  const project = path.join(home, 'project');
+  for (const [name, text] of Object.entries(files)) {
+    const file = path.join(project, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+  }
+  const model = await startModel(...answers);
+  const config = path.join(home, 'config.toml');
+  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\nkey = "key-of-the-test"\nwire = "openai-chat"\nmodels = ["model-1"]\n${configuration}`);
+  const env = { AZIMUTH_CONFIG: config, AZIMUTH_DATA_DIR: path.join(home, 'data'), AZIMUTH_LOG: 'debug' };
+  const from = path.dirname(path.dirname(codeServer));
+  let server;
+  const windows = [];
+  const open = async () => {
+    const window = await openVsCode({ url: server.url, folder: project, from });
+    await window.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    windows.push(window);
+    return window;
+  };
+  const stop = async () => {
+    for (const window of windows) await window.close().catch(() => {});
+    await server?.stop();
+    await model.stop();
+    fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  };
+  try {
+    server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env });
+    const { page, console: messages } = await open();
+    return { page, messages, model, project, home, server, open, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

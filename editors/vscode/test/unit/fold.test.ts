@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Event, PermissionRequest, SequencedEvent, SessionInfo } from '../../src/generated/protocol';
+import { begin, compact, fold, pendingProposals, type SessionState } from '../../src/session/fold';
+
+const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const info: SessionInfo = { sessionId: 's', title: '', folders: [], mode: 'agent', createdAt: 0, updatedAt: 0, lastSeq: 0, usage, cost: 0 };
+const numbered = (...events: Event[]): SequencedEvent[] => events.map((event, index) => ({ seq: index + 1, at: 0, event }));
+const after = (...events: Event[]): SessionState => numbered(...events).reduce(fold, begin(info));
+
+const started: Event = { type: 'turnStarted', turnId: 't', prompt: [], context: '', model: 'm', mode: 'ask' };
+const request: PermissionRequest = { permissionId: 'q', about: 'tool_call', title: '', detail: '', reason: '', options: [] };
+const asked: Event = { type: 'permissionAsked', turnId: 't', request };
+const ended: Event = { type: 'turnEnded', turnId: 't', stopReason: 'end_turn', usage };
+
+test('a turn runs from its start to its end', () => {
+  assert.equal(after(started).runningTurn, 't');
+  assert.equal(after(started, ended).runningTurn, undefined);
+  assert.equal(after(started, { ...ended, turnId: 'other' }).runningTurn, 't');
+});
+
+test('a question waits until it is answered or its turn ends', () => {
+  assert.equal(after(started, asked).questions.size, 1);
+  assert.equal(after(started, asked, { type: 'permissionAnswered', permissionId: 'q', outcome: { type: 'moot' } }).questions.size, 0);
+  assert.equal(after(started, asked, ended).questions.size, 0);
+});
+
+test('an event that was seen already changes nothing', () => {
+  const message: Event = { type: 'messageCompleted', turnId: 't', messageId: 'm', content: [], usage, cost: 2 };
+  const [first] = numbered(message);
+  assert.ok(first);
+  const once = fold(begin(info), first);
+  assert.equal(fold(once, first), once);
+  assert.equal(once.cost, 2);
+});
+
+test('an unknown event is passed over, and counted', () => {
+  const state = after({ type: 'somethingNew' } as unknown as Event, started);
+  assert.equal(state.lastSeq, 2);
+  assert.equal(state.runningTurn, 't');
+});
+
+test('a proposal waits while one of its hunks does', () => {
+  const hunk = { hunkId: 'h', toolCallIds: [], startLine: 0, oldText: '', newText: 'a\n', state: 'pending' as const };
+  const proposal = { proposalId: 'p', revision: 1, uri: 'file:///a', path: 'a', change: 'create' as const, hunks: [hunk] };
+  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal })).length, 1);
+  const decided = { ...proposal, hunks: [{ ...hunk, state: 'accepted' as const }] };
+  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal }, { type: 'proposalChanged', proposal: decided })).length, 0);
+});
+
+test('the end of an older command does not end the one that runs now', () => {
+  const start = (toolCallId: string): Event => ({ type: 'terminalStarted', terminalId: 'x', toolCallId, command: toolCallId, cwd: '', offset: 0 });
+  const end = (toolCallId: string): Event => ({ type: 'terminalEnded', terminalId: 'x', toolCallId, offset: 1 });
+  assert.equal(after(start('a'), start('b'), end('a')).terminals.get('x')?.running, true);
+  assert.equal(after(start('a'), end('a')).terminals.get('x')?.running, false);
+});
+
+test('edits are accepted as they come once an event says so', () => {
+  assert.equal(after({ type: 'acceptEditsChanged', on: true } as unknown as Event).acceptEdits, true);
+});
+
+test('deltas of whole and of void messages are not kept', () => {
+  const delta = (messageId: string): Event => ({ type: 'messageDelta', messageId, text: 'x' });
+  const kept = compact(numbered(delta('a'), { type: 'thinkingDelta', messageId: 'b', text: 'x' }, delta('c'),
+    { type: 'messageCompleted', turnId: 't', messageId: 'a', content: [], usage }, { type: 'messageDiscarded', messageId: 'b' }));
+  assert.deepEqual(kept.map(({ seq }) => seq), [3, 4, 5]);
+});

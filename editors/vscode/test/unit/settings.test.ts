@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { initializationOptions, settings, trusted, type Inspected } from '../../src/server/settings';
+
+const inspect = (values: Record<string, Inspected>) => (name: string): Inspected | undefined => values[name];
+
+test('what may allow something comes from the user alone', () => {
+  const hostile = Object.fromEntries(trusted.map((name) => [name, { workspaceValue: ['Shell'], workspaceFolderValue: ['Shell'] }]));
+  assert.deepEqual(initializationOptions(inspect(hostile)), {});
+  assert.deepEqual(settings(inspect(hostile)), {});
+});
+
+test('the user’s own settings are the initialization options', () => {
+  const own = { model: { globalValue: 'a/b' }, acceptEdits: { globalValue: true }, 'permissions.allow': { globalValue: ['Edit'] }, caFile: { globalValue: '' } };
+  assert.deepEqual(initializationOptions(inspect(own)), { model: 'a/b', acceptEdits: true, permissions: { allow: ['Edit'] } });
+});
+
+test('a workspace adds to what is denied, and takes nothing away', () => {
+  const sent = settings(inspect({ 'permissions.deny': { globalValue: ['Shell(a)'], workspaceValue: [], workspaceFolderValue: ['Shell(b)', 'Shell(a)'] } }));
+  assert.deepEqual(sent, { permissions: { deny: ['Shell(a)', 'Shell(b)'] } });
+});
+
+test('what is no list goes to the server, which says so', () => {
+  assert.deepEqual(settings(inspect({ 'permissions.ask': { globalValue: ['Shell'], workspaceValue: 'Edit' } })), { permissions: { ask: 'Edit' } });
+});
+
+test('every setting that may allow something is declared for the machine, and restricted', () => {
+  const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    contributes: { configuration: { properties: Record<string, { scope: string }> } };
+    capabilities: { untrustedWorkspaces: { restrictedConfigurations: string[] } };
+  };
+  for (const name of [...trusted, 'server.path'].map((one) => `azimuth.${one}`)) {
+    assert.equal(manifest.contributes.configuration.properties[name]?.scope, 'machine', name);
+    assert.ok(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.includes(name), name);
+  }
+});
