@@ -160,16 +160,19 @@ impl Whose {
 
     /// A vendor's words: on one line, not long, and without the key.
     fn quote(&self, text: &str) -> String {
-        let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some(key) = &self.key
-            && !key.expose().is_empty()
-        {
-            line = line.replace(key.expose(), "[key]");
-        }
-        match line.char_indices().nth(WORDS) {
-            Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-            None => line,
-        }
+        quote(text, self.key.as_ref())
+    }
+}
+
+/// A server's words: on one line, not long, and without the key.
+pub(crate) fn quote(text: &str, key: Option<&Secret>) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(key) = key.filter(|key| !key.expose().is_empty()) {
+        line = line.replace(key.expose(), "[key]");
+    }
+    match line.char_indices().nth(WORDS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
     }
 }
 

@@ -6,7 +6,7 @@ use protocol::model::Price;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::failure::words;
+use crate::failure::{quote, words};
 use crate::http::Http;
 use crate::remote::{endpoint, read};
 use crate::settings::Provider;
@@ -66,15 +66,26 @@ impl Listing {
             Err(_) => Err(format!("no answer within {} seconds", patience.as_secs_f64())),
         };
         let answer = answer.map_err(|problem| {
-            let Provider { name, base_url, .. } = provider;
+            let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
                 false => format!("Name them in providers.{name}.models"),
             };
-            format!("{name} at {base_url} does not list its models: {problem}. {advice}")
+            format!("{name} at {host} does not list its models: {problem}. {advice}")
         });
         *last = Some((Instant::now(), answer.clone()));
         answer
+    }
+}
+
+/// Where a server is, without the name and the password that its address may hold.
+fn host(base_url: &str) -> String {
+    let url = reqwest::Url::parse(base_url).ok();
+    let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
+    match host {
+        Some((host, Some(port))) => format!("{host}:{port}"),
+        Some((host, None)) => host.to_owned(),
+        None => "an address that cannot be read".to_owned(),
     }
 }
 
@@ -94,7 +105,7 @@ async fn ask(provider: &Provider, http: &Http) -> Answer {
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if !status.is_success() {
-        let said: String = words(&body).1.chars().take(200).collect();
+        let said = quote(&words(&body).1, provider.key.as_ref());
         return Err(format!("status {}: {said}", status.as_u16()));
     }
     parse(&body).ok_or_else(|| "the answer is no list of models".to_owned())
@@ -167,6 +178,13 @@ mod tests {
         for other in ["<html>", "{}", r#"{"data":{}}"#, "7"] {
             assert_eq!(parse(other.as_bytes()), None, "{other}");
         }
+    }
+
+    #[test]
+    fn where_a_server_is_holds_no_name_and_no_password() {
+        assert_eq!(host("http://user:hunter2@127.0.0.1:8080/v1"), "127.0.0.1:8080");
+        assert_eq!(host("https://api.example.com/v1"), "api.example.com");
+        assert_eq!(quote("bad key sk-secret", Some(&crate::settings::Secret::new("sk-secret"))), "bad key [key]");
     }
 
     #[test]
