@@ -41,7 +41,7 @@ enum Command {
     Exec(Exec),
     /// See the whole loop on a small project, with a scripted model: no key and no network needed.
     Demo(Demo),
-    /// List, show and delete sessions.
+    /// List, show, delete, export and import sessions.
     Sessions {
         #[command(subcommand)]
         command: Sessions,
@@ -119,6 +119,16 @@ enum Sessions {
     Delete {
         /// The session.
         id: String,
+    },
+    /// Write a session as JSON lines to standard output, to keep it or to take it to another machine.
+    Export {
+        /// The session.
+        id: String,
+    },
+    /// Make a session of the JSON lines that `export` wrote.
+    Import {
+        /// The file; without it, standard input.
+        file: Option<PathBuf>,
     },
 }
 

@@ -260,7 +260,7 @@ fn every_event_is_a_line_of_json() {
 }
 
 #[test]
-fn a_session_is_gone_on_with_listed_shown_and_deleted() {
+fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     let world = World::new();
     let script = world.script(&json!([{ "text": "First answer." }, { "text": "Second answer." }]));
     let first = world.azimuth(&["exec", "--script", &script, "Remember the number seven."]);
@@ -277,8 +277,17 @@ fn a_session_is_gone_on_with_listed_shown_and_deleted() {
     for expected in ["> Remember the number seven.", "First answer.", "> Which number?", "Second answer."] {
         assert!(shown.contains(expected), "`{expected}` is not in:\n{shown}");
     }
+    let exported = world.project().join("session.jsonl");
+    std::fs::write(&exported, world.azimuth(&["sessions", "export", &id]).stdout).unwrap();
     assert!(world.azimuth(&["sessions", "delete", &id]).status.success());
     assert!(!text(&world.azimuth(&["sessions", "list"])).contains(&id));
+
+    let imported = world.azimuth(&["sessions", "import", exported.to_str().unwrap()]);
+    assert!(text(&imported).starts_with(&format!("session {id} is imported")), "{}", text(&imported));
+    assert_eq!(text(&world.azimuth(&["sessions", "show", &id])), shown);
+    let missing = world.azimuth(&["sessions", "import", "nowhere.jsonl"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(text(&missing).contains("nowhere.jsonl cannot be read"), "{}", text(&missing));
 }
 
 #[test]

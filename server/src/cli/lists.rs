@@ -1,11 +1,14 @@
 //! `azimuth sessions` and `azimuth models`: what there is.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufReader, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use agent::store::{SessionFilter, Store};
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
+use store::Imported;
 use workspace::paths;
 
 use super::setup::Setup;
@@ -13,7 +16,7 @@ use super::style::Style;
 use super::view::View;
 use super::{Failure, Sessions};
 
-/// Lists, shows and deletes sessions.
+/// Lists, shows, deletes, exports and imports sessions.
 pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
     let folder = std::env::current_dir().map_err(Failure::new)?;
     let setup = Setup::new(std::slice::from_ref(&folder), log)?;
@@ -66,8 +69,25 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             store.delete(&session).map_err(Failure::new)?;
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
+        Sessions::Export { id } => store.export(&SessionId::new(id), &mut out).map_err(Failure::new)?,
+        Sessions::Import { file } => {
+            let imported = match &file {
+                Some(file) => store.import(BufReader::new(open(file)?)),
+                None => store.import(io::stdin().lock()),
+            };
+            let Imported { session_id, events, warning } = imported.map_err(Failure::new)?;
+            writeln!(out, "session {session_id} is imported, with {events} events").map_err(Failure::new)?;
+            if let Some(warning) = warning {
+                writeln!(io::stderr(), "{warning}").map_err(Failure::new)?;
+            }
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the user names the file, on the command line")]
+fn open(file: &Path) -> Result<File, Failure> {
+    File::open(file).map_err(|error| Failure::Said(format!("{} cannot be read: {error}", file.display())))
 }
 
 /// Lists the models.

@@ -18,6 +18,10 @@ use crate::layout::Layout;
 /// How long a lock may outlive a process that was killed.
 const LINGERING: Duration = Duration::from_secs(2);
 
+/// How long a process that finds the database damaged waits for others that do the same. One that was there before keeps
+/// it for longer.
+const STARTING: Duration = Duration::from_millis(500);
+
 /// The sessions that one store has locked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldSessions(Arc<Mutex<HashSet<SessionId>>>);
@@ -106,18 +110,24 @@ impl InUse {
         Ok(Self(file))
     }
 
-    /// Runs `work` while no other process uses the database; does nothing if one does.
+    /// Runs `work` while no other process uses the database; does nothing if one does for longer than a moment.
+    ///
+    /// Several that start at once each wait here without a lock, so that one after the other has it alone.
     pub(crate) fn alone<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<Option<T>, Error> {
         let failed = |error: io::Error| Error::Io { what: "the lock of the session database failed".into(), error };
         self.0.unlock().map_err(failed)?;
-        let result = match self.0.try_lock() {
-            Ok(()) => {
-                let result = work().map(Some);
-                self.0.unlock().map_err(failed)?;
-                result
+        let until = Instant::now() + STARTING;
+        let result = loop {
+            match self.0.try_lock() {
+                Ok(()) => {
+                    let result = work().map(Some);
+                    self.0.unlock().map_err(failed)?;
+                    break result;
+                }
+                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(Duration::from_millis(5)),
+                Err(TryLockError::WouldBlock) => break Ok(None),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
         };
         self.0.lock_shared().map_err(failed)?;
         result

@@ -92,7 +92,7 @@ pub(crate) fn create_at(path: &Path) -> Result<(), Error> {
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     migrate(&mut connection, path)?;
     // The file remembers it, and closing the connection leaves no other file behind.
-    connection.execute_batch("PRAGMA journal_mode = WAL")?;
+    write_ahead(&connection, path)?;
     connection.close().map_err(|(_, error)| error)?;
     Ok(())
 }
@@ -110,10 +110,9 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
         return Err(Error::Damaged("it has no format number".into()));
     }
     migrate(&mut connection, path)?;
+    write_ahead(&connection, path)?;
     // `fullfsync` is what makes a sync reach the disk on macOS; elsewhere it does nothing.
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON",
-    )?;
+    connection.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA fullfsync = ON")?;
     Ok(connection)
 }
 
@@ -131,6 +130,17 @@ fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY)?;
     Ok(connection)
+}
+
+/// Has the database keep a write-ahead log, so that readers need not wait for writers.
+///
+/// SQLite calls it no error where it cannot, as on file systems without shared memory. All works there too, only slower.
+fn write_ahead(connection: &Connection, path: &Path) -> Result<(), Error> {
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        tracing::warn!(database = %path.display(), mode, "the session database cannot have a write-ahead log here");
+    }
+    Ok(())
 }
 
 /// Takes the steps that are missing, all or none. Several processes may try at once.

@@ -5,6 +5,7 @@ use protocol::session::{Mode, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Deserialize;
+use serde::de::Error as _;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -12,6 +13,8 @@ use crate::error::Error;
 
 const COLUMNS: &str = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
                        cache_write, cost";
+/// How deeply an event may be nested; reading one that deep takes a few hundred KiB of a stack.
+const DEEPEST: usize = 1000;
 /// The number of the use of a session that is written now.
 const NEXT_USE: &str = "(SELECT coalesce(max(used), 0) + 1 FROM sessions)";
 
@@ -43,11 +46,7 @@ pub(crate) fn apply(info: &mut SessionInfo, at: u64, event: &Event) {
         Event::ModelChanged { model, .. } => info.model = Some(model.clone()),
         Event::ModeChanged { mode } => info.mode = *mode,
         Event::TurnEnded { usage, cost, .. } => {
-            let sum = &mut info.usage;
-            sum.input = sum.input.saturating_add(usage.input);
-            sum.output = sum.output.saturating_add(usage.output);
-            sum.cache_read = sum.cache_read.saturating_add(usage.cache_read);
-            sum.cache_write = sum.cache_write.saturating_add(usage.cache_write);
+            info.usage += *usage;
             let cost = info.cost + cost.unwrap_or_default();
             // A price that is no number must not spoil the row.
             if cost.is_finite() {
@@ -154,7 +153,7 @@ pub(crate) fn events(
     since: u64,
     limit: usize,
 ) -> Result<Vec<SequencedEvent>, Error> {
-    read_events(connection, session, since, limit, decode)
+    read_events(connection, session, since, limit, |json| decode(json.as_bytes()))
 }
 
 /// The events after `since` as they are stored. [`StoreError::NotFound`] if there is no such session.
@@ -197,16 +196,37 @@ fn read_events<E>(
     Ok(events)
 }
 
-/// Reads an event.
+/// Reads what was stored or exported.
 ///
-/// There is no limit to its depth: what is stored was held in memory by us before, and a session must not become
-/// unreadable because a model nested its tool call deeper than a reader cares to go.
-pub(crate) fn decode(json: &str) -> Result<Event, serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_str(json);
+/// It may be nested deeper than a reader cares to go by itself: what we held in memory once must stay readable. But what
+/// comes from a file may be damaged or hostile, so there is an end ([`DEEPEST`]) far beyond what models make.
+pub(crate) fn decode<T: for<'de> Deserialize<'de>>(json: &[u8]) -> Result<T, serde_json::Error> {
+    if nesting(json) > DEEPEST {
+        return Err(serde_json::Error::custom("it is nested too deeply"));
+    }
+    let mut reader = serde_json::Deserializer::from_slice(json);
     reader.disable_recursion_limit();
-    let event = Event::deserialize(&mut reader)?;
+    let value = T::deserialize(&mut reader)?;
     reader.end()?;
-    Ok(event)
+    Ok(value)
+}
+
+/// How deeply brackets of JSON are nested; of what is no JSON, at least as deeply as a reader would go before it finds out.
+fn nesting(json: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let mut bytes = json.iter();
+    let mut in_text = false;
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => _ = bytes.next(),
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// Writes an event.

@@ -168,7 +168,7 @@ impl<R: BufRead> Lines<'_, R> {
         if self.text.is_empty() {
             return Ok(Line::End);
         }
-        match serde_json::from_slice(&self.text) {
+        match sessions::decode(&self.text) {
             Ok(value) => Ok(Line::Read(value)),
             Err(_) if self.text.last() != Some(&b'\n') => Ok(Line::Torn),
             // The reader's words may quote what the line holds.

@@ -87,7 +87,7 @@ fn copy_session(
             info.last_seq += 1;
             sessions::insert_event(new, session, info.last_seq, at, &json)?;
             // An event of a kind that we do not know is kept as it is.
-            if let Ok(event) = sessions::decode(&json) {
+            if let Ok(event) = sessions::decode(json.as_bytes()) {
                 sessions::refer(new, session, &event)?;
                 sessions::apply(&mut info, at, &event);
             }

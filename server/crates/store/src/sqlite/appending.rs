@@ -136,11 +136,16 @@ fn many_threads_share_one_store() {
 fn a_tool_call_nested_as_deep_as_a_model_can_send_it_stays_readable() {
     let (_folder, store) = store();
     let id = session(&store, "one");
-    let deep = (0..300).fold(json!(1), |inner, _| json!([inner]));
+    let deep = (0..990).fold(json!(1), |inner, _| json!([inner]));
     let call = AssistantBlock::ToolCall { id: ToolCallId::from("c"), name: "x".into(), input: deep };
     let event = message(vec![call]);
     let appended = store.append(&id, vec![(2, event)], false).unwrap();
     assert_eq!(store.events(&id, 1, 10).unwrap(), appended);
+
+    let mut lines = Vec::new();
+    store.export(&id, &mut lines).unwrap();
+    let imported = store.import(lines.as_slice()).unwrap();
+    assert_eq!(store.events(&imported.session_id, 1, 10).unwrap(), appended);
 }
 
 #[test]
@@ -149,7 +154,8 @@ fn the_json_of_events_is_given_as_it_was_stored() {
     let id = session(&store, "one");
     let appended = store.append(&id, deltas(["a\u{2028}\n\"".into(), "b".into()]), false).unwrap();
     let raw = store.raw_events(&id, 1).unwrap();
-    let read = raw.iter().map(|event| (event.seq, event.at, crate::sessions::decode(event.event.get()).unwrap()));
+    let read =
+        raw.iter().map(|event| (event.seq, event.at, crate::sessions::decode(event.event.get().as_bytes()).unwrap()));
     assert!(read.eq(appended.iter().map(|event| (event.seq, event.at, event.event.clone()))));
     assert_eq!(serde_json::to_value(&raw).unwrap(), serde_json::to_value(&appended).unwrap());
     assert_eq!(store.raw_events(&id, 3).unwrap().len(), 0);

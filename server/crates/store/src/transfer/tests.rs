@@ -71,6 +71,8 @@ fn of_lines_that_are_no_session_nothing_is_imported() {
         (lines.replacen("\"seq\":7,", "\"seq\":8,", 1), "line 8 holds event 8, not 7"),
         (lines.replacen("\"seq\":7,", "\"sec\":7,", 1), "line 8 "),
         (format!("{header}\n\n"), "line 2 "),
+        (format!("{header}\n{}\n", "[".repeat(1_000_000)), "line 2 "),
+        (format!("{header}\n{{\"seq\":1,\"at\":1,\"x\":{}\n", "[".repeat(1_000_000)), "line 2 "),
     ];
     for (text, words) in cases {
         let Err(StoreError::Failed(error)) = store.import(text.as_bytes()) else { panic!("{words} was imported") };
