@@ -14,8 +14,19 @@ mod words;
 use std::path::PathBuf;
 
 use agent::permission::Rules;
+use serde::Deserialize;
 
 pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
+
+/// When an answer is written into a chat document, for a client without a panel (design D1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChatAnswers {
+    /// As it comes, at most once a second.
+    Live,
+    /// Where the turn ends or asks something: for clients that may ask their user to confirm each edit.
+    AtEnd,
+}
 
 /// The configuration in force.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +39,8 @@ pub struct Config {
     pub providers: providers::Settings,
     /// Whether edits are accepted as they come. They stay listed.
     pub accept_edits: bool,
+    /// When a chat document gets its answers; by what suits the client where nothing is said.
+    pub chat_answers: Option<ChatAnswers>,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// The folders whose own files have been read, and restrict.

@@ -214,28 +214,43 @@ async fn nothing_to_send_is_said_and_nothing_is_lost() {
 async fn an_editor_that_may_ask_for_each_edit_is_sent_one_at_the_turns_end() {
     // Older versions of Eglot give no name.
     for client_info in [json!({ "name": "Emacs" }), Value::Null] {
-        one_edit_at_the_turns_end(client_info).await;
+        assert_eq!(edits_of_an_answer(client_info, Value::Null).await, 1);
     }
 }
 
-async fn one_edit_at_the_turns_end(client_info: Value) {
+#[tokio::test]
+async fn when_answers_come_into_the_chat_is_for_the_user_to_say() {
+    assert_eq!(edits_of_an_answer(json!({ "name": "harness" }), json!({ "chatAnswers": "at-end" })).await, 1);
+    assert!(edits_of_an_answer(json!({ "name": "Emacs" }), json!({ "chat_answers": "live" })).await > 1);
+}
+
+/// In how many edits an answer with a pause in it comes.
+async fn edits_of_an_answer(client_info: Value, options: Value) -> u64 {
+    let gate = Gate::default();
     let model = ModelServer::start([
-        Answer::nothing().text("One.\nTwo.\n").call("list_files", json!({})),
+        Answer::nothing().text("One.\nTwo.\n").wait(&gate).call("list_files", json!({})),
         Answer::says("Three."),
     ])
     .await;
     let setup = Setup::model(&model, Wire::Anthropic);
     let project = Project::new([(CHAT, "Count.\n")]);
     let mut client = Client::connect(&setup);
-    client.initialize(Some(project.folder()), Profile::plain(), json!({ "clientInfo": client_info })).await;
+    let comes_live = options["chat_answers"] == "live";
+    let profile = Profile { options, ..Profile::plain() };
+    client.initialize(Some(project.folder()), profile, json!({ "clientInfo": client_info })).await;
     let chat = project.uri(CHAT);
     client.open(&chat);
     let world = World { _setup: setup, model, project, client, chat };
     world.send().await;
+    if comes_live {
+        world.until("beginning", |text| text.ends_with("Two.\n")).await;
+    }
+    gate.open();
     let text = world.until_end().await;
     assert!(text.contains("One.\nTwo.\n\n- Listing the workspace: 1 file\n\nThree.\n"), "{text}");
-    assert_eq!(world.client.version(&world.chat), 2, "one edit, at the end");
+    let edits = world.client.version(&world.chat) - 1;
     world.client.finish().await;
+    edits.try_into().unwrap()
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Config, files, words};
+use super::{ChatAnswers, Config, files, words};
 use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
@@ -19,6 +19,9 @@ pub struct Layer {
     /// Whether edits are accepted as they come.
     #[serde(alias = "acceptEdits")]
     pub accept_edits: Option<bool>,
+    /// When a chat document gets its answers: `live` or `at-end`.
+    #[serde(alias = "chatAnswers")]
+    pub chat_answers: Option<ChatAnswers>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -209,6 +212,7 @@ impl Config {
         self.model = layer.model.or(self.model.take());
         self.take_log(layer.log, place);
         self.accept_edits = layer.accept_edits.unwrap_or(self.accept_edits);
+        self.chat_answers = layer.chat_answers.or(self.chat_answers);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, place);
         problems.extend(add(&mut self.rules.ask, &ask, place));
@@ -244,9 +248,11 @@ impl Config {
         if kind == Kind::Settings {
             self.take_log(layer.log, place);
             self.take_model(layer.model, place);
+            self.chat_answers = layer.chat_answers.or(self.chat_answers);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
+            ignored.extend(layer.chat_answers.is_some().then_some("chat_answers"));
         }
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));

@@ -27,7 +27,9 @@ use workspace::paths;
 use self::document::{MARK, Place, read, session_line};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
+use super::settings::Settings;
 use super::{commands, review};
+use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
 use crate::hub::chats::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
@@ -39,16 +41,6 @@ const ARRIVAL: Duration = Duration::from_secs(3);
 /// After so many edits in a row that the client would not take, no more are tried until the next prompt.
 const REFUSALS: u32 = 5;
 
-/// When an answer is written into its document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// As it comes.
-    #[default]
-    Live,
-    /// Where the turn ends or asks something: for clients that may ask their user to confirm each edit.
-    AtEnd,
-}
-
 /// A client's chats. Clones share them; their tasks end with the last.
 #[derive(Clone)]
 pub(super) struct Chats(Arc<Shared>);
@@ -56,7 +48,8 @@ pub(super) struct Chats(Arc<Shared>);
 struct Shared {
     connection: Arc<Connection>,
     editor: Arc<dyn Editor>,
-    pace: Pace,
+    settings: Arc<Settings>,
+    usual_answers: ChatAnswers,
     folders: Mutex<Vec<PathBuf>>,
     chats: Mutex<HashMap<String, Handle>>,
 }
@@ -82,14 +75,13 @@ enum Post {
     Event(SessionId, Arc<Event>),
 }
 
-impl Pace {
-    /// What suits a client, by its `clientInfo`. Older versions of Emacs's Eglot give none, so a client without
-    /// a name counts as one that may ask.
-    pub(super) fn of_client(info: Option<&Value>) -> Self {
-        let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
-        let name = name.to_ascii_lowercase();
-        if name.is_empty() || name.contains("emacs") || name.contains("eglot") { Self::AtEnd } else { Self::Live }
-    }
+/// When chats get their answers where the user says nothing of it: what suits a client, by its `clientInfo`. Older versions
+/// of Emacs's Eglot give none, so a client without a name counts as one that may ask for each edit.
+pub(super) fn usual_answers(info: Option<&Value>) -> ChatAnswers {
+    let name = info.and_then(|info| info.get("name")).and_then(Value::as_str).unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let may_ask = name.is_empty() || name.contains("emacs") || name.contains("eglot");
+    if may_ask { ChatAnswers::AtEnd } else { ChatAnswers::Live }
 }
 
 /// The path of the chat document of a workspace folder, which is made where there is none. It is kept from git.
@@ -114,8 +106,15 @@ pub(super) async fn document(folder: Option<PathBuf>) -> Result<PathBuf, Error> 
 }
 
 impl Chats {
-    pub(super) fn new(connection: Arc<Connection>, editor: Arc<dyn Editor>, folders: Vec<PathBuf>, pace: Pace) -> Self {
-        Self(Arc::new(Shared { connection, editor, pace, folders: Mutex::new(folders), chats: Mutex::default() }))
+    pub(super) fn new(
+        connection: Arc<Connection>,
+        editor: Arc<dyn Editor>,
+        settings: Arc<Settings>,
+        usual_answers: ChatAnswers,
+        folders: Vec<PathBuf>,
+    ) -> Self {
+        let (folders, chats) = (Mutex::new(folders), Mutex::default());
+        Self(Arc::new(Shared { connection, editor, settings, usual_answers, folders, chats }))
     }
 
     /// A chat document was opened.
@@ -203,7 +202,8 @@ impl Chats {
             uri: uri.into(),
             connection: Arc::clone(&self.0.connection),
             editor: Arc::clone(&self.0.editor),
-            pace: self.0.pace,
+            settings: Arc::clone(&self.0.settings),
+            usual_answers: self.0.usual_answers,
             shared: Arc::downgrade(&self.0),
             view: Arc::clone(&view),
             session: None,
@@ -229,7 +229,8 @@ struct Chat {
     uri: Arc<str>,
     connection: Arc<Connection>,
     editor: Arc<dyn Editor>,
-    pace: Pace,
+    settings: Arc<Settings>,
+    usual_answers: ChatAnswers,
     shared: std::sync::Weak<Shared>,
     view: Arc<Mutex<View>>,
     session: Option<SessionId>,
@@ -292,7 +293,8 @@ impl Chat {
             Event::TurnEnded { .. } => self.turn = None,
             _ => {}
         }
-        if self.pace == Pace::Live || self.turn.is_none() || !self.transcript.questions().is_empty() {
+        let answers = self.settings.chat_answers().unwrap_or(self.usual_answers);
+        if answers == ChatAnswers::Live || self.turn.is_none() || !self.transcript.questions().is_empty() {
             self.unwritten.push_str(&self.transcript.take());
         }
     }

@@ -9,7 +9,7 @@ use tower_lsp::Client;
 
 use super::Role;
 use super::abilities::Abilities;
-use super::chat::{Chats, Pace};
+use super::chat::{Chats, usual_answers};
 use super::front::Front;
 use super::messages::Initialize;
 use super::names::{Names, Resolve};
@@ -60,8 +60,9 @@ impl Connector {
         settings::reload(&settings, &connection, &outbox);
         let mut tasks = self.tasks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let chats = (!abilities.azimuth.panel).then(|| {
-            let pace = Pace::of_client(params.client_info.as_ref());
-            Chats::new(Arc::clone(&connection), Arc::new(outbox.clone()), folders.clone(), pace)
+            let usual = usual_answers(params.client_info.as_ref());
+            let editor = Arc::new(outbox.clone());
+            Chats::new(Arc::clone(&connection), editor, Arc::clone(&settings), usual, folders.clone())
         });
         tasks.spawn(idle.run(Arc::clone(&connection), chats.clone()));
         if let Some(process_id) = params.process_id.filter(|_| is_owner) {

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
 use super::outbox::Outbox;
-use crate::config::{self, Config, Editor};
+use crate::config::{self, ChatAnswers, Config, Editor};
 use crate::hub::{Connection, GRACE, Input};
 use crate::log;
 
@@ -53,6 +53,7 @@ struct Client {
     folders: Vec<PathBuf>,
     /// What the last configuration had to say.
     said: Vec<Message>,
+    chat_answers: Option<ChatAnswers>,
 }
 
 impl Settings {
@@ -80,6 +81,11 @@ impl Settings {
         self.client().folders = folders;
     }
 
+    /// When the last configuration has chat documents get their answers.
+    pub(super) fn chat_answers(&self) -> Option<ChatAnswers> {
+        self.client().chat_answers
+    }
+
     /// The configuration as it is now. Blocks.
     fn load(&self, load: &LoadConfig, layers: Layers) -> Loaded {
         let (editor, folders) = {
@@ -93,7 +99,10 @@ impl Settings {
         });
         let warnings = config.warnings.iter().map(|warning| (MessageType::WARNING, warning.clone()));
         let messages: Vec<_> = errors.chain(warnings).collect();
-        let said = std::mem::replace(&mut self.client().said, messages.clone());
+        let mut client = self.client();
+        client.chat_answers = config.chat_answers;
+        let said = std::mem::replace(&mut client.said, messages.clone());
+        drop(client);
         let news = messages.into_iter().filter(|message| !said.contains(message)).collect();
         Loaded { config, news }
     }
