@@ -37,6 +37,7 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use protocol::session::Mode;
@@ -66,8 +67,13 @@ pub enum Action {
         parsed: ShellLine,
         /// The folder it starts in.
         cwd: PathBuf,
+        /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
+        links: Links,
     },
 }
+
+/// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
+pub type Links = BTreeMap<PathBuf, Vec<PathBuf>>;
 
 /// A shell command line as plain data (made by `workspace::shell`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,12 +201,18 @@ pub enum Verdict {
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
         (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
-        (_, Action::Execute { line, parsed, cwd }) => shell::judge(rules, case, line, parsed, cwd),
+        (_, Action::Execute { line, parsed, cwd, links }) => shell::judge(rules, case, line, parsed, cwd, links),
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
         }
         (_, Action::Read) => judge_files(rules, case, case.reads, "Read files?", "reading is allowed"),
     }
+}
+
+/// The paths that a command line may name, wherever its own `cd`s bring it. One with a glob in it is given as it is written.
+/// Whoever can ask the disk looks which of them lead elsewhere, for [`Action::Execute`].
+pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
+    shell::named_paths(parsed, cwd)
 }
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For

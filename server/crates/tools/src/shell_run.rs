@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::permission::Action;
+use agent::permission::{self, Action};
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::paths;
 use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Ran, RunOptions};
 
 use crate::typed::Typed;
@@ -86,11 +87,13 @@ impl Typed for ShellRun {
         timeout(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let action = Action::Execute {
-            line: input.command.clone(),
-            parsed: shell::parse(&input.command),
-            cwd: folder.unwrap_or_else(|| self.services.shell.cwd()),
-        };
+        let (parsed, cwd) = (shell::parse(&input.command), folder.unwrap_or_else(|| self.services.shell.cwd()));
+        let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
+            let led_to = paths::led_to(&path);
+            (path, led_to)
+        });
+        let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
+        let action = Action::Execute { line: input.command.clone(), parsed, cwd, links };
         Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
     }
 
@@ -122,7 +125,7 @@ fn shortened(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::{ShellLine, SimpleCommand, Word};
+    use agent::permission::{Links, ShellLine, SimpleCommand, Word};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -176,9 +179,32 @@ mod tests {
         let words = ["rm", "a.txt"].map(|word| Word::Known(word.to_owned())).to_vec();
         let parsed = ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }]);
         let line = "rm a.txt\n# really".to_owned();
-        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src") });
+        let links = Links::new();
+        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links });
         let described = tool.describe(&input("ls", None)).unwrap();
         assert!(matches!(described.action, Action::Execute { cwd, .. } if cwd == world.path("")));
+
+        let outside = world.path("").parent().unwrap().to_owned();
+        std::os::unix::fs::symlink(&outside, world.path("src/out")).unwrap();
+        for line in ["cat src/out", "cd src && cat o*", "cat < src/out"] {
+            let Action::Execute { links, .. } = tool.describe(&input(line, None)).unwrap().action else { panic!() };
+            assert_eq!(links.values().flatten().collect::<Vec<_>>(), [&outside], "{line}");
+        }
+    }
+
+    #[tokio::test]
+    async fn looking_at_a_repository_that_came_with_a_project_runs_no_program_of_it() {
+        let world = World::new(&[("a.txt", "")]);
+        let ran = world.path("ran");
+        let of_sub = "git --git-dir=sub config";
+        let command = format!(
+            "git init -q --bare sub && {of_sub} core.bare false && {of_sub} core.worktree . && {of_sub} core.fsmonitor \
+             'touch {}; false' && cd sub && git status; git config --get core.fsmonitor",
+            ran.display()
+        );
+        let output = world.call("shell_run", json!({ "command": command })).await.unwrap();
+        assert!(!ran.exists(), "{}", output.text);
+        assert!(output.text.contains("safe.bareRepository"), "git was there and said why: {}", output.text);
     }
 
     #[tokio::test]

@@ -11,8 +11,10 @@ use std::path::{Component, Path, PathBuf};
 
 use agent::tool::ToolError;
 
+mod links;
 mod uri;
 
+pub use links::led_to;
 pub use uri::{from_uri, to_uri};
 
 /// The workspace's folders.

@@ -1,8 +1,8 @@
-//! Where things lie, by their names alone: no link is followed here.
+//! Where things lie, by their names and by the links that are told: no disk is asked here.
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{SimpleCommand, Word};
+use super::{Links, SimpleCommand, Word};
 
 /// Folders that hold nothing of lasting worth.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
@@ -14,15 +14,16 @@ pub(super) struct Places<'a> {
     folders: &'a [PathBuf],
     /// Every folder that the line may be in at some point; none once that cannot be told.
     current: Option<Vec<PathBuf>>,
+    links: &'a Links,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(folders: &'a [PathBuf]) -> Self {
-        Self { folders, current: None }
+        Self { folders, current: None, links: const { &Links::new() } }
     }
 
     /// For a line that starts in a folder, with all the places its own `cd`s may bring it to.
-    pub(super) fn of_line(folders: &'a [PathBuf], cwd: &Path, commands: &[SimpleCommand]) -> Self {
+    pub(super) fn of_line(folders: &'a [PathBuf], cwd: &Path, commands: &[SimpleCommand], links: &'a Links) -> Self {
         let mut current = Some(vec![normalize(cwd)]);
         for command in commands {
             let Some(Word::Known(name)) = command.words.first() else { continue };
@@ -40,15 +41,27 @@ impl<'a> Places<'a> {
                 _ => None,
             };
         }
-        Self { folders, current }
+        Self { folders, current, links }
     }
 
-    /// Whether what a path as written names lies in the workspace or a temporary folder, wherever the line may be.
+    /// Whether what a path as written names lies in the workspace or a temporary folder, wherever the line may be and
+    /// whatever link it goes through.
     pub(super) fn holds(&self, written: &str) -> bool {
-        self.resolve(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
+        self.resolve(written).is_some_and(|paths| self.with_links(paths).iter().all(|path| self.is_inside(path)))
     }
 
-    /// What a path as written may name; none where that cannot be told.
+    /// What a path as written may name, by its own name and by where its links lead; nothing where that cannot be told.
+    pub(super) fn named(&self, written: &str) -> Vec<PathBuf> {
+        self.resolve(written).map(|paths| self.with_links(paths)).unwrap_or_default()
+    }
+
+    fn with_links(&self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        let led_to: Vec<_> = paths.iter().filter_map(|path| self.links.get(path)).flatten().cloned().collect();
+        paths.extend(led_to);
+        paths
+    }
+
+    /// The paths that one as written may stand for; none where that cannot be told.
     pub(super) fn resolve(&self, written: &str) -> Option<Vec<PathBuf>> {
         if written.starts_with('~') {
             return None;

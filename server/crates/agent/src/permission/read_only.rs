@@ -33,13 +33,14 @@ const TABLE: &[(&str, Reads)] = &[
         }),
     ),
     ("df", Always),
-    ("diff", Always),
+    // Through folders, it follows links.
+    ("diff", Without(&["-r", "--recursive"])),
     ("dirname", Always),
     ("du", Without(&["--files0-from"])),
     ("echo", Always),
     ("egrep", Without(SEARCH)),
     ("false", Always),
-    ("fd", Without(&["-x", "-X", "--exec", "--exec-batch"])),
+    ("fd", Without(&["-x", "-X", "--exec", "--exec-batch", "-L", "--follow"])),
     ("fgrep", Without(SEARCH)),
     ("file", Without(&["-C", "--compile", "-f", "--files-from", "-m", "--magic-file", "-z", "-Z"])),
     ("find", If(find)),
@@ -55,7 +56,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("pwd", Always),
     ("readlink", Always),
     ("realpath", Always),
-    ("rg", Without(&["--pre", "--pre-glob", "--hostname-bin", "-z", "--search-zip", "-f", "--file", "--ignore-file"])),
+    ("rg", Without(RIPGREP)),
     ("sed", If(sed)),
     ("sha1sum", Always),
     ("sha256sum", Always),
@@ -70,20 +71,21 @@ const TABLE: &[(&str, Reads)] = &[
     ("true", Always),
     ("type", Always),
     ("uname", Always),
-    // Its second file is written.
-    ("uniq", If(|arguments| arguments.iter().filter(|argument| !argument.starts_with('-')).count() <= 1)),
+    ("uniq", If(uniq)),
     ("wc", Without(&["--files0-from"])),
     ("which", Always),
     ("whoami", Always),
 ];
 
-const SEARCH: &[&str] = &["-f", "--file"];
+const SEARCH: &[&str] = &["-f", "--file", "-R", "--dereference-recursive"];
+const RIPGREP: &[&str] =
+    &["--pre", "--pre-glob", "--hostname-bin", "-z", "--search-zip", "-f", "--file", "--ignore-file", "-L", "--follow"];
 
-/// Programs that may be asked for their version or their help.
+/// Programs that may be asked for their version or their help. Those that a project's own files have run another program in
+/// their place are none of them (rustup's `cargo` and `rustc`, `yarn`, `pnpm`, `go`, `dotnet`).
 const ASKABLE: &[&str] = &[
-    "bash", "bun", "cargo", "clang", "cmake", "deno", "docker", "dotnet", "gcc", "git", "go", "java", "just", "make",
-    "node", "npm", "nvim", "perl", "php", "pip", "pip3", "pnpm", "python", "python3", "rg", "ruby", "rustc", "rustfmt",
-    "rustup", "tsc", "uv", "yarn", "zig",
+    "bash", "bun", "clang", "cmake", "deno", "docker", "gcc", "git", "java", "just", "make", "node", "npm", "nvim",
+    "perl", "php", "pip", "pip3", "python", "python3", "rg", "ruby", "tsc", "uv", "zig",
 ];
 
 /// Whether a command is known only to read, and that within the workspace.
@@ -94,11 +96,8 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
         return true;
     }
     let Some(arguments) = rest.iter().map(argument).collect::<Option<Vec<_>>>() else { return false };
-    if let [flag] = arguments.as_slice() {
-        let asks = matches!(*flag, "--version" | "-V" | "--help") || (*flag == "version" && name == "go");
-        if asks && ASKABLE.contains(&name.as_str()) {
-            return true;
-        }
+    if matches!(*arguments, ["--version" | "-V" | "--help"]) && ASKABLE.contains(&name.as_str()) {
+        return true;
     }
     let Some((_, reads)) = TABLE.iter().find(|(program, _)| *program == name.as_str()) else { return false };
     let reads = match reads {
@@ -130,7 +129,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
 }
 
 /// An argument's text. A glob is as good as known if what it becomes cannot be taken for a flag.
-fn argument(word: &Word) -> Option<&str> {
+pub(super) fn argument(word: &Word) -> Option<&str> {
     match word {
         Word::Known(text) => Some(text),
         Word::Unknown(text) => {
@@ -198,6 +197,12 @@ fn printf(arguments: &[&str]) -> bool {
 /// Asking whether an array's element is set runs the substitutions in its index.
 fn test(arguments: &[&str]) -> bool {
     !arguments.iter().any(|argument| matches!(*argument, "-v" | "-R"))
+}
+
+/// Its second operand is written, and a glob may become two. A lone `-` is an operand.
+fn uniq(arguments: &[&str]) -> bool {
+    let mut operands = arguments.iter().filter(|argument| !argument.starts_with('-') || **argument == "-");
+    operands.next().is_none_or(|operand| !operand.contains(['*', '?', '['])) && operands.next().is_none()
 }
 
 /// `sed -n 10,20p file`: prints lines. Any other script could write files or run commands.

@@ -1,10 +1,11 @@
 //! Judging a command line: every simple command of it, and the files it writes to.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use super::places::{Places, is_harmless};
 use super::rule::{Class, Pattern, find};
-use super::{Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
+use super::{Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
 use super::{always, destructive, read_only};
 
 /// Variables that may be set before any command: they change how it talks, not what it does.
@@ -35,7 +36,14 @@ const WRAPPERS: &[&str] = &[
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
 
-pub(super) fn judge(rules: &Rules, case: &Case<'_>, line: &str, parsed: &ShellLine, cwd: &Path) -> Verdict {
+pub(super) fn judge(
+    rules: &Rules,
+    case: &Case<'_>,
+    line: &str,
+    parsed: &ShellLine,
+    cwd: &Path,
+    links: &Links,
+) -> Verdict {
     // Where a line cannot be parsed, its plain words must do to find what is denied.
     let guessed = match parsed {
         ShellLine::Commands(_) => Vec::new(),
@@ -45,7 +53,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, line: &str, parsed: &ShellLi
         ShellLine::Commands(commands) => commands.as_slice(),
         ShellLine::Unparsable { .. } => guessed.as_slice(),
     };
-    let line = Line { rules, case, places: Places::of_line(case.folders, cwd, commands), text: line, cwd };
+    let line = Line { rules, case, places: Places::of_line(case.folders, cwd, commands, links), text: line, cwd };
     if let Some(reason) = line.forbidden(commands) {
         return Verdict::Deny { reason };
     }
@@ -78,6 +86,22 @@ struct Line<'a> {
     places: Places<'a>,
     text: &'a str,
     cwd: &'a Path,
+}
+
+/// The paths that the words and redirections of a line may name, each once.
+pub(super) fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
+    let ShellLine::Commands(commands) = parsed else { return BTreeSet::new() };
+    let links = Links::new();
+    let places = Places::of_line(&[], cwd, commands, &links);
+    let words = commands.iter().flat_map(|command| {
+        let redirects = command.redirects.iter().map(|redirect| &redirect.target);
+        command.words.iter().skip(1).chain(redirects)
+    });
+    let written = words.filter_map(|word| {
+        let text = read_only::argument(word)?;
+        if text.starts_with('-') { text.split_once('=').map(|(_, value)| value) } else { Some(text) }
+    });
+    written.filter(|text| !is_harmless(text)).filter_map(|text| places.resolve(text)).flatten().collect()
 }
 
 /// How one command of a line fares.
@@ -134,8 +158,7 @@ impl Line<'_> {
 
     fn fits_file(&self, pattern: &Pattern<'_>, word: &Word) -> bool {
         let Word::Known(written) = word else { return false };
-        let paths = self.places.resolve(written).unwrap_or_default();
-        paths.iter().any(|path| pattern.fits_path(path, &self.places))
+        self.places.named(written).iter().any(|path| pattern.fits_path(path, &self.places))
     }
 
     /// Whether a rule about files is about one that the line writes to or names.
@@ -229,7 +252,7 @@ impl Line<'_> {
                 Some(format!("it writes to {target}, which is no file of the project's own"))
             }
             Word::Known(target) if self.places.holds(target) => None,
-            Word::Known(target) => Some(format!("it writes to {target}, which is outside the workspace")),
+            Word::Known(target) => Some(format!("it writes to {target}, which is or leads outside the workspace")),
             Word::Unknown(target) => Some(format!("it writes to {target}, which is known only when it runs")),
         }
     }

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use protocol::session::Mode;
 
 use super::{
-    Action, Case, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, accepting_rule, judge,
-    may_read,
+    Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, accepting_rule,
+    judge, may_read,
 };
 
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
@@ -54,7 +54,7 @@ fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
-    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into() };
+    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new() };
     let folders = [PathBuf::from("/ws")];
     let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
     judge(rules, &case)
@@ -112,8 +112,8 @@ fn commands_that_only_read_run_without_asking() {
             "wc -l src/*.rs",
             "head -c 100 /tmp/log",
             "ls missing > /dev/null",
-            "cargo --version",
-            "go version",
+            "node --version",
+            "git --version",
             "NO_COLOR=1 git status",
             "test -f Cargo.toml && echo yes",
             "sort < names.txt | uniq -c",
@@ -163,6 +163,13 @@ fn reading_commands_that_can_do_more_are_asked() {
             "sort -o names.txt names.txt",
             "sort --outp=x names.txt",
             "uniq in out",
+            "uniq - out",
+            "uniq a*",
+            "rg -L x",
+            "grep -Rn x .",
+            "diff -r a b",
+            "cargo --version",
+            "yarn --version",
             "tail -f log",
             "fd -x rm",
             "rg --pre ./evil x",
@@ -227,6 +234,26 @@ fn reading_outside_the_workspace_is_asked() {
     );
     let outside = shell_in(&Rules::default(), "cat passwd", parse("cat passwd"), "/etc");
     assert_eq!(word(&outside), "ask", "the shell stands outside the workspace");
+}
+
+#[test]
+fn what_a_link_leads_to_counts_as_named() {
+    let judged = |rules: &Rules, line: &str, led_to: &str| {
+        let links = Links::from([(PathBuf::from("/ws/docs/x"), vec![PathBuf::from(led_to)])]);
+        let action = Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links };
+        let folders = [PathBuf::from("/ws")];
+        let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
+        word(&judge(rules, &case))
+    };
+    let none = Rules::default();
+    for line in ["cat docs/x", "cd docs && cat x", "sort < docs/x", "ls docs/x"] {
+        assert_eq!(judged(&none, line, "/home/me/.ssh/id_rsa"), "ask", "{line}");
+        assert_eq!(judged(&none, line, "/ws/other"), "allow", "{line}");
+    }
+    let echo = rules(&["Shell(echo:*)"], &[], &[]);
+    assert_eq!(judged(&echo, "echo y > docs/x", "/home/me/.bashrc"), "ask");
+    assert_eq!(judged(&echo, "echo y > docs/x", "/ws/other"), "allow");
+    assert_eq!(judged(&rules(&[], &[], &["Read(.env)"]), "cat docs/x", "/ws/.env"), "deny");
 }
 
 #[test]
@@ -465,7 +492,7 @@ fn mode_ask_neither_edits_nor_runs() {
     let folders = [PathBuf::from("/ws")];
     let actions = [
         Action::Edit { paths: vec!["/ws/a".into()] },
-        Action::Execute { line: "ls".to_owned(), parsed: parse("ls"), cwd: "/ws".into() },
+        Action::Execute { line: "ls".to_owned(), parsed: parse("ls"), cwd: "/ws".into(), links: Links::new() },
     ];
     for action in &actions {
         let case = Case { tool: "t", action, reads: &[], mode: Mode::Ask, folders: &folders };

@@ -21,7 +21,7 @@ use crate::history::tests::problem;
 use crate::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
 };
-use crate::permission::{Action, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
+use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, Interjection, Session, Unsettled};
 use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
@@ -364,6 +364,7 @@ impl Tool for FakeTool {
                 line: line.clone(),
                 parsed: ShellLine::Commands(vec![command]),
                 cwd: PathBuf::from("/ws"),
+                links: Links::new(),
             },
         };
         Ok(Description { title: format!("{} {line}", self.spec.name), locations: vec![], action })

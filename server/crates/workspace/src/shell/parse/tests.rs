@@ -299,6 +299,9 @@ fn what_cannot_be_told_is_not_guessed() {
         "declare -i x='a[$(rm x)]'",
         "for ((i=0; i<$(rm x); i++)); do a; done",
         "test -v 'a[$(rm x)]'",
+        "for x in *; do '[' $x; done",
+        "\\[ $x",
+        "'[' * ]",
         "echo $[x]",
         // Texts that this grammar and the shell could read differently.
         "echo a\\\n#b; rm x",

@@ -22,9 +22,10 @@ const UNCLEAR: &[&str] = &[
     "runuser", "script", "source", "su", "sudo", "trap", "watch",
 ];
 
-/// Words of the shell's own language. As a name of a command they show that the line was not understood.
+/// Words of the shell's own language. As a name of a command they show that the line was not understood. A test in brackets
+/// is no such command but where its bracket is quoted, and then its operands were not looked at as those of a test.
 const RESERVED: &[&str] = &[
-    "!", "[[", "]]", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+    "!", "[", "[[", "]]", "case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
     "then", "until", "while", "{", "}",
 ];
 

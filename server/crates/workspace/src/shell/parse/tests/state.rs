@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use agent::permission::{Action, Case, Rules, Verdict, judge};
+use agent::permission::{Action, Case, Links, Rules, Verdict, judge};
 use protocol::session::Mode;
 
 use super::*;
 
 /// How a line fares when the user has no rules.
 fn judged(line: &str, folder: &Path) -> Verdict {
-    let action = Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: folder.to_owned() };
+    let action =
+        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: folder.to_owned(), links: Links::new() };
     let folders = [folder.to_owned()];
     let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
     judge(&Rules::default(), &case)

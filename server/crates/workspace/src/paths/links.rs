@@ -1,0 +1,99 @@
+//! Where paths lead by links.
+
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::{canonical, plain};
+
+/// After so many entries of folders, what a glob comes to counts as not known.
+const ENTRIES: usize = 10_000;
+
+/// Where an absolute path leads that goes through a link; nothing where it goes through none or names nothing. Of a path
+/// with a shell's glob in it, where those that it comes to lead. The root stands for what cannot be told. Asks the disk.
+pub fn led_to(path: &Path) -> Vec<PathBuf> {
+    let path = plain(path);
+    let is_glob = |part: &Component<'_>| part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
+    let fixed: PathBuf = path.components().take_while(|part| !is_glob(part)).collect();
+    let patterns: Vec<_> = path.components().skip_while(|part| !is_glob(part)).map(pattern).collect();
+    let mut left = ENTRIES;
+    let mut found = vec![fixed];
+    for pattern in patterns {
+        let mut next = Vec::new();
+        for folder in found {
+            let Ok(entries) = folder.read_dir() else { continue };
+            for entry in entries {
+                let Some(rest) = left.checked_sub(1) else { return unknown() };
+                left = rest;
+                let Ok(entry) = entry else { return unknown() };
+                if pattern.as_ref().is_none_or(|pattern| pattern.is_match(entry.file_name())) {
+                    next.push(entry.path());
+                }
+            }
+        }
+        found = next;
+    }
+    let mut led_to: Vec<_> = found.iter().filter_map(|path| leads(path)).collect();
+    led_to.sort();
+    led_to.dedup();
+    led_to
+}
+
+fn leads(path: &Path) -> Option<PathBuf> {
+    match canonical(path) {
+        Ok(real) => (real != path).then_some(real),
+        Err(_) => unknown().pop(),
+    }
+}
+
+fn unknown() -> Vec<PathBuf> {
+    vec![PathBuf::from("/")]
+}
+
+/// What a part of a path fits. None, which fits all, where it is not understood.
+fn pattern(part: Component<'_>) -> Option<GlobMatcher> {
+    let text = part.as_os_str().to_str()?;
+    Some(GlobBuilder::new(text).build().ok()?.compile_matcher())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_leads_where_its_links_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["docs", "docs/deep", "other"] {
+            std::fs::create_dir(root.join(name)).unwrap();
+        }
+        for name in ["docs/plain.md", "other/secret"] {
+            std::fs::File::create_new(root.join(name)).unwrap();
+        }
+        symlink("../other/secret", root.join("docs/link.md")).unwrap();
+        symlink("../../other", root.join("docs/deep/out")).unwrap();
+        symlink("nowhere", root.join("docs/gone")).unwrap();
+        let led = |path: &str| led_to(&root.join(path));
+        let nothing: [PathBuf; 0] = [];
+        for path in ["docs/plain.md", "docs/new.md", "docs/*.txt", "docs/deep", "none/*"] {
+            assert_eq!(led(path), nothing, "{path}");
+        }
+        for path in ["docs/link.md", "docs/*.md", "d*/link.m?", "docs/deep/out/secret", "other/../docs/link.md"] {
+            assert_eq!(led(path), [root.join("other/secret")], "{path}");
+        }
+        assert_eq!(led("docs/*/out"), [root.join("other")]);
+        assert_eq!(led("docs/gone"), [PathBuf::from("/")]);
+        assert_eq!(led("docs/g*"), [PathBuf::from("/")]);
+    }
+
+    #[test]
+    fn a_glob_over_too_many_files_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=ENTRIES {
+            std::fs::File::create_new(folder.path().join(number.to_string())).unwrap();
+        }
+        assert_eq!(led_to(&folder.path().join("x*")), [PathBuf::from("/")]);
+    }
+}
