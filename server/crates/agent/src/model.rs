@@ -105,6 +105,9 @@ pub enum ModelEvent {
         /// The piece.
         json: String,
     },
+    /// What the request has used so far, as far as the vendor has told; each replaces the one before, and all give way to
+    /// what [`Finished`](Self::Finished) says. For the cost of answers that never become whole.
+    Used(Usage),
     /// The answer is whole.
     Finished(Response),
 }
@@ -157,7 +160,7 @@ pub struct ModelError {
 pub enum ModelErrorKind {
     /// It may work the next time: network, 5xx, overload. Retried.
     Transient,
-    /// Too many requests. Retried, after what the vendor asks for.
+    /// Too many requests, or an overload with a time named. Retried, after what the vendor asks for.
     RateLimited {
         /// How long the vendor asks to wait.
         retry_after: Option<Duration>,

@@ -296,10 +296,7 @@ impl Turn {
             let text = "The model answered nothing. Say more, or choose another model with /model.".to_owned();
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
-        let price = self.model.info().price;
-        let cost = price.map(|price| cost(&price, &usage));
-        self.usage += usage;
-        self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
+        let cost = self.pay(usage);
         let (content, calls) = self.tidy(content, stop);
         self.complete(content, usage, cost);
         let mut messages = self.history.messages();
@@ -310,6 +307,14 @@ impl Turn {
         self.budget.counted(&usage, &messages);
         self.record(Event::ContextUsed { used: self.budget.used(&messages), limit: self.model.info().context_tokens });
         (stop, calls)
+    }
+
+    /// Adds what a request used to what the turn did, and gives its cost.
+    fn pay(&mut self, usage: Usage) -> Option<f64> {
+        let cost = self.model.info().price.map(|price| cost(&price, &usage));
+        self.usage += usage;
+        self.cost = self.cost.zip(cost).map(|(sum, cost)| sum + cost);
+        cost
     }
 
     /// Makes an answer's calls fit the log: every call of a session has an id of its own, and its input is an object.

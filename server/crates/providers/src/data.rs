@@ -53,6 +53,17 @@ pub(crate) enum Thinking {
     Effort,
 }
 
+impl Thinking {
+    /// Whether it thinks only where asked to. Then it is listed twice, since thinking is chosen by choosing the model
+    /// (001 §3).
+    pub(crate) fn is_asked_for(self) -> bool {
+        match self {
+            Self::Budget | Self::Adaptive => true,
+            Self::None | Self::Always | Self::Effort => false,
+        }
+    }
+}
+
 impl Model {
     /// The id to send.
     pub(crate) fn wire_id(&self) -> &str {

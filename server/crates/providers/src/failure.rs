@@ -25,6 +25,11 @@ pub(crate) enum Fault {
     },
     /// It ended too early.
     Incomplete(&'static str),
+    /// It does not end: it has more bytes than any answer.
+    TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
 }
 
 impl Fault {
@@ -64,6 +69,15 @@ impl Whose {
             Fault::Incomplete(how) => {
                 error(ModelErrorKind::Incomplete, format!("the answer of {provider} broke off: {how}"))
             }
+            // Not asked again: it would not end then either.
+            Fault::TooLong { limit } => error(
+                ModelErrorKind::Rejected,
+                format!(
+                    "the answer of {provider} was broken off, since it grew beyond {} MiB. Is the server in order? Try \
+                     again, or choose another model",
+                    limit >> 20
+                ),
+            ),
             Fault::Vendor { code, message } => self.said(None, &code, &message),
         }
     }
@@ -72,15 +86,22 @@ impl Whose {
     pub(crate) fn status(&self, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
         let (code, message) = words(body);
         let mut failure = self.said(Some(status), &code, &message);
-        if let ModelErrorKind::RateLimited { retry_after } = &mut failure.kind {
-            *retry_after = asked_delay(headers, SystemTime::now());
+        let asked = asked_delay(headers, SystemTime::now());
+        match &mut failure.kind {
+            ModelErrorKind::RateLimited { retry_after } => *retry_after = asked,
+            // A vendor that is overloaded may name a time too; "at once" names none.
+            kind @ ModelErrorKind::Transient if asked.is_some_and(|asked| !asked.is_zero()) => {
+                *kind = ModelErrorKind::RateLimited { retry_after: asked };
+            }
+            _ => {}
         }
         if (300..400).contains(&status) {
-            let place = headers.get("location").and_then(|place| place.to_str().ok()).unwrap_or("another place");
+            let place = headers.get("location").and_then(|place| place.to_str().ok()).and_then(public_part);
+            let place = place.unwrap_or_else(|| "another place".to_owned());
             failure.message = format!(
                 "{} answers with a redirection to {}. Keys are not sent on; if that is right, set it as the base URL",
                 self.place(),
-                self.quote(place)
+                self.quote(&place)
             );
         }
         failure
@@ -315,9 +336,28 @@ fn http_date(text: &str) -> Option<SystemTime> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
-/// The innermost cause, which says most: the outer ones only say what was being done.
+/// An address without what may be secret in it: name, password and query.
+fn public_part(address: &str) -> Option<String> {
+    let url = reqwest::Url::parse(address).ok()?;
+    Some(format!("{}://{}{}", url.scheme(), host_of(&url)?, url.path()))
+}
+
+/// The host and port of an address, for words. The name, the password and the query that an address may hold are left
+/// out, and so is an address that cannot be read.
+pub(crate) fn host(base_url: &str) -> String {
+    let url = reqwest::Url::parse(base_url.trim()).ok();
+    url.as_ref().and_then(host_of).unwrap_or_else(|| "an address that cannot be read".to_owned())
+}
+
+fn host_of(url: &reqwest::Url) -> Option<String> {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}{port}", url.host_str()?))
+}
+
+/// The innermost cause, which says most: the outer ones only say what was being done. The outermost holds the address,
+/// which may hold a key.
 fn root_cause(failure: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = failure;
+    let Some(mut cause) = std::error::Error::source(failure) else { return "no cause is known".to_owned() };
     while let Some(inner) = cause.source() {
         cause = inner;
     }

@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agent::model::{ModelError, ModelErrorKind};
+use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 use tokio::sync::OnceCell;
 
 use crate::failure::error;
+use crate::settings::Secret;
+use crate::wire::Wire;
 
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -55,6 +58,14 @@ impl Http {
         });
         far.await.cloned()
     }
+}
+
+/// The header that carries a key, hidden from `Debug`; none where the key holds what no header can.
+pub(crate) fn key_header(wire: Wire, key: &Secret) -> Option<(&'static str, HeaderValue)> {
+    let (name, value) = wire.key_header(key.expose());
+    let mut value = HeaderValue::try_from(value).ok()?;
+    value.set_sensitive(true);
+    Some((name, value))
 }
 
 /// Whether an address is on this machine.

@@ -301,6 +301,44 @@ async fn an_answer_that_comes_at_once_is_taken_from_compatible_servers() {
 }
 
 #[tokio::test]
+async fn an_answer_that_comes_at_once_is_taken_from_every_vendor() {
+    let anthropic = json!({"type": "message", "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"});
+    let message = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
+    let responses = json!({"object": "response", "status": "completed", "output": [message]});
+    for (vendor, whole) in [(Vendor::Anthropic, anthropic), (Vendor::Responses, responses)] {
+        let answer = Answer::status(200, &whole.to_string()).with_header("content-type", "application/json");
+        let server = Server::start(vec![answer]).await;
+        let (text, outcome) = ask(&*vendor.model(&server).await).await;
+        assert_eq!((text.as_str(), outcome.unwrap().stop), ("Hi", Stop::EndTurn), "{vendor:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_an_end_is_broken_off_at_its_limit() {
+    let text = "x".repeat(1 << 20);
+    let started = json!({"type": "message_start", "message": {}});
+    let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+    for (vendor, opening, piece) in [
+        (
+            Vendor::Anthropic,
+            format!("data: {started}\n\ndata: {block}\n\n"),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}),
+        ),
+        (
+            Vendor::Responses,
+            String::new(),
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": text}),
+        ),
+        (Vendor::Chat, String::new(), json!({"choices": [{"index": 0, "delta": {"content": text}}]})),
+    ] {
+        let stream = format!("{opening}{}", format!("data: {piece}\n\n").repeat(66));
+        let (_, error) = failure(vendor, Answer::stream(&stream).then_silent()).await;
+        assert_eq!(error.kind, ModelErrorKind::Rejected, "{error}");
+        assert!(error.message.contains("64 MiB"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn dropping_the_stream_ends_the_request() {
     let half = &streams::chat()[..streams::chat().find("finish_reason\":\"tool_calls").unwrap()];
     let server = Server::start(vec![Answer::stream(half).then_silent()]).await;

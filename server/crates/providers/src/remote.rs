@@ -11,7 +11,7 @@ use protocol::model::ModelInfo;
 use reqwest::{Response, Url};
 
 use crate::failure::{Fault, Whose, error};
-use crate::http::{Http, is_loopback};
+use crate::http::{Http, is_loopback, key_header};
 use crate::sse;
 use crate::wire::{Decode, Pieces, Target, Wire};
 
@@ -22,6 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const ERROR_BODY: usize = 64 * 1024;
 /// The most bytes of an answer that comes at once.
 const WHOLE_BODY: usize = 32 * 1024 * 1024;
+
+/// The most bytes of an answer: text, thinking and the inputs of calls, and the whole of the events that show nothing
+/// (signatures, repetitions). The longest answers of today's models have a few; what goes on beyond that has no end.
+const ANSWER: usize = 64 * 1024 * 1024;
 
 /// A vendor's model.
 pub(crate) struct Remote {
@@ -60,6 +64,7 @@ impl Model for Remote {
             response: None,
             events: sse::Decoder::default(),
             pieces: Pieces::default(),
+            unseen: 0,
             failure: None,
             last_piece: Instant::now(),
         });
@@ -86,12 +91,10 @@ impl Remote {
             post = post.header(name, value);
         }
         if let Some(key) = &self.whose.key {
-            let (name, value) = self.wire.key_header(key.expose());
-            let mut value = reqwest::header::HeaderValue::try_from(value).map_err(|_| {
+            let (name, value) = key_header(self.wire, key).ok_or_else(|| {
                 let source = &self.whose.key_source;
                 error(ModelErrorKind::Unauthorized, format!("the key holds what no key can hold; check {source}"))
             })?;
-            value.set_sensitive(true);
             post = post.header(name, value);
         }
         let response = match tokio::time::timeout(wait, post.body(body).send()).await {
@@ -112,10 +115,11 @@ impl Remote {
 
 /// Where requests go. An address may come with or without its version (`/v1`), and even with the end of its path.
 pub(crate) fn endpoint(base_url: &str, path: &str) -> Result<Url, String> {
-    let wrong = |problem: &str| format!("the base URL `{base_url}` {problem}");
-    let mut url = Url::parse(base_url.trim()).map_err(|_| wrong("is no URL; it is written as https://host/v1"))?;
+    // It is not repeated: it may hold a password or a key.
+    let mut url = Url::parse(base_url.trim())
+        .map_err(|_| "the base URL is no URL; it is written as https://host/v1".to_owned())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong("is neither http nor https"));
+        return Err("the base URL is neither http nor https; it is written as https://host/v1".to_owned());
     }
     let given = url.path().trim_end_matches('/');
     let ends = ["/chat/completions", "/responses", "/messages", "/models"];
@@ -169,6 +173,8 @@ struct Streaming {
     response: Option<Response>,
     events: sse::Decoder,
     pieces: Pieces,
+    /// The bytes of events that showed nothing.
+    unseen: usize,
     /// What is to be told after the pieces before it.
     failure: Option<ModelError>,
     last_piece: Instant,
@@ -224,7 +230,14 @@ impl Streaming {
         loop {
             match self.events.next(&mut input) {
                 Ok(Some(data)) => {
+                    let before = self.pieces.bytes();
                     self.decoder.event(data, &mut self.pieces).map_err(|fault| self.whose.fault(fault))?;
+                    if self.pieces.bytes() == before {
+                        self.unseen += data.len();
+                    }
+                    if self.pieces.bytes() + self.unseen > ANSWER && !self.pieces.is_finished() {
+                        return Err(self.whose.fault(Fault::TooLong { limit: ANSWER }));
+                    }
                 }
                 Ok(None) => return Ok(()),
                 Err(problem) => return Err(self.whose.fault(Fault::Garbage(problem.to_string()))),
@@ -284,6 +297,14 @@ mod tests {
             ("http://127.0.0.1:8080/v1/chat/completions", "http://127.0.0.1:8080/v1/responses"),
         ] {
             assert_eq!(endpoint(base, "responses").unwrap().as_str(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_address_is_said_without_what_it_holds() {
+        for base in ["ftp://user:hunter2@host/v1?key=hunter2", "user:hunter2@host", "http://user:hunter2@:1?hunter2"] {
+            let problem = endpoint(base, "responses").unwrap_err();
+            assert!(problem.contains("base URL") && !problem.contains("hunter2"), "{problem}");
         }
     }
 

@@ -43,7 +43,7 @@ pub struct Settings {
 }
 
 /// A provider of models.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Provider {
     /// Its name, the first part of its models' ids.
     pub name: String,
@@ -61,6 +61,19 @@ pub struct Provider {
     pub models: Vec<String>,
     /// Whether it is looked for on this machine: then it is no matter if it is not there.
     pub is_local: bool,
+}
+
+impl fmt::Debug for Provider {
+    /// Without what may be secret in its address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider")
+            .field("name", &self.name)
+            .field("wire", &self.wire)
+            .field("host", &crate::failure::host(&self.base_url))
+            .field("key", &self.key)
+            .field("models", &self.models)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A key. Shown nowhere.

@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 
 use agent::model::{ModelEvent, Request};
 use protocol::ToolCallId;
+use protocol::content::Usage;
 use serde_json::{Map, Value};
 
 use crate::data::Thinking;
@@ -146,10 +147,13 @@ impl Target {
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     queue: VecDeque<ModelEvent>,
+    /// How many bytes of text, thinking and input came, in all.
+    bytes: usize,
 }
 
 impl Pieces {
     pub(crate) fn text(&mut self, piece: &str) {
+        self.bytes += piece.len();
         match self.queue.back_mut() {
             _ if piece.is_empty() => {}
             Some(ModelEvent::Text(text)) => text.push_str(piece),
@@ -158,6 +162,7 @@ impl Pieces {
     }
 
     pub(crate) fn thinking(&mut self, piece: &str) {
+        self.bytes += piece.len();
         match self.queue.back_mut() {
             _ if piece.is_empty() => {}
             Some(ModelEvent::Thinking(text)) => text.push_str(piece),
@@ -166,6 +171,7 @@ impl Pieces {
     }
 
     pub(crate) fn input(&mut self, call: &ToolCallId, piece: &str) {
+        self.bytes += piece.len();
         match self.queue.back_mut() {
             _ if piece.is_empty() => {}
             Some(ModelEvent::ToolCallInput { id, json }) if id == call => json.push_str(piece),
@@ -173,8 +179,18 @@ impl Pieces {
         }
     }
 
+    /// Tells what was used so far.
+    pub(crate) fn used(&mut self, usage: Usage) {
+        self.queue.push_back(ModelEvent::Used(usage));
+    }
+
     pub(crate) fn push(&mut self, event: ModelEvent) {
         self.queue.push_back(event);
+    }
+
+    /// How many bytes of text, thinking and input came, in all.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn take(&mut self) -> Option<ModelEvent> {
@@ -197,6 +213,11 @@ fn tool_input(json: &str) -> Value {
         return Value::Object(Map::new());
     }
     serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
+}
+
+/// What was used, where the vendor's input counts what the cache served and stored. Ours does not.
+fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
+    Usage { input: input.saturating_sub(cache_read).saturating_sub(cache_write), output, cache_read, cache_write }
 }
 
 /// The effort that a budget for thinking comes to, for models that take words.

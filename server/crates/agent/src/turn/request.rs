@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
@@ -28,8 +29,13 @@ impl Turn {
         }
         let mut failures = Failures::default();
         loop {
-            let mut shown = false;
-            let error = match self.attempt(&mut shown).await {
+            let (mut shown, mut used) = (false, Usage::default());
+            let attempt = self.attempt(&mut shown, &mut used).await;
+            if !matches!(attempt, Attempt::Answered(_)) {
+                // What never became an answer is paid for all the same. What an answer used, it says itself.
+                self.pay(used);
+            }
+            let error = match attempt {
                 Attempt::Answered(response) => return Ok(response),
                 Attempt::Cancelled => return Err(StopReason::Cancelled.into()),
                 Attempt::Failed(error) => error,
@@ -56,7 +62,7 @@ impl Turn {
         }
     }
 
-    async fn attempt(&mut self, shown: &mut bool) -> Attempt {
+    async fn attempt(&mut self, shown: &mut bool, used: &mut Usage) -> Attempt {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
@@ -86,6 +92,10 @@ impl Turn {
                 }
                 Some(Ok(ModelEvent::Thinking(text))) if !text.is_empty() => {
                     Event::ThinkingDelta { message_id: message_id.clone(), text }
+                }
+                Some(Ok(ModelEvent::Used(usage))) => {
+                    *used = usage;
+                    continue;
                 }
                 Some(Ok(ModelEvent::Finished(response))) => return Attempt::Answered(response),
                 // Calls are shown when they are made, with their whole input.

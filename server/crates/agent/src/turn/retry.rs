@@ -36,7 +36,7 @@ impl Failures {
     ///
     /// - what may pass (network, 5xx, overload, a stream that breaks off) is tried again three times, after about 1, 2 and
     ///   4 seconds, with some chance in it so that many clients do not come back at once;
-    /// - too many requests: as long after as the vendor asks, if it names a time, and not at all where that is
+    /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and not at all where that is
     ///   longer than two minutes;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
     /// - a complaint of calls without results is tried again once, at once, with the calls and their results told in words;

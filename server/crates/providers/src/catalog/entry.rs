@@ -9,13 +9,13 @@ use protocol::model::{ModelInfo, Price};
 use super::bare;
 use super::listing::Listed;
 use crate::data::{self, Thinking};
-use crate::failure::Whose;
+use crate::failure::{Whose, host};
 use crate::http::Http;
 use crate::remote::Remote;
 use crate::settings::Provider;
 use crate::wire::{Target, Wire};
 
-/// How many tokens a `-thinking` model thinks (001 §3).
+/// How many tokens a `-thinking` model thinks (001 §3), where it can be told a number.
 const THINKING_TOKENS: u64 = 10_000;
 /// What such a model's id ends with.
 const THINKING: &str = "-thinking";
@@ -45,10 +45,6 @@ impl Entry {
 
     /// The model itself.
     pub(super) fn model(&self, provider: &Provider, http: &Arc<Http>, idle_timeout: Duration) -> Arc<dyn Model> {
-        let host = crate::remote::endpoint(&provider.base_url, "").ok().map(|url| {
-            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-            format!("{}{port}", url.host_str().unwrap_or_default())
-        });
         Arc::new(Remote {
             info: self.info.clone(),
             wire: provider.wire,
@@ -56,7 +52,7 @@ impl Entry {
             base_url: provider.base_url.clone(),
             whose: Whose {
                 provider: provider.name.clone(),
-                host: host.unwrap_or_else(|| provider.base_url.clone()),
+                host: host(&provider.base_url),
                 model: bare(&self.info.id).to_owned(),
                 key_source: provider.key_source.clone(),
                 key: provider.key.clone(),
@@ -92,8 +88,8 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     let models = data::models().iter().filter(|model| model.provider == vendor);
     models
         .flat_map(|model| {
-            let thinks = model.thinking == Thinking::Budget;
-            let variant = thinks.then(|| entry(provider, &format!("{}{THINKING}", model.id), None));
+            let variant =
+                model.thinking.is_asked_for().then(|| entry(provider, &format!("{}{THINKING}", model.id), None));
             [Some(entry(provider, &model.id, None)), variant]
         })
         .flatten()
@@ -108,7 +104,7 @@ pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
 /// All that is known of a model, the nearest source first: the provider, then the data file, then what is usual.
 fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let known = data::find(id);
-    let is_variant = id.ends_with(THINKING) && known.is_some_and(|model| model.thinking == Thinking::Budget);
+    let is_variant = id.ends_with(THINKING) && known.is_some_and(|model| model.thinking.is_asked_for());
     let plain_id = if is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id };
     let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
     let context = listed.and_then(|l| l.context).or(known.map(|model| model.context)).unwrap_or(usual_context);

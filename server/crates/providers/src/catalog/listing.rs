@@ -6,8 +6,8 @@ use protocol::model::Price;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::failure::{quote, words};
-use crate::http::Http;
+use crate::failure::{host, quote, words};
+use crate::http::{Http, key_header};
 use crate::remote::{endpoint, read};
 use crate::settings::Provider;
 
@@ -78,24 +78,11 @@ impl Listing {
     }
 }
 
-/// Where a server is, without the name and the password that its address may hold.
-fn host(base_url: &str) -> String {
-    let url = reqwest::Url::parse(base_url).ok();
-    let host = url.as_ref().and_then(|url| Some((url.host_str()?, url.port())));
-    match host {
-        Some((host, Some(port))) => format!("{host}:{port}"),
-        Some((host, None)) => host.to_owned(),
-        None => "an address that cannot be read".to_owned(),
-    }
-}
-
 async fn ask(provider: &Provider, http: &Http) -> Answer {
     let url = endpoint(&provider.base_url, "models")?;
     let mut get = http.client(&url).await.map_err(|error| error.message)?.get(url);
     if let Some(key) = &provider.key {
-        let (name, value) = provider.wire.key_header(key.expose());
-        let mut value = reqwest::header::HeaderValue::try_from(value).map_err(|_| "the key is no key".to_owned())?;
-        value.set_sensitive(true);
+        let (name, value) = key_header(provider.wire, key).ok_or("the key holds what no key can hold")?;
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {

@@ -40,6 +40,34 @@ async fn a_model_goes_by_its_id_its_name_its_dated_id_and_its_alias() {
 }
 
 #[tokio::test]
+async fn every_model_that_thinks_only_when_asked_has_a_variant_that_does() {
+    let catalog = catalog(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]);
+    let models = catalog.list().await;
+    let variants: Vec<&str> = models.iter().filter_map(|model| model.id.strip_suffix("-thinking")).collect();
+    for model in ["sonnet-4", "opus-4", "opus-4-1", "sonnet-4-5", "haiku-4-5", "opus-4-5", "opus-4-8", "sonnet-4-6"] {
+        assert!(variants.contains(&format!("anthropic/claude-{model}").as_str()), "{model}: {variants:?}");
+    }
+    assert_eq!(id(&catalog, "opus-4-8-thinking").await, "anthropic/claude-opus-4-8-thinking");
+    for model in ["anthropic/claude-opus-5-5", "openai/gpt-5.1"] {
+        assert!(!variants.contains(&model), "{model} thinks anyway");
+    }
+}
+
+#[tokio::test]
+async fn an_address_with_a_password_is_never_told() {
+    let mut settings = settings(&[]);
+    let address = Some("ftp://user:hunter2@host/v1?key=hunter2".to_owned());
+    settings.set_provider("mine", address.clone(), None, Some("openai-chat"), vec!["m".into()]).unwrap();
+    settings.set_provider("yours", address, None, Some("openai-chat"), vec![]).unwrap();
+    assert!(!format!("{settings:?}").contains("hunter2"));
+    let catalog = Catalog::new(settings);
+    assert!(!format!("{:?}", catalog.list().await).contains("hunter2"));
+    let model = catalog.resolve("mine/m").await.unwrap();
+    let Err(error) = model.stream(request(vec![says("hi")])).await else { panic!("it is no address") };
+    assert!(error.message.contains("base URL") && !error.message.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
 async fn an_unknown_name_gets_those_like_it() {
     let Err(error) = catalog(&[]).resolve("sonet-4-5").await else { panic!("no such model") };
     let text = error.to_string();

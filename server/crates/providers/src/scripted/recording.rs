@@ -59,6 +59,7 @@ pub(super) enum Event {
     Thinking { text: String },
     ToolCallStarted { id: ToolCallId, name: String },
     ToolCallInput { id: ToolCallId, json: String },
+    Used { usage: Usage },
     Finished { content: Vec<AssistantBlock>, stop: WrittenStop, usage: Usage },
 }
 
@@ -218,6 +219,7 @@ impl From<ModelEvent> for Event {
             ModelEvent::Thinking(text) => Self::Thinking { text },
             ModelEvent::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },
             ModelEvent::ToolCallInput { id, json } => Self::ToolCallInput { id, json },
+            ModelEvent::Used(usage) => Self::Used { usage },
             ModelEvent::Finished(Response { content, stop, usage }) => Self::Finished {
                 content,
                 stop: match stop {
@@ -239,6 +241,7 @@ impl From<Event> for ModelEvent {
             Event::Thinking { text } => Self::Thinking(text),
             Event::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },
             Event::ToolCallInput { id, json } => Self::ToolCallInput { id, json },
+            Event::Used { usage } => Self::Used(usage),
             Event::Finished { content, stop, usage } => Self::Finished(Response {
                 content,
                 stop: match stop {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::Value;
 
@@ -108,10 +108,34 @@ pub(super) fn text_or_value<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     deserializer.deserialize_any(Either)
 }
 
-/// A count; 0 where it is missing, null or negative.
+/// A count, also where it comes as a float or as a text; none where it is anything else. What an answer used is told
+/// beside it, and never fails it.
+pub(super) fn optional_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = match Value::deserialize(deserializer)? {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    // A negative one becomes 0.
+    Ok(number.map(|number: f64| number as u64))
+}
+
+/// The same; 0 where there is none.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    let number = Option::<f64>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(number.max(0.0) as u64)
+    optional_count(deserializer).map(Option::unwrap_or_default)
+}
+
+/// An object; none where it is null or anything else.
+pub(super) fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(if value.is_object() { serde_json::from_value(value).ok() } else { None })
+}
+
+/// The same; the default where there is none.
+pub(super) fn object_or_default<'de, D: Deserializer<'de>, T: Default + DeserializeOwned>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    object(deserializer).map(Option::unwrap_or_default)
 }
 
 /// The default where a value is null.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agent::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
+use protocol::content::Usage;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
@@ -109,9 +110,17 @@ impl Read {
             ModelEvent::Thinking(text) => Some(format!("({text})")),
             ModelEvent::ToolCallStarted { id, name } => Some(format!("{name}#{id}")),
             ModelEvent::ToolCallInput { id, json } => Some(format!("#{id} {json}")),
-            ModelEvent::Finished(_) => None,
+            ModelEvent::Used(_) | ModelEvent::Finished(_) => None,
         });
         story.collect()
+    }
+
+    /// What it last said to have used before its end.
+    pub(crate) fn used(&self) -> Option<Usage> {
+        self.events.iter().rev().find_map(|event| match event {
+            ModelEvent::Used(usage) => Some(*usage),
+            _ => None,
+        })
     }
 }
 

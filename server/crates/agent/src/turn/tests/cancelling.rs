@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use protocol::content::Usage;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, PromptBlock};
 use serde_json::json;
@@ -128,4 +129,18 @@ async fn words_that_a_cancelled_turn_did_not_hear_are_kept_for_the_next() {
         .await;
     assert_eq!(left.outcome.stop, StopReason::Cancelled);
     assert!(matches!(left.log[left.log.len() - 2], Event::Noted { .. }), "{:?}", left.story());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_cancelled_answer_used_is_paid_for_too() {
+    let early = Usage { input: 40, output: 2, cache_read: 500, cache_write: 0 };
+    let stage = Stage::new(vec![hanging("I wa").using(early)]);
+    let steps = Arc::clone(&stage.steps);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        steps.cancel();
+    });
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.outcome.usage), (StopReason::Cancelled, early));
+    assert!(left.outcome.cost.unwrap() > 0.0);
 }

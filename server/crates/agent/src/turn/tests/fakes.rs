@@ -78,6 +78,12 @@ pub(super) struct Script {
 }
 
 impl Script {
+    /// As from a vendor that says early what the request uses.
+    pub(super) fn using(mut self, usage: Usage) -> Self {
+        self.events.insert(0, Ok(ModelEvent::Used(usage)));
+        self
+    }
+
     /// As from a local server that does not count tokens.
     pub(super) fn counting_nothing(mut self) -> Self {
         for event in &mut self.events {

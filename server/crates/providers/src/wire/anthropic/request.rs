@@ -32,6 +32,7 @@ pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
 /// before is where the cache surely has an entry, however many blocks came since.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
     let mut messages = messages(target, &request.messages);
+    let thinking = thinking(target, request, &messages);
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
     if let Some(last) = tools.last_mut() {
@@ -42,7 +43,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         model: &target.model,
         max_tokens: request.max_output_tokens,
         stream: true,
-        thinking: thinking(target, request),
+        thinking,
         system: if request.system.trim().is_empty() { Vec::new() } else { vec![system] },
         tools,
         messages,
@@ -214,7 +215,11 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
             let field = |name: &str| own.get(name).and_then(Value::as_str);
             match field("redacted") {
                 Some(data) => Some(Block::RedactedThinking { data }),
-                None => Some(Block::Thinking { thinking: text, signature: field("signature")? }),
+                // The vendor refuses thinking that it has not signed; other servers of its wire do not sign.
+                None => {
+                    let signature = field("signature").filter(|signature| !signature.is_empty())?;
+                    Some(Block::Thinking { thinking: text, signature })
+                }
             }
         }
         AssistantBlock::ToolCall { id, name, input } => Some(Block::ToolUse {
@@ -231,7 +236,7 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
 /// The setting for thinking. Text between tool calls comes as thinking from the newer models, so it is asked for in
 /// words; and where older results were trimmed, blocks of thinking that stood after them no longer fit, and are to be
 /// dropped and not refused.
-fn thinking(target: &Target, request: &Request) -> Option<ThinkingSetting> {
+fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<ThinkingSetting> {
     let adaptive = || ThinkingSetting::Adaptive {
         display: "summarized",
         block_binding: target.bound.then_some(Binding { prefix_mismatch_behavior: "drop_block" }),
@@ -240,7 +245,7 @@ fn thinking(target: &Target, request: &Request) -> Option<ThinkingSetting> {
         (Thinking::Always, _) | (Thinking::Adaptive, Some(_)) => Some(adaptive()),
         (Thinking::Budget, Some(wanted)) => {
             let most = request.max_output_tokens.saturating_sub(1);
-            let has_room = most >= LEAST_THINKING && !is_round_without_thinking(target, &request.messages);
+            let has_room = most >= LEAST_THINKING && !is_round_without_thinking(turns);
             has_room.then(|| ThinkingSetting::Enabled { budget_tokens: wanted.clamp(LEAST_THINKING, most) })
         }
         (Thinking::Budget | Thinking::Adaptive, None) | (Thinking::None | Thinking::Effort, _) => None,
@@ -248,18 +253,15 @@ fn thinking(target: &Target, request: &Request) -> Option<ThinkingSetting> {
 }
 
 /// Whether calls are being answered that were made without thinking, such as by another model. The vendor does not let
-/// a model begin to think within such a round.
-fn is_round_without_thinking(target: &Target, messages: &[std::sync::Arc<Message>]) -> bool {
-    let round = messages.iter().rev().map(|message| &**message).take_while(|message| match message {
-        Message::User(_) => false,
-        Message::Assistant(_) | Message::ToolResults(_) => true,
-    });
-    let began = round.filter_map(|message| match message {
-        Message::Assistant(blocks) => Some(blocks),
-        Message::User(_) | Message::ToolResults(_) => None,
-    });
-    began.last().is_some_and(|blocks| {
-        let first = blocks.iter().find_map(|block| assistant(target, block));
-        !matches!(first, Some(Block::Thinking { .. } | Block::RedactedThinking { .. }))
+/// a model begin to think within such a round. A message with results goes on with a round, whatever the user says beside
+/// them.
+fn is_round_without_thinking(turns: &[Turn<'_>]) -> bool {
+    let goes_on = |turn: &&Turn<'_>| {
+        turn.role == "assistant" || turn.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))
+    };
+    let round = turns.iter().rev().take_while(goes_on);
+    let began = round.filter(|turn| turn.role == "assistant").last();
+    began.is_some_and(|turn| {
+        !matches!(turn.content.first(), Some(Block::Thinking { .. } | Block::RedactedThinking { .. }))
     })
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::failure::Fault;
-use crate::wire::lenient::{or_default, text};
+use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::{Decode, Pieces, Target, tool_input};
 
 /// Reads a stream of Messages events.
@@ -36,6 +36,8 @@ enum Block {
         id: ToolCallId,
         name: String,
         json: String,
+        /// The whole input, as some servers give it at the start; what is streamed counts before it.
+        whole: String,
         closed: bool,
     },
     /// What we did not ask for, such as the calls of the vendor's own tools.
@@ -54,8 +56,13 @@ struct Event<'a> {
     content_block: Option<Start<'a>>,
     #[serde(default)]
     message: Option<Opening>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
+    // An answer that comes at once says these itself.
+    #[serde(borrow, default, deserialize_with = "or_default")]
+    content: Vec<Start<'a>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    stop_reason: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     error: Option<Problem<'a>>,
 }
@@ -96,16 +103,20 @@ struct Start<'a> {
 
 #[derive(Deserialize)]
 struct Opening {
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "object_or_default")]
     usage: Counts,
 }
 
 /// Counts are cumulative; what a later event does not say stays.
 #[derive(Default, Deserialize)]
 struct Counts {
+    #[serde(default, deserialize_with = "optional_count")]
     input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "optional_count")]
     output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "optional_count")]
     cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "optional_count")]
     cache_creation_input_tokens: Option<u64>,
 }
 
@@ -139,11 +150,9 @@ impl Decoder {
             Some("tool_use") => {
                 let (id, name) = (ToolCallId::new(owned(start.id)), owned(start.name));
                 pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
-                // Some servers give the whole input at once.
-                let whole = start.input.as_object().is_some_and(|input| !input.is_empty());
-                let json = if whole { start.input.to_string() } else { String::new() };
-                pieces.input(&id, &json);
-                Block::Call { id, name, json, closed: false }
+                let has_input = start.input.as_object().is_some_and(|input| !input.is_empty());
+                let whole = if has_input { start.input.to_string() } else { String::new() };
+                Block::Call { id, name, json: String::new(), whole, closed: false }
             }
             _ => Block::Other,
         };
@@ -176,18 +185,36 @@ impl Decoder {
         }
     }
 
-    fn close(&mut self, index: usize) {
-        if let Some((_, Block::Call { closed, .. })) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) {
+    fn close(&mut self, index: usize, pieces: &mut Pieces) {
+        let block = self.blocks.iter_mut().rev().find(|(at, _)| *at == index);
+        if let Some((_, Block::Call { id, json, whole, closed, .. })) = block {
             *closed = true;
+            if json.is_empty() {
+                *json = std::mem::take(whole);
+                pieces.input(id, json);
+            }
         }
     }
 
-    fn count(&mut self, counts: &Counts) {
+    fn count(&mut self, counts: &Counts, pieces: &mut Pieces) {
+        let before = self.usage;
         let set = |place: &mut u64, count: Option<u64>| *place = count.unwrap_or(*place);
         set(&mut self.usage.input, counts.input_tokens);
         set(&mut self.usage.output, counts.output_tokens);
         set(&mut self.usage.cache_read, counts.cache_read_input_tokens);
         set(&mut self.usage.cache_write, counts.cache_creation_input_tokens);
+        if self.usage != before {
+            pieces.used(self.usage);
+        }
+    }
+
+    /// Takes in an answer that comes at once.
+    fn whole(&mut self, content: Vec<Start<'_>>, pieces: &mut Pieces) {
+        for (index, start) in content.into_iter().enumerate() {
+            self.begin(index, start, pieces);
+            self.close(index, pieces);
+        }
+        self.finish(pieces);
     }
 
     fn finish(&mut self, pieces: &mut Pieces) {
@@ -203,7 +230,8 @@ impl Decoder {
                     let fields = Map::from_iter([("redacted".to_owned(), Value::String(data))]);
                     Some(AssistantBlock::Thinking { text: String::new(), vendor: Some(self.target.tag(fields)) })
                 }
-                Block::Call { id, name, json, .. } => {
+                Block::Call { id, name, json, whole, .. } => {
+                    let json = if json.is_empty() { whole } else { json };
                     Some(AssistantBlock::ToolCall { id, name, input: tool_input(&json) })
                 }
                 Block::Other => None,
@@ -230,10 +258,10 @@ impl Decode for Decoder {
                     self.begin(event.index, start, pieces);
                 }
             }
-            Some("content_block_stop") => self.close(event.index),
+            Some("content_block_stop") => self.close(event.index, pieces),
             Some("message_start") => {
                 if let Some(opening) = &event.message {
-                    self.count(&opening.usage);
+                    self.count(&opening.usage, pieces);
                 }
             }
             Some("message_delta") => {
@@ -241,11 +269,18 @@ impl Decode for Decoder {
                     self.stop = Some(stop(&reason));
                 }
                 if let Some(counts) = &event.usage {
-                    self.count(counts);
+                    self.count(counts, pieces);
                 }
             }
+            Some("message") => {
+                self.stop = event.stop_reason.as_deref().map(stop);
+                if let Some(counts) = &event.usage {
+                    self.count(counts, pieces);
+                }
+                self.whole(event.content, pieces);
+            }
             Some("message_stop") => self.finish(pieces),
-            Some("error") => {
+            kind if kind == Some("error") || kind.is_none() && event.error.is_some() => {
                 let (kind, message) = event.error.map(|error| (error.kind, error.message)).unwrap_or_default();
                 let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
                 return Err(Fault::Vendor { code: owned(kind), message: owned(message) });

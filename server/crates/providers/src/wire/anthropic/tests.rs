@@ -126,7 +126,7 @@ fn a_round_that_another_model_began_goes_on_without_thinking() {
     let mut asked = request(messages.clone());
     asked.thinking_tokens = Some(2_000);
     assert_eq!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking"), None);
-    messages.push(says("and on"));
+    messages.extend([Message::Assistant(vec![text("Done.")]), says("and on")]);
     asked.messages = messages.into_iter().map(Into::into).collect();
     assert!(body(Wire::Anthropic, &sonnet(), &asked).get("thinking").is_some());
 }
@@ -288,4 +288,96 @@ proptest! {
         let shuffled: Vec<Value> = order.into_iter().map(|at| events[at].clone()).collect();
         let _ = read(Wire::Anthropic, &sonnet(), &shuffled).outcome;
     }
+}
+
+#[test]
+fn an_input_that_is_given_whole_and_streamed_too_counts_once() {
+    let answer = |streamed: &[&str]| {
+        let whole = json!({"type": "tool_use", "id": "t", "name": "n", "input": {"path": "a"}});
+        let mut events = vec![opening(), start(0, whole)];
+        events.extend(streamed.iter().map(|json| delta(0, json!({"type": "input_json_delta", "partial_json": json}))));
+        events.push(stop(0));
+        events.extend(ending("tool_use"));
+        read(Wire::Anthropic, &sonnet(), &events)
+    };
+    for streamed in [&["", "{\"path\":", "\"a\"}"][..], &[""], &[]] {
+        let read = answer(streamed);
+        assert_eq!(read.story(), ["n#t", r##"#t {"path":"a"}"##], "{streamed:?}");
+        assert_eq!(read.outcome.unwrap().content, [call("t", "n", json!({"path": "a"}))], "{streamed:?}");
+    }
+}
+
+#[test]
+fn odd_counts_never_fail_an_answer() {
+    for (usage, output) in [
+        (json!({"output_tokens": "7", "input_tokens": 3.0}), 7),
+        (json!({"output_tokens": 7.0, "input_tokens": null}), 7),
+        (json!({"output_tokens": {}}), 1),
+        (json!("none"), 1),
+        (json!([]), 1),
+        (Value::Null, 1),
+    ] {
+        let [mut reason, end] = ending("end_turn");
+        reason["usage"] = usage.clone();
+        let response = read(Wire::Anthropic, &sonnet(), &[opening(), reason, end]).outcome.unwrap();
+        assert_eq!(response.usage.output, output, "{usage}");
+    }
+    let opening = json!({"type": "message_start", "message": {"usage": "none"}});
+    let [reason, end] = ending("end_turn");
+    assert_eq!(read(Wire::Anthropic, &sonnet(), &[opening, reason, end]).outcome.unwrap().usage.output, 89);
+}
+
+#[test]
+fn what_a_stream_used_before_it_broke_off_is_told() {
+    let read = read(Wire::Anthropic, &sonnet(), &[opening(), start(0, json!({"type": "text", "text": "a"}))]);
+    assert!(read.outcome.is_err());
+    assert_eq!(read.used(), Some(Usage { input: 12, output: 1, cache_read: 4000, cache_write: 300 }));
+}
+
+#[test]
+fn thinking_without_a_signature_is_not_sent_back() {
+    for vendor in [signed("claude-sonnet-4-5"), json!({"provider": "anthropic", "model": "claude-sonnet-4-5"})] {
+        let mut vendor = vendor;
+        vendor["signature"] = json!("");
+        let mut asked = request(conversation(&vendor)[..3].to_vec());
+        asked.thinking_tokens = Some(2_000);
+        let sent = body(Wire::Anthropic, &sonnet(), &asked);
+        assert_eq!(sent["messages"][1]["content"][0], json!({"type": "text", "text": "Looking."}));
+        assert_eq!(sent.get("thinking"), None, "the round does not begin with thinking");
+    }
+}
+
+#[test]
+fn a_round_is_judged_by_the_messages_that_are_sent() {
+    let thinks = |messages: Vec<Message>| {
+        let mut asked = request(messages);
+        asked.thinking_tokens = Some(2_000);
+        body(Wire::Anthropic, &sonnet(), &asked).get("thinking").is_some()
+    };
+    let thought = |model: &str| AssistantBlock::Thinking { text: "where?".into(), vendor: Some(signed(model)) };
+    let calls = || call("a", "read_file", json!({}));
+    let results = || Message::ToolResults(vec![result("a", "ok")]);
+    let left_out = Message::Assistant(vec![thought("claude-opus-4-1")]);
+    let own = Message::Assistant(vec![thought("claude-sonnet-4-5"), calls()]);
+    assert!(thinks(vec![says("go"), left_out, own.clone(), results()]), "what is not sent does not begin the round");
+    let said = Message::Assistant(vec![text("Hm.")]);
+    assert!(!thinks(vec![says("go"), said, own, results()]), "they are one message, which begins with text");
+    let foreign = Message::Assistant(vec![calls()]);
+    assert!(!thinks(vec![says("go"), foreign.clone(), results(), says(" ")]), "nothing was said");
+    assert!(!thinks(vec![says("go"), foreign, results(), says("hurry")]), "a note stands in the results' message");
+}
+
+#[test]
+fn an_answer_that_comes_at_once_is_read_too() {
+    let whole = json!({"id": "msg_1", "type": "message", "role": "assistant", "stop_reason": "tool_use", "stop_sequence": null,
+        "content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "Hi"},
+            {"type": "tool_use", "id": "t", "name": "n", "input": {"path": "a"}}],
+        "usage": {"input_tokens": 3, "output_tokens": 2}});
+    let read_whole = read(Wire::Anthropic, &sonnet(), &[whole]);
+    assert_eq!(read_whole.story(), ["(hm)", "Hi", "n#t", r##"#t {"path":"a"}"##]);
+    let response = read_whole.outcome.unwrap();
+    assert_eq!(response.content[1..], [text("Hi"), call("t", "n", json!({"path": "a"}))]);
+    assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 2));
+    let bare = json!({"error": {"type": "overloaded_error", "message": "Overloaded"}});
+    assert!(matches!(read(Wire::Anthropic, &sonnet(), &[bare]).outcome, Err(Fault::Vendor { .. })));
 }

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::failure::{Fault, words};
-use crate::wire::lenient::{TextOr, count, or_default, text, text_or_value};
-use crate::wire::{Decode, Pieces, Target, tool_input};
+use crate::wire::lenient::{TextOr, count, object, object_or_default, or_default, text, text_or_value};
+use crate::wire::{Decode, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of chunks.
 pub(crate) struct Decoder {
@@ -37,15 +37,27 @@ struct Call {
     id: ToolCallId,
     name: String,
     json: String,
+    end: End,
+}
+
+/// Looks for the end of an object in JSON that comes in pieces.
+#[derive(Default)]
+struct End {
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+    reached: bool,
 }
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
     #[serde(borrow, default, deserialize_with = "or_default")]
     choices: Vec<Choice<'a>>,
-    #[serde(default)]
+    #[serde(borrow, default, deserialize_with = "text")]
+    object: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     x_groq: Option<Extra>,
     #[serde(default)]
     error: Option<Value>,
@@ -61,7 +73,7 @@ struct Choice<'a> {
     message: Option<Delta<'a>>,
     #[serde(borrow, default, deserialize_with = "text")]
     finish_reason: Option<Cow<'a, str>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
     #[serde(default)]
     error: Option<Value>,
@@ -101,7 +113,7 @@ struct FunctionDelta<'a> {
 
 #[derive(Deserialize)]
 struct Extra {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
 }
 
@@ -111,7 +123,7 @@ struct Counts {
     prompt_tokens: u64,
     #[serde(default, deserialize_with = "count")]
     completion_tokens: u64,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "object_or_default")]
     prompt_tokens_details: PromptDetails,
     /// DeepSeek's name for what the cache served.
     #[serde(default, deserialize_with = "count")]
@@ -124,6 +136,33 @@ struct PromptDetails {
     cached_tokens: u64,
     #[serde(default, deserialize_with = "count")]
     cache_write_tokens: u64,
+}
+
+impl Counts {
+    fn usage(&self) -> Usage {
+        let read = self.prompt_tokens_details.cached_tokens.max(self.prompt_cache_hit_tokens);
+        usage(self.prompt_tokens, self.completion_tokens, read, self.prompt_tokens_details.cache_write_tokens)
+    }
+}
+
+impl End {
+    fn look(&mut self, piece: &str) {
+        for byte in piece.bytes() {
+            match byte {
+                _ if self.reached => return,
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_text => self.escaped = true,
+                b'"' => self.in_text = !self.in_text,
+                _ if self.in_text => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    self.reached = self.depth == 0;
+                }
+                _ => {}
+            }
+        }
+    }
 }
 
 impl Decoder {
@@ -141,7 +180,8 @@ impl Decoder {
     }
 
     fn add(&mut self, delta: Delta<'_>, pieces: &mut Pieces) {
-        if let Some(piece) = delta.reasoning_content.or(delta.reasoning) {
+        // Some servers send both fields, one of them empty.
+        if let Some(piece) = delta.reasoning_content.filter(|piece| !piece.is_empty()).or(delta.reasoning) {
             self.think(&piece, pieces);
         }
         match delta.content {
@@ -168,11 +208,14 @@ impl Decoder {
         pieces.thinking(piece);
     }
 
-    /// Content in parts, as Mistral sends it: texts, and thinking that is made of texts.
+    /// Content in parts, as Mistral sends it: texts, and thinking that is a text or made of texts.
     fn add_parts(&mut self, parts: &Value, pieces: &mut Pieces) {
         for part in parts.as_array().map(Vec::as_slice).unwrap_or_default() {
             if let Some(text) = part.get("text").and_then(Value::as_str) {
                 self.say(text, pieces);
+            }
+            if let Some(text) = part.get("thinking").and_then(Value::as_str) {
+                self.think(text, pieces);
             }
             let inner = part.get("thinking").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             for text in inner.iter().filter_map(|part| part.get("text")?.as_str()) {
@@ -184,38 +227,52 @@ impl Decoder {
     fn call(&mut self, delta: CallDelta<'_>, pieces: &mut Pieces) {
         let (name, arguments) = delta.function.map(|function| (function.name, function.arguments)).unwrap_or_default();
         let (id, name) = (delta.id.unwrap_or_default(), name.unwrap_or_default());
-        let Some(call) = self.slot(delta.index, &id, &name, pieces) else { return };
-        match arguments {
-            Some(TextOr::Text(piece)) => {
-                call.json.push_str(&piece);
-                pieces.input(&call.id, &piece);
-            }
-            Some(TextOr::Value(whole)) => {
-                let whole = whole.to_string();
-                call.json.push_str(&whole);
-                pieces.input(&call.id, &whole);
-            }
-            None => {}
-        }
+        let piece = match arguments {
+            Some(TextOr::Text(piece)) => piece,
+            Some(TextOr::Value(whole)) => Cow::Owned(whole.to_string()),
+            None => Cow::Borrowed(""),
+        };
+        let Some(call) = self.slot(delta.index, &id, &name, &piece, pieces) else { return };
+        call.json.push_str(&piece);
+        call.end.look(&piece);
+        pieces.input(&call.id, &piece);
     }
 
     /// The call that a piece belongs to. An id other than a call's begins a new one, whatever the index says; so does a
-    /// name where there is neither id nor index.
-    fn slot(&mut self, index: Option<usize>, id: &str, name: &str, pieces: &mut Pieces) -> Option<&mut Call> {
+    /// name where there is neither id nor index; and so does, without an id, what comes after a call's whole input:
+    /// another name, or more input.
+    fn slot(
+        &mut self,
+        index: Option<usize>,
+        id: &str,
+        name: &str,
+        piece: &str,
+        pieces: &mut Pieces,
+    ) -> Option<&mut Call> {
         let found = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
             None if !id.is_empty() => self.calls.iter().rposition(|call| call.given_id == id),
             None if name.is_empty() => self.calls.len().checked_sub(1),
             None => None,
         };
-        let is_other = |at: usize| {
-            let given = self.calls.get(at).map(|call| call.given_id.as_str()).unwrap_or_default();
-            !id.is_empty() && !given.is_empty() && given != id
+        let is_other = |call: &Call| {
+            let has_other_id = !id.is_empty() && !call.given_id.is_empty() && call.given_id != id;
+            let has_other_name = !name.is_empty() && !call.name.is_empty() && call.name != name;
+            // A tool without parameters may be given no input at all.
+            let follows = match has_other_name {
+                true => call.end.reached || call.json.trim().is_empty(),
+                false => call.end.reached && !piece.trim().is_empty(),
+            };
+            has_other_id || follows && (id.is_empty() || call.given_id != id)
         };
-        let at = match found.filter(|at| !is_other(*at)) {
+        let found_call = found.and_then(|at| self.calls.get(at));
+        let twin_name = found_call.map(|call| call.name.clone()).unwrap_or_default();
+        let at = match found.filter(|_| !found_call.is_some_and(is_other)) {
             Some(at) => at,
             None => {
                 let made = format!("call_{}", self.calls.len() + 1);
+                // More input after a whole one, without a name: another call of the same tool.
+                let name = if name.is_empty() { twin_name.as_str() } else { name };
                 let own = ToolCallId::new(if id.is_empty() { made } else { id.to_owned() });
                 pieces.push(ModelEvent::ToolCallStarted { id: own.clone(), name: name.to_owned() });
                 self.calls.push(Call {
@@ -224,6 +281,7 @@ impl Decoder {
                     id: own,
                     name: name.to_owned(),
                     json: String::new(),
+                    end: End::default(),
                 });
                 self.calls.len() - 1
             }
@@ -276,7 +334,8 @@ impl Decode for Decoder {
             return Ok(());
         }
         let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
-        if chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
+        let is_error = chunk.object.as_deref() == Some("error");
+        if is_error || chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
             let (code, message) = words(data);
             return Err(Fault::Vendor { code, message });
         }
@@ -299,7 +358,11 @@ impl Decode for Decoder {
             counts = counts.or(choice.usage);
         }
         if let Some(counts) = counts {
-            self.usage = usage_of(&counts);
+            let usage = counts.usage();
+            if usage != self.usage {
+                self.usage = usage;
+                pieces.used(usage);
+            }
         }
         Ok(())
     }
@@ -329,17 +392,5 @@ fn stop(reason: &str) -> Result<Stop, Fault> {
             Err(Fault::Vendor { code: "server_error".to_owned(), message: "the answer ended with an error".to_owned() })
         }
         _ => Ok(Stop::EndTurn),
-    }
-}
-
-/// The vendor's input counts what the cache served and stored; ours does not.
-fn usage_of(counts: &Counts) -> Usage {
-    let read = counts.prompt_tokens_details.cached_tokens.max(counts.prompt_cache_hit_tokens);
-    let written = counts.prompt_tokens_details.cache_write_tokens;
-    Usage {
-        input: counts.prompt_tokens.saturating_sub(read).saturating_sub(written),
-        output: counts.completion_tokens,
-        cache_read: read,
-        cache_write: written,
     }
 }

@@ -298,3 +298,92 @@ proptest! {
         prop_assert!(response.content.iter().all(is_call));
     }
 }
+
+#[test]
+fn calls_that_all_have_index_0_are_told_apart() {
+    let piece =
+        |index: Value, id: Value, function: Value| called(json!({"index": index, "id": id, "function": function}));
+    let named = |name: &str, arguments: &str| json!({"name": name, "arguments": arguments});
+    let rest = |arguments: &str| json!({"arguments": arguments});
+    let two = [call("call_1", "f", json!({"n": "}"})), call("call_2", "g", json!({}))];
+    let content = |pieces: Vec<Value>| {
+        let mut events = pieces;
+        events.push(finish("tool_calls"));
+        read(WIRE, &server("x"), &events).outcome.unwrap().content
+    };
+    for (index, id) in [(json!(0), json!("")), (json!(0), Value::Null), (Value::Null, Value::Null)] {
+        let piece = |function: Value| piece(index.clone(), id.clone(), function);
+        assert_eq!(content(vec![piece(named("f", "{\"n\":\"}\"}")), piece(named("g", "{}"))]), two, "whole");
+        assert_eq!(
+            content(vec![
+                piece(named("f", "{\"n\":")),
+                piece(rest("\"}\"}")),
+                piece(named("g", "")),
+                piece(rest("{}"))
+            ]),
+            two,
+            "in pieces"
+        );
+    }
+    let bare = [piece(json!(0), Value::Null, json!({"name": "f"})), piece(json!(0), Value::Null, named("g", "{}"))];
+    assert_eq!(content(bare.to_vec()), [call("call_1", "f", json!({})), call("call_2", "g", json!({}))]);
+    let twins = content(vec![
+        piece(json!(0), Value::Null, named("f", "")),
+        piece(json!(0), Value::Null, rest("{}")),
+        piece(json!(0), Value::Null, named("f", "")),
+        piece(json!(0), Value::Null, rest("{\"n\":1}")),
+    ]);
+    assert_eq!(twins, [call("call_1", "f", json!({})), call("call_2", "f", json!({"n": 1}))]);
+    let other_ids =
+        content(vec![piece(json!(0), json!("a"), named("f", "{}")), piece(json!(0), json!("b"), named("f", "{}"))]);
+    assert_eq!(other_ids, [call("a", "f", json!({})), call("b", "f", json!({}))]);
+}
+
+#[test]
+fn a_call_whose_name_is_repeated_with_every_piece_stays_one() {
+    let piece = |arguments: &str| called(json!({"index": 0, "function": {"name": "f", "arguments": arguments}}));
+    let events = [piece("{\"n\""), piece(":1"), piece("}"), piece(""), finish("tool_calls")];
+    assert_eq!(read(WIRE, &server("x"), &events).outcome.unwrap().content, [call("call_1", "f", json!({"n": 1}))]);
+    let piece =
+        |arguments: &str| called(json!({"index": 0, "id": "a", "function": {"name": "f", "arguments": arguments}}));
+    let events = [piece("{\"n\""), piece(":1}"), piece("\n"), finish("tool_calls")];
+    assert_eq!(read(WIRE, &server("x"), &events).outcome.unwrap().content, [call("a", "f", json!({"n": 1}))]);
+}
+
+#[test]
+fn odd_counts_never_fail_an_answer() {
+    for (usage, output) in [
+        (json!({"prompt_tokens": "12", "completion_tokens": 7.9, "prompt_tokens_details": []}), 7),
+        (json!({"prompt_tokens": null, "completion_tokens": "7", "prompt_tokens_details": 3}), 7),
+        (json!({"completion_tokens": {"n": 1}}), 0),
+        (json!({"completion_tokens": -4}), 0),
+        (json!("none"), 0),
+        (json!([1]), 0),
+    ] {
+        let events = [chunk(json!({"content": "a"})), json!({"choices": [], "usage": usage}), done()];
+        assert_eq!(read(WIRE, &server("x"), &events).outcome.unwrap().usage.output, output, "{usage}");
+    }
+}
+
+#[test]
+fn empty_fields_do_not_hide_the_thinking_beside_them() {
+    let parts = json!([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}]);
+    for delta in [json!({"reasoning_content": "", "reasoning": "hm", "content": "yes"}), json!({"content": parts})] {
+        let read = read(WIRE, &server("x"), &[chunk(delta), finish("stop"), done()]);
+        assert_eq!(read.story(), ["(hm)", "yes"]);
+    }
+}
+
+#[test]
+fn an_error_that_is_the_event_itself_is_the_vendors() {
+    let event = json!({"object": "error", "message": "no such adapter", "type": "BadRequestError", "code": 400});
+    let fault = read(WIRE, &server("x"), &[event, done()]).outcome.unwrap_err();
+    assert!(matches!(&fault, Fault::Vendor { message, .. } if message == "no such adapter"), "{fault:?}");
+}
+
+#[test]
+fn what_a_stream_used_before_it_broke_off_is_told() {
+    let read = read(WIRE, &server("x"), &[chunk(json!({"content": "a"})), counts()]);
+    assert!(read.outcome.is_err());
+    assert_eq!(read.used(), Some(Usage { input: 40, output: 7, cache_read: 60, cache_write: 0 }));
+}

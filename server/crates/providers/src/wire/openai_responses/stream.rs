@@ -9,16 +9,33 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::failure::Fault;
-use crate::wire::lenient::{count, or_default, text};
-use crate::wire::{Decode, Pieces, Target, tool_input};
+use crate::wire::lenient::{count, object, object_or_default, or_default, text};
+use crate::wire::{Decode, Pieces, Target, tool_input, usage};
 
 /// Reads a stream of Responses events.
 pub(crate) struct Decoder {
     target: Target,
-    /// The items so far, with their index on the wire.
-    items: Vec<(usize, Item)>,
+    slots: Vec<Slot>,
     refused: bool,
     finished: bool,
+}
+
+/// An item, and what it goes by. Some servers give no index, some another id with each event.
+struct Slot {
+    index: Option<usize>,
+    /// May be empty.
+    id: String,
+    item: Item,
+    /// Whether it came whole.
+    done: bool,
+}
+
+/// What an event says of the item that it speaks of.
+#[derive(Clone, Copy)]
+struct Name<'a> {
+    index: Option<usize>,
+    /// May be empty.
+    id: &'a str,
 }
 
 /// An item that comes in.
@@ -41,8 +58,12 @@ enum Item {
 struct Event<'a> {
     #[serde(rename = "type", borrow, default, deserialize_with = "text")]
     kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    object: Option<Cow<'a, str>>,
     #[serde(default)]
     output_index: Option<usize>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    item_id: Option<Cow<'a, str>>,
     #[serde(default)]
     summary_index: Option<usize>,
     #[serde(borrow, default, deserialize_with = "text")]
@@ -64,7 +85,7 @@ struct Event<'a> {
 
 #[derive(Deserialize)]
 struct Ending {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
     #[serde(default)]
     incomplete_details: Option<Details>,
@@ -96,7 +117,7 @@ struct Counts {
     input_tokens: u64,
     #[serde(default, deserialize_with = "count")]
     output_tokens: u64,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "object_or_default")]
     input_tokens_details: InputDetails,
 }
 
@@ -108,29 +129,49 @@ struct InputDetails {
     cache_write_tokens: u64,
 }
 
+impl Counts {
+    fn usage(&self) -> Usage {
+        let InputDetails { cached_tokens, cache_write_tokens } = self.input_tokens_details;
+        usage(self.input_tokens, self.output_tokens, cached_tokens, cache_write_tokens)
+    }
+}
+
 impl Decoder {
     pub(crate) fn new(target: &Target) -> Self {
-        Self { target: target.clone(), items: Vec::new(), refused: false, finished: false }
+        Self { target: target.clone(), slots: Vec::new(), refused: false, finished: false }
     }
 
-    /// The item that an event speaks of: that of its index, else the last one.
-    fn item(&mut self, index: Option<usize>) -> Option<&mut Item> {
-        let found = match index {
-            Some(index) => self.items.iter_mut().rev().find(|(at, _)| *at == index),
-            None => self.items.last_mut(),
-        };
-        found.map(|(_, item)| item)
+    /// The place of the item that an event speaks of: that of its index; without one, that of its id; else the last
+    /// item, if it is not whole yet and fits.
+    fn place(&self, Name { index, id }: Name<'_>, fits: impl Fn(&Item) -> bool) -> Option<usize> {
+        if index.is_some() {
+            return self.slots.iter().rposition(|slot| slot.index == index);
+        }
+        let named = self.slots.iter().rposition(|slot| !id.is_empty() && slot.id == id);
+        named.or_else(|| {
+            let is_open = self.slots.last().is_some_and(|slot| !slot.done && fits(&slot.item));
+            is_open.then(|| self.slots.len() - 1)
+        })
+    }
+
+    /// The item that a piece belongs to.
+    fn item(&mut self, name: Name<'_>, fits: impl Fn(&Item) -> bool) -> Option<&mut Item> {
+        let place = self.place(name, fits)?;
+        self.slots.get_mut(place).map(|slot| &mut slot.item)
     }
 
     /// The same, where a piece of text may come before its item was told of.
-    fn item_or(&mut self, index: Option<usize>, make: impl FnOnce() -> Item) -> Option<&mut Item> {
-        if self.item(index).is_none() {
-            self.items.push((index.unwrap_or(self.items.len()), make()));
-        }
-        self.item(index)
+    fn item_or(&mut self, name: Name<'_>, fits: impl Fn(&Item) -> bool, make: fn() -> Item) -> Option<&mut Item> {
+        let place = self.place(name, fits).unwrap_or_else(|| self.add(name, make()));
+        self.slots.get_mut(place).map(|slot| &mut slot.item)
     }
 
-    fn begin(&mut self, index: Option<usize>, item: &Value, pieces: &mut Pieces) {
+    fn add(&mut self, Name { index, id }: Name<'_>, item: Item) -> usize {
+        self.slots.push(Slot { index, id: id.to_owned(), item, done: false });
+        self.slots.len() - 1
+    }
+
+    fn begin(&mut self, index: Option<usize>, item: &Value, pieces: &mut Pieces) -> usize {
         let begun = match field(item, "type") {
             "message" => Item::Message(String::new()),
             "reasoning" => Item::Reasoning { text: String::new(), item: None },
@@ -141,40 +182,52 @@ impl Decoder {
             }
             _ => Item::Other,
         };
-        self.items.push((index.unwrap_or(self.items.len()), begun));
+        self.add(Name { index, id: field(item, "id") }, begun)
+    }
+
+    /// The place of the item that a whole one completes.
+    fn place_of(&self, index: Option<usize>, whole: &Value) -> Option<usize> {
+        let (kind, call_id) = (field(whole, "type"), field(whole, "call_id"));
+        let is_call = |item: &Item| matches!(item, Item::Call { id, .. } if id.as_str() == call_id);
+        let named = self.place(Name { index, id: field(whole, "id") }, |item| match item {
+            Item::Message(_) => kind == "message",
+            Item::Reasoning { .. } => kind == "reasoning",
+            Item::Call { .. } => kind == "function_call" && is_call(item),
+            Item::Other => false,
+        });
+        let is_known_call = index.is_none() && kind == "function_call" && !call_id.is_empty();
+        named.or_else(|| self.slots.iter().rposition(|slot| is_known_call && is_call(&slot.item)))
     }
 
     /// Takes in a whole item: it counts where the pieces said less.
     fn complete(&mut self, index: Option<usize>, whole: Value, pieces: &mut Pieces) {
-        if index.is_none() || self.item(index).is_none() {
-            self.begin(index, &whole, pieces);
-        }
-        let mut refused = false;
-        match self.item(index) {
-            Some(Item::Message(text)) => {
+        let place = self.place_of(index, &whole).unwrap_or_else(|| self.begin(index, &whole, pieces));
+        let Some(slot) = self.slots.get_mut(place) else { return };
+        slot.done = true;
+        match &mut slot.item {
+            Item::Message(text) => {
                 let parts = whole.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-                refused = parts.iter().any(|part| field(part, "type") == "refusal");
+                self.refused |= parts.iter().any(|part| field(part, "type") == "refusal");
                 let said: String =
                     parts.iter().flat_map(|part| [field(part, "text"), field(part, "refusal")]).collect();
                 add_rest(text, &said, |rest| pieces.text(rest));
             }
-            Some(Item::Call { id, json, .. }) => {
+            Item::Call { id, json, .. } => {
                 add_rest(json, field(&whole, "arguments"), |rest| pieces.input(id, rest));
             }
-            Some(Item::Reasoning { item, .. }) => *item = Some(whole),
-            Some(Item::Other) | None => {}
+            Item::Reasoning { item, .. } => *item = Some(whole),
+            Item::Other => {}
         }
-        self.refused |= refused;
     }
 
     fn finish(&mut self, ending: Option<Ending>, pieces: &mut Pieces) {
         let (usage, details, output) =
             ending.map(|ending| (ending.usage, ending.incomplete_details, ending.output)).unwrap_or_default();
-        if self.items.is_empty() {
+        if self.slots.is_empty() {
             output.into_iter().for_each(|item| self.complete(None, item, pieces));
         }
-        let mut content = Vec::with_capacity(self.items.len());
-        for (_, item) in std::mem::take(&mut self.items) {
+        let mut content = Vec::with_capacity(self.slots.len());
+        for Slot { item, .. } in std::mem::take(&mut self.slots) {
             content.extend(match item {
                 Item::Message(text) => (!text.is_empty()).then_some(AssistantBlock::Text { text }),
                 Item::Reasoning { text, item } => {
@@ -194,7 +247,7 @@ impl Decoder {
             None => Stop::EndTurn,
         };
         self.finished = true;
-        let usage = usage.map(usage_of).unwrap_or_default();
+        let usage = usage.map(|counts| counts.usage()).unwrap_or_default();
         pieces.push(ModelEvent::Finished(Response { content, stop, usage }));
     }
 }
@@ -206,34 +259,38 @@ impl Decode for Decoder {
         }
         let event: Event<'_> = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
         let (index, piece) = (event.output_index, event.delta.as_deref().unwrap_or_default());
+        let name = Name { index, id: event.item_id.as_deref().unwrap_or_default() };
+        let is_message = |item: &Item| matches!(item, Item::Message(_));
+        let is_reasoning = |item: &Item| matches!(item, Item::Reasoning { .. });
+        let is_call = |item: &Item| matches!(item, Item::Call { .. });
         match event.kind.as_deref() {
             Some(kind @ ("response.output_text.delta" | "response.refusal.delta")) => {
                 self.refused |= kind == "response.refusal.delta";
-                if let Some(Item::Message(text)) = self.item_or(index, || Item::Message(String::new())) {
+                if let Some(Item::Message(text)) = self.item_or(name, is_message, || Item::Message(String::new())) {
                     text.push_str(piece);
                     pieces.text(piece);
                 }
             }
             Some("response.function_call_arguments.delta") => {
-                if let Some(Item::Call { id, json, .. }) = self.item(index) {
+                if let Some(Item::Call { id, json, .. }) = self.item(name, is_call) {
                     json.push_str(piece);
                     pieces.input(id, piece);
                 }
             }
             Some("response.function_call_arguments.done") => {
-                if let Some(Item::Call { id, json, .. }) = self.item(index) {
+                if let Some(Item::Call { id, json, .. }) = self.item(name, is_call) {
                     add_rest(json, event.arguments.as_deref().unwrap_or_default(), |rest| pieces.input(id, rest));
                 }
             }
             Some("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
                 let make = || Item::Reasoning { text: String::new(), item: None };
-                if let Some(Item::Reasoning { text, .. }) = self.item_or(index, make) {
+                if let Some(Item::Reasoning { text, .. }) = self.item_or(name, is_reasoning, make) {
                     text.push_str(piece);
                     pieces.thinking(piece);
                 }
             }
             Some("response.reasoning_summary_part.added") => {
-                if let Some(Item::Reasoning { text, .. }) = self.item(index)
+                if let Some(Item::Reasoning { text, .. }) = self.item(name, is_reasoning)
                     && event.summary_index.is_some_and(|index| index > 0)
                     && !text.is_empty()
                 {
@@ -252,23 +309,31 @@ impl Decode for Decoder {
                 }
             }
             Some("response.completed" | "response.incomplete" | "response.done") => self.finish(event.response, pieces),
-            Some("response.failed") => return Err(vendor(event.response.and_then(|response| response.error))),
-            Some("error") if event.error.is_some() => return Err(vendor(event.error)),
+            Some("response.failed") => return Err(failed(event.response, pieces)),
+            Some("error") | None if event.error.is_some() => return Err(vendor(event.error)),
             Some("error") => {
                 let owned = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
                 return Err(Fault::Vendor { code: owned(event.code), message: owned(event.message) });
             }
             // Beginnings of parts, events of the vendor's own tools, and what the vendor may add.
             Some(_) => {}
+            // An answer that comes at once.
+            None if event.object.as_deref() == Some("response") => {
+                let ending: Ending = serde_json::from_slice(data).map_err(|problem| Fault::garbage(data, problem))?;
+                if ending.error.is_some() {
+                    return Err(failed(Some(ending), pieces));
+                }
+                self.finish(Some(ending), pieces);
+            }
             None => return Err(Fault::garbage(data, "an event without a type")),
         }
         Ok(())
     }
 
     fn end(&mut self, _: &mut Pieces) -> Result<(), Fault> {
-        match self.items.last() {
+        match self.slots.last().map(|slot| &slot.item) {
             _ if self.finished => Ok(()),
-            Some((_, Item::Call { .. })) => Err(Fault::Incomplete("it ended inside a tool call")),
+            Some(Item::Call { .. }) => Err(Fault::Incomplete("it ended inside a tool call")),
             _ => Err(Fault::Incomplete("it ended before it was whole")),
         }
     }
@@ -297,21 +362,19 @@ fn sendable(item: Value) -> Option<(String, Value)> {
     Some(("item".to_owned(), Value::Object(item)))
 }
 
+/// Why a response failed. What it used is told first.
+fn failed(ending: Option<Ending>, pieces: &mut Pieces) -> Fault {
+    let (usage, problem) = ending.map(|ending| (ending.usage, ending.error)).unwrap_or_default();
+    if let Some(counts) = usage {
+        pieces.used(counts.usage());
+    }
+    vendor(problem)
+}
+
 fn vendor(problem: Option<Problem>) -> Fault {
     let Some(Problem { code, kind, message }) = problem else {
         return Fault::Vendor { code: String::new(), message: "the response failed".to_owned() };
     };
     let code = code.as_str().map_or(kind, str::to_owned);
     Fault::Vendor { code, message }
-}
-
-/// The vendor's input counts what the cache served and stored; ours does not.
-fn usage_of(counts: Counts) -> Usage {
-    let InputDetails { cached_tokens, cache_write_tokens } = counts.input_tokens_details;
-    Usage {
-        input: counts.input_tokens.saturating_sub(cached_tokens).saturating_sub(cache_write_tokens),
-        output: counts.output_tokens,
-        cache_read: cached_tokens,
-        cache_write: cache_write_tokens,
-    }
 }

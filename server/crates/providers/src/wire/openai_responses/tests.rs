@@ -218,3 +218,88 @@ proptest! {
         let _ = read(WIRE, &gpt(), &shuffled).outcome;
     }
 }
+
+#[test]
+fn a_server_that_numbers_nothing_has_each_call_made_once() {
+    let call = |id: &str, arguments: &str| json!({"type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "n", "arguments": arguments});
+    let added = |item: Value| json!({"type": "response.output_item.added", "item": item});
+    let done = |item: Value| json!({"type": "response.output_item.done", "item": item});
+    let piece = |item: &str, delta: &str| json!({"type": "response.function_call_arguments.delta", "item_id": item, "delta": delta});
+    let said = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
+    let events = [
+        json!({"type": "response.output_text.delta", "delta": "Hi"}),
+        done(said),
+        added(call("a", "")),
+        added(call("b", "")),
+        piece("fc_a", "{\"x\":"),
+        piece("fc_b", "{\"y\":"),
+        piece("fc_a", "1}"),
+        piece("fc_b", "2}"),
+        done(call("a", "{\"x\":1}")),
+        done(call("b", "{\"y\":2}")),
+        completed(Value::Null),
+    ];
+    let response = read(WIRE, &gpt(), &events).outcome.unwrap();
+    assert_eq!(response.content, [text("Hi"), call_of("a", json!({"x": 1})), call_of("b", json!({"y": 2}))]);
+}
+
+#[test]
+fn items_without_index_and_id_are_told_apart_by_their_calls() {
+    let call = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "n", "arguments": arguments});
+    let events = [
+        json!({"type": "response.output_item.added", "item": call("a", "")}),
+        json!({"type": "response.function_call_arguments.delta", "delta": "{}"}),
+        json!({"type": "response.output_item.done", "item": call("a", "{}")}),
+        json!({"type": "response.output_item.done", "item": call("b", "{}")}),
+        json!({"type": "response.output_item.done", "item": {"type": "message", "content": [{"type": "output_text", "text": "x"}]}}),
+        json!({"type": "response.output_item.done", "item": {"type": "message", "content": [{"type": "output_text", "text": "y"}]}}),
+        completed(Value::Null),
+    ];
+    let response = read(WIRE, &gpt(), &events).outcome.unwrap();
+    assert_eq!(response.content, [call_of("a", json!({})), call_of("b", json!({})), text("x"), text("y")]);
+}
+
+fn call_of(id: &str, input: Value) -> AssistantBlock {
+    call(id, "n", input)
+}
+
+#[test]
+fn an_answer_that_comes_at_once_is_read_too() {
+    let mut whole = json!({"id": "resp_1", "object": "response", "status": "completed", "error": null, "incomplete_details": null,
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]},
+            {"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}],
+        "usage": {"input_tokens": 3, "output_tokens": 2}});
+    let response = read(WIRE, &gpt(), std::slice::from_ref(&whole)).outcome.unwrap();
+    assert_eq!(response.content, [text("Hi"), call_of("c", json!({}))]);
+    assert_eq!((response.stop, response.usage.output), (Stop::ToolUse, 2));
+    whole["status"] = json!("failed");
+    whole["error"] = json!({"code": "server_error", "message": "oops"});
+    let fault = read(WIRE, &gpt(), &[whole]).outcome.unwrap_err();
+    assert_eq!(fault, Fault::Vendor { code: "server_error".into(), message: "oops".into() });
+    let bare = json!({"error": {"type": "invalid_request_error", "message": "bad"}});
+    assert!(matches!(read(WIRE, &gpt(), &[bare]).outcome, Err(Fault::Vendor { .. })));
+}
+
+#[test]
+fn odd_counts_never_fail_an_answer() {
+    for (usage, output) in [
+        (json!({"input_tokens": "12", "output_tokens": 7.0, "input_tokens_details": []}), 7),
+        (json!({"input_tokens": null, "output_tokens": "7"}), 7),
+        (json!({"output_tokens": {}}), 0),
+        (json!("none"), 0),
+        (json!([]), 0),
+        (Value::Null, 0),
+    ] {
+        let event = json!({"type": "response.completed", "response": {"output": [], "usage": usage}});
+        assert_eq!(read(WIRE, &gpt(), &[event]).outcome.unwrap().usage.output, output, "{usage}");
+    }
+}
+
+#[test]
+fn what_a_failed_response_used_is_told() {
+    let failed = json!({"type": "response.failed", "response": {"error": {"code": "server_error", "message": "oops"},
+        "usage": {"input_tokens": 30, "output_tokens": 4}}});
+    let read = read(WIRE, &gpt(), &[failed]);
+    assert!(read.outcome.is_err());
+    assert_eq!(read.used(), Some(Usage { input: 30, output: 4, ..Usage::default() }));
+}
