@@ -68,7 +68,8 @@ pub struct Provider {
 
 impl std::fmt::Debug for Provider {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Provider").field("base_url", &self.base_url).field("wire", &self.wire).finish_non_exhaustive()
+        // An address may hold a password or a key as well.
+        f.debug_struct("Provider").field("wire", &self.wire).finish_non_exhaustive()
     }
 }
 
