@@ -332,6 +332,72 @@ async fn a_turn_goes_on_when_the_view_of_it_is_closed_in_an_attached_window() {
 }
 
 #[tokio::test]
+async fn what_stands_beside_new_is_worked_on_though_the_conversation_before_is_closed() {
+    let gate = Gate::default();
+    let (model, setup, project) = world([Answer::nothing().text("half ").wait(&gate).text("whole")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let prompt = json!([{ "type": "text", "text": "/new Say it." }]);
+    let started = second.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    let next = started.switch_to.unwrap();
+    assert_eq!(started.turn_id, None);
+    // As the panel does it.
+    show(&second, &next).await;
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.until_attached(1).await;
+    // What the host has heard by now it has acted on when it answers.
+    show(&first, &next).await;
+    gate.open();
+    second.until_end(&next, StopReason::EndTurn).await;
+    let asked = model.asked()[0].user_text();
+    assert!(asked.contains("Say it.") && !asked.contains('/'), "{asked}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn what_stands_beside_new_is_worked_on_though_no_view_shows_it() {
+    let gate = Gate::default();
+    let (_model, setup, project) = world([Answer::nothing().text("half ").wait(&gate).text("whole")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let prompt = json!([{ "type": "text", "text": "/new Say it." }]);
+    let started = second.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.until_attached(1).await;
+    let next = started.switch_to.unwrap();
+    show(&first, &next).await;
+    gate.open();
+    first.until_end(&next, StopReason::EndTurn).await;
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_prompt_beside_a_command_that_leads_nowhere_is_worked_on_where_it_was_sent() {
+    let (model, setup, project) = world([Answer::says("Yes.")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    second.prompt(&session, "/resume nothing Say it.").await;
+    let events = second.until_end(&session, StopReason::EndTurn).await;
+    let failed = |event: &Event| matches!(event, Event::CommandExecuted { is_error: true, .. });
+    assert_eq!(events.iter().filter(|event| failed(event)).count(), 1, "{events:?}");
+    let asked = model.asked()[0].user_text();
+    assert!(asked.contains("Say it.") && !asked.contains('/'), "{asked}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
 async fn a_session_is_renamed_and_deleted_from_an_attached_window() {
     let (_model, setup, project) = world([], &[]).await;
     let first = Window::open(&setup, &project, Profile::panel()).await;

@@ -5,6 +5,7 @@
 
 mod link;
 mod mirror;
+mod onward;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use protocol::methods::{self, Request as Method};
 use protocol::review::ReviewResult;
 use protocol::session::{SessionCloseParams, SessionOpenParams};
 use protocol::terminal::{Done, TerminalOpenParams, TerminalOpenResult};
+use protocol::turn::TurnStartParams;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -47,8 +49,12 @@ struct Relay<'a> {
     news: mpsc::UnboundedSender<News>,
     /// How many requests wait for the host.
     begun: usize,
-    /// Whether a turn runs: its home must stay, even if nobody looks on.
+    /// Whether a turn runs, or is about to: its home must stay, even if nobody looks on.
     is_running: bool,
+    /// The event that says so, or a later one.
+    running_as_of: u64,
+    /// Whether something was answered since that may have begun a turn.
+    may_have_begun: bool,
 }
 
 /// What comes back.
@@ -57,6 +63,8 @@ enum News {
     Heard(Heard),
     /// An answer went to its client.
     Answered,
+    /// How the session stands, for ourselves.
+    State(Result<Opened, Error>),
     /// The host has shown the session to us.
     Opened(Caller, u64, Reply<Opened>, Result<Opened, Error>),
     /// The host sends the terminal's output to us.
@@ -80,7 +88,17 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
         false => open.followers.values().cloned().collect(),
     };
     let links = HashMap::new();
-    let mut relay = Relay { open, process, spool, links, news, begun: 0, is_running: false };
+    let mut relay = Relay {
+        open,
+        process,
+        spool,
+        links,
+        news,
+        begun: 0,
+        is_running: false,
+        running_as_of: 0,
+        may_have_begun: false,
+    };
     for caller in callers {
         if let Err(ended) = relay.link(&caller).await {
             return ended;
@@ -110,7 +128,10 @@ impl Relay<'_> {
         let mut reported = None;
         loop {
             let handled = self.open.inbox.handled;
-            if self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle() && reported != Some(handled) {
+            let is_idle = self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle();
+            if is_idle && std::mem::take(&mut self.may_have_begun) {
+                self.ask_state();
+            } else if is_idle && reported != Some(handled) {
                 reported = Some(handled);
                 let idle = router::Message::Idle { session: self.open.id.clone(), handled };
                 tell_router(&self.open.shared, idle);
@@ -202,9 +223,13 @@ impl Relay<'_> {
         Ok(())
     }
 
+    /// Takes how the session stands. What the host said since is newer.
     fn take_opened(&mut self, opened: &Opened) {
         self.open.feed.announce(opened.session.last_seq);
-        self.is_running = opened.running_turn.is_some();
+        if opened.session.last_seq >= self.running_as_of {
+            self.running_as_of = opened.session.last_seq;
+            self.is_running = opened.running_turn.is_some() || !opened.queue.is_empty();
+        }
     }
 
     async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
@@ -247,10 +272,24 @@ impl Relay<'_> {
                     let _ = news.send(News::Deleted(reply, deleted));
                 });
             }
+            Request::TurnStart(mut params, reply) => {
+                let (shared, client) = (self.open.shared.clone(), caller.id);
+                self.open.home = caller;
+                let rest = onward::take_rest(&mut params.prompt);
+                let answer = link.ask(methods::TurnStart::METHOD, json!(params));
+                tokio::spawn(async move {
+                    let started = read(answer.await);
+                    match rest {
+                        None => drop(reply.send(started)),
+                        Some(prompt) => {
+                            let params = TurnStartParams { prompt, ..params };
+                            onward::send_rest(&shared, client, params, started, reply).await;
+                        }
+                    }
+                    let _ = news.send(News::Answered);
+                });
+            }
             request => {
-                if let Request::TurnStart(..) = &request {
-                    self.open.home = caller;
-                }
                 let (method, params, reply) = request.into_json();
                 let answer = link.ask(method, params);
                 tokio::spawn(async move {
@@ -264,10 +303,24 @@ impl Relay<'_> {
 
     fn news(&mut self, news: News) -> Option<Ended> {
         match news {
-            News::Heard(Heard::Turn(runs)) => self.is_running = runs,
+            News::Heard(Heard::Turn(runs, seq)) => {
+                if seq >= self.running_as_of {
+                    (self.is_running, self.running_as_of) = (runs, seq);
+                }
+            }
             News::Heard(Heard::Reviews) => self.ask_reviews(),
             News::Heard(Heard::Closed) => return Some(Ended::HostGone),
-            News::Answered => self.begun -= 1,
+            News::Answered => {
+                self.begun -= 1;
+                self.may_have_begun = true;
+            }
+            News::State(state) => {
+                self.begun -= 1;
+                if let Ok(state) = state {
+                    self.take_opened(&state);
+                    self.ask_reviews();
+                }
+            }
             News::Reviews(result) => self.open.shared.board.put(&self.open.id, result.proposals),
             News::Opened(_, _, reply, Err(error)) => {
                 self.begun -= 1;
@@ -312,6 +365,16 @@ impl Relay<'_> {
             }
         }
         None
+    }
+
+    /// Asks how the session stands.
+    fn ask_state(&mut self) {
+        let Some(link) = self.links.values_mut().next() else { return };
+        self.begun += 1;
+        let params = SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT };
+        let answer = link.ask(methods::SessionOpen::METHOD, json!(params));
+        let news = self.news.clone();
+        tokio::spawn(async move { drop(news.send(News::State(read(answer.await)))) });
     }
 
     /// Asks what is pending, for those who show it beside the text.

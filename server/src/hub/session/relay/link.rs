@@ -62,8 +62,8 @@ pub(super) struct Ears {
 
 /// What the host says of the session by itself.
 pub(super) enum Heard {
-    /// A turn began, or ended.
-    Turn(bool),
+    /// A turn began, or ended, with this event.
+    Turn(bool, u64),
     /// Something else is pending now.
     Reviews,
     /// The connection is over.
@@ -310,8 +310,8 @@ impl Ears {
                 };
                 self.feed.announce(happened.seq);
                 match happened.event.r#type.as_str() {
-                    "turnStarted" => (self.news)(Heard::Turn(true)),
-                    "turnEnded" => (self.news)(Heard::Turn(false)),
+                    "turnStarted" => (self.news)(Heard::Turn(true, happened.seq)),
+                    "turnEnded" => (self.news)(Heard::Turn(false, happened.seq)),
                     "proposalChanged" => (self.news)(Heard::Reviews),
                     _ => {}
                 }
