@@ -3,6 +3,7 @@
 
 use agent::store::Store;
 use azimuth::sockets::Sockets;
+use futures_util::FutureExt;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{HunkState, Proposal};
@@ -246,12 +247,19 @@ async fn a_request_that_its_host_did_not_come_to_answer_says_to_try_again() {
     show(&second, &session).await;
     first.freeze();
     let rename = json!({ "sessionId": session, "title": "Ours" });
-    let renamed = second.request("azimuth/session/rename", rename.clone());
-    // This one the host need not be asked, so that it tells that the one before it is on its way.
+    let asked = [
+        second.request("azimuth/session/rename", rename.clone()).boxed(),
+        second.request("azimuth/session/open", json!({ "sessionId": session })).boxed(),
+        second.request("azimuth/terminal/open", json!({ "sessionId": session })).boxed(),
+        second.request("azimuth/session/delete", json!({ "sessionId": session })).boxed(),
+    ];
+    // This one the host need not be asked, so that it tells that those before it are on their way.
     second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
     first.kill().await;
-    let error = renamed.await.unwrap_err();
-    assert!(error.message.contains("try again"), "{error:?}");
+    for answer in asked {
+        let error = answer.await.unwrap_err();
+        assert!(error.message.contains("try again"), "{error:?}");
+    }
     second.request("azimuth/session/rename", rename).await.unwrap();
     let title = second.call::<methods::SessionList>(json!({})).await.sessions[0].title.clone();
     assert_eq!(title, "Ours");
@@ -392,6 +400,28 @@ async fn a_prompt_beside_a_command_that_leads_nowhere_is_worked_on_where_it_was_
     assert_eq!(events.iter().filter(|event| failed(event)).count(), 1, "{events:?}");
     let asked = model.asked()[0].user_text();
     assert!(asked.contains("Say it.") && !asked.contains('/'), "{asked}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_text_that_an_attached_window_does_not_know_any_more_is_not_believed() {
+    let answers = [Answer::calls("read_file", json!({ "path": "a.txt" })), Answer::says("Done.")];
+    let (model, setup, project) = world(answers, &[("a.txt", "on disk\n")]).await;
+    let uri = project.uri("a.txt");
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    second.open_with(&uri, "typed\n");
+    show(&second, &session).await;
+    // A change that does not fit: there is no such version.
+    let document = json!({ "uri": uri, "version": 1 });
+    second.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [] }));
+    second.prompt(&session, "Read it.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    let read = model.asked()[1].last_results().join("\n");
+    assert!(!read.contains("typed") && read.contains("open"), "{read}");
     first.waive("azimuth/event");
     second.close().await;
     first.close().await;

@@ -7,7 +7,7 @@ mod link;
 mod mirror;
 mod onward;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::methods::{self, Request as Method};
@@ -47,6 +47,10 @@ struct Relay<'a> {
     spool: Arc<Spool>,
     links: HashMap<ClientId, Link>,
     news: mpsc::UnboundedSender<News>,
+    /// Those who follow only once the host has shown the session to them.
+    opening: HashSet<ClientId>,
+    /// Whether the host was asked what is pending and has not answered.
+    reviews: Reviews,
     /// How many requests wait for the host.
     begun: usize,
     /// Whether a turn runs, or is about to: its home must stay, even if nobody looks on.
@@ -55,6 +59,15 @@ struct Relay<'a> {
     running_as_of: u64,
     /// Whether something was answered since that may have begun a turn.
     may_have_begun: bool,
+}
+
+/// How what is pending is asked for: once at a time, so that no older answer takes the place of a newer one.
+#[derive(PartialEq, Eq)]
+enum Reviews {
+    Known,
+    Asked,
+    /// They changed since.
+    Outdated,
 }
 
 /// What comes back.
@@ -66,13 +79,36 @@ enum News {
     /// How the session stands, for ourselves.
     State(Result<Opened, Error>),
     /// The host has shown the session to us.
-    Opened(Caller, u64, Reply<Opened>, Result<Opened, Error>),
+    Opened(Caller, u64, Owed<Opened>, Result<Opened, Error>),
     /// The host sends the terminal's output to us.
-    TerminalOpened(Caller, u64, Reply<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
+    TerminalOpened(Caller, u64, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
     /// The session was deleted, or was not.
-    Deleted(Reply<Done>, Result<Done, Error>),
-    /// What is pending now.
-    Reviews(ReviewResult),
+    Deleted(Owed<Done>, Result<Done, Error>),
+    /// What is pending now, where the host said it.
+    Reviews(Option<ReviewResult>),
+}
+
+/// An answer that goes the way of [`News`]. Where that comes to nothing, since the host is gone, this is the answer.
+struct Owed<T>(Option<Reply<T>>);
+
+impl<T> Owed<T> {
+    fn to(reply: Reply<T>) -> Self {
+        Self(Some(reply))
+    }
+
+    fn give(mut self, answer: Result<T, Error>) {
+        if let Some(reply) = self.0.take() {
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+impl<T> Drop for Owed<T> {
+    fn drop(&mut self) {
+        if let Some(reply) = self.0.take() {
+            let _ = reply.send(Err(link::gone()));
+        }
+    }
 }
 
 /// Relays to the process that holds the session, for as long as it does and somebody needs it.
@@ -94,6 +130,8 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
         spool,
         links,
         news,
+        opening: HashSet::new(),
+        reviews: Reviews::Known,
         begun: 0,
         is_running: false,
         running_as_of: 0,
@@ -150,6 +188,7 @@ impl Relay<'_> {
                 Some(news) = incoming.recv() => self.news(news),
             };
             if let Some(ended) = ended {
+                self.opening.iter().for_each(|client| drop(self.open.followers.remove(client)));
                 return ended;
             }
         }
@@ -165,7 +204,10 @@ impl Relay<'_> {
             Message::Attach(_, reply) => drop(reply),
             Message::Request(caller, request) => return self.request(caller, request).await,
             Message::Gone(client) => {
-                self.links.remove(&client);
+                if self.links.remove(&client).is_some() {
+                    // It may have been the one that was asked.
+                    self.ask_reviews();
+                }
                 self.open.followers.remove(&client);
                 if let Some(other) = self.open.followers.values().next().filter(|_| self.open.home.id == client) {
                     self.open.home = other.clone();
@@ -249,7 +291,10 @@ impl Relay<'_> {
         let news = self.news.clone();
         match request {
             Request::SessionOpen(params, reply) => {
-                self.open.followers.insert(caller.id, caller.clone());
+                let reply = Owed::to(reply);
+                if self.open.followers.insert(caller.id, caller.clone()).is_none() {
+                    self.opening.insert(caller.id);
+                }
                 let asked = SessionOpenParams { since: NO_EVENT, ..params.clone() };
                 let answer = link.ask(methods::SessionOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
@@ -258,6 +303,7 @@ impl Relay<'_> {
                 });
             }
             Request::TerminalOpen(params, reply) => {
+                let reply = Owed::to(reply);
                 let asked = TerminalOpenParams { since: u64::MAX, ..params.clone() };
                 let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
@@ -266,6 +312,7 @@ impl Relay<'_> {
                 });
             }
             Request::SessionDelete(params, reply) => {
+                let reply = Owed::to(reply);
                 let answer = link.ask(methods::SessionDelete::METHOD, json!(params));
                 tokio::spawn(async move {
                     let deleted = read(answer.await);
@@ -321,21 +368,35 @@ impl Relay<'_> {
                     self.ask_reviews();
                 }
             }
-            News::Reviews(result) => self.open.shared.board.put(&self.open.id, result.proposals),
-            News::Opened(_, _, reply, Err(error)) => {
-                self.begun -= 1;
-                let _ = reply.send(Err(error));
+            News::Reviews(result) => {
+                if let Some(result) = result {
+                    self.open.shared.board.put(&self.open.id, result.proposals);
+                }
+                if std::mem::replace(&mut self.reviews, Reviews::Known) == Reviews::Outdated {
+                    self.ask_reviews();
+                }
             }
-            News::Opened(caller, since, reply, Ok(opened)) => {
+            News::Opened(caller, _, reply, Err(error)) => {
                 self.begun -= 1;
+                if self.opening.remove(&caller.id) {
+                    self.open.followers.remove(&caller.id);
+                }
+                reply.give(Err(error));
+            }
+            News::Opened(caller, since, mut reply, Ok(opened)) => {
+                self.begun -= 1;
+                self.opening.remove(&caller.id);
                 self.take_opened(&opened);
+                self.ask_reviews();
                 let follower = self.open.followers.get(&caller.id).cloned();
                 let store = Arc::clone(&self.open.shared.parts.store);
-                give_log(store, self.open.feed.clone(), since, opened, reply, follower);
+                if let Some(reply) = reply.0.take() {
+                    give_log(store, self.open.feed.clone(), since, opened, reply, follower);
+                }
             }
             News::TerminalOpened(_, _, reply, Err(error)) => {
                 self.begun -= 1;
-                let _ = reply.send(Err(error));
+                reply.give(Err(error));
             }
             News::TerminalOpened(caller, since, reply, Ok(opened)) => {
                 self.begun -= 1;
@@ -347,19 +408,19 @@ impl Relay<'_> {
                     }
                     let (since, _) = spool.read_from(since, 0);
                     let terminal = opened.terminal_id.clone();
-                    let _ = reply.send(Ok(TerminalOpenResult { since, ..opened }));
+                    reply.give(Ok(TerminalOpenResult { since, ..opened }));
                     caller.editor.follow_terminal(&id, &terminal, spool, since);
                 });
             }
             News::Deleted(reply, Err(error)) => {
                 self.begun -= 1;
-                let _ = reply.send(Err(error));
+                reply.give(Err(error));
             }
             News::Deleted(reply, Ok(done)) => {
                 for follower in std::mem::take(&mut self.open.followers).into_values() {
                     follower.editor.unfollow(&self.open.id);
                 }
-                let _ = reply.send(Ok(done));
+                reply.give(Ok(done));
                 self.open.inbox.close(&Error::not_found("session", &self.open.id));
                 return Some(Ended::Over);
             }
@@ -379,14 +440,15 @@ impl Relay<'_> {
 
     /// Asks what is pending, for those who show it beside the text.
     fn ask_reviews(&mut self) {
+        if self.reviews != Reviews::Known {
+            self.reviews = Reviews::Outdated;
+            return;
+        }
         let Some(link) = self.links.values_mut().next() else { return };
+        self.reviews = Reviews::Asked;
         let answer = link.ask(methods::ReviewList::METHOD, json!({ "sessionId": self.open.id }));
         let news = self.news.clone();
-        tokio::spawn(async move {
-            if let Ok(result) = read(answer.await) {
-                let _ = news.send(News::Reviews(result));
-            }
-        });
+        tokio::spawn(async move { drop(news.send(News::Reviews(read(answer.await).ok()))) });
     }
 }
 
