@@ -214,11 +214,11 @@ impl Relay<'_> {
                 }
             }
             Message::TextChanged(client, path) => {
-                if let Some(link) = self.links.get_mut(&client) {
-                    link.text_changed(&path);
+                if let Some(link) = self.links.get(&client) {
+                    link.text_changed(path);
                 }
             }
-            Message::FilesChanged(paths) => self.links.values_mut().for_each(|link| link.files_changed(&paths)),
+            Message::FilesChanged(paths) => self.links.values().for_each(|link| link.files_changed(&paths)),
             // It counts once this process is the host.
             Message::Config(config) => self.open.config = config,
             // The loop keeps it for itself.

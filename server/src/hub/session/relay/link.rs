@@ -1,9 +1,9 @@
 //! A client's connection to the host of a session: there it is a client like any other, with a panel. It speaks LSP, as
 //! editors do, over a Unix socket.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,12 +27,15 @@ use workspace::review::LineEdit;
 use workspace::shell::Spool;
 
 use super::Ended;
-use super::mirror::{Mirror, Notification};
+use super::mirror::Mirror;
 use crate::hub::{DocumentEdit, Editor, Error, Feed};
 use crate::sockets::Sockets;
 
 /// How long the host has to answer what is no matter of a human, a model or a disk.
 const PROMPTLY: Duration = Duration::from_secs(5);
+/// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list of
+/// models.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest message, as the host itself has it.
 const MAX_BODY: usize = 256 * 1024 * 1024;
 /// This program's version. Processes of different versions do not attach to each other.
@@ -40,13 +43,29 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A client's connection to the host. Dropping it closes it.
 pub(super) struct Link {
+    process: u32,
     writer: Writer,
     waiting: Waiting,
     last_id: u64,
-    buffers: Arc<Buffers>,
-    mirror: Mirror,
     _tasks: JoinSet<()>,
 }
+
+/// The way out. What waits in it is little, however long the host does not read: of documents only their names, since a
+/// text is taken when its turn comes.
+#[derive(Clone)]
+struct Writer {
+    queue: mpsc::UnboundedSender<Out>,
+    changed: Changed,
+}
+
+enum Out {
+    Message(Vec<u8>),
+    /// All that changed until this is written.
+    Changes,
+}
+
+/// The files whose documents changed since the host was told, and whether they changed on disk too.
+type Changed = Arc<Mutex<BTreeMap<PathBuf, bool>>>;
 
 /// Who hears what the host says.
 pub(super) struct Ears {
@@ -70,10 +89,19 @@ pub(super) enum Heard {
     Closed,
 }
 
-type Writer = mpsc::UnboundedSender<Vec<u8>>;
 type Result<T> = std::result::Result<T, Error>;
 /// Requests without an answer; none once the connection is over.
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Result<Box<RawValue>>>>>>>;
+
+/// The error of a request that its host does not answer in time.
+fn silent(process: u32) -> Error {
+    let text = format!(
+        "the window that runs this session (process {process}) has not answered for {} seconds: it may be stopped, or very \
+         busy. What was asked may still be done once it goes on. See to that window, or end its process and try again",
+        PATIENCE.as_secs()
+    );
+    Error::new(ErrorCode::OperationFailed, text)
+}
 
 /// The error of a request that its host does not answer any more.
 pub(super) fn gone() -> Error {
@@ -93,12 +121,13 @@ impl Link {
             Ended::Unreachable
         })?;
         let (input, output) = stream.into_split();
-        let (writer, messages) = mpsc::unbounded_channel();
+        let (queue, messages) = mpsc::unbounded_channel();
+        let writer = Writer { queue, changed: Changed::default() };
         let waiting = Waiting::new(Mutex::new(Some(HashMap::new())));
         let mut tasks = JoinSet::new();
-        tasks.spawn(write(output, messages));
+        tasks.spawn(write(output, messages, Arc::clone(&writer.changed), Arc::clone(&buffers)));
         tasks.spawn(read(input, ears, writer.clone(), Arc::clone(&waiting)));
-        let mut link = Self { writer, waiting, last_id: 0, buffers, mirror: Mirror::default(), _tasks: tasks };
+        let mut link = Self { process, writer, waiting, last_id: 0, _tasks: tasks };
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
@@ -113,13 +142,12 @@ impl Link {
             let text = format!("that one is Azimuth {version} while this is {VERSION}; close it there, or update both");
             return Err(Ended::Foreign(text));
         }
-        link.notify(("initialized", json!({})));
-        let documents = link.mirror.all(&link.buffers);
-        link.tell(documents);
+        link.writer.send(&notification("initialized", &json!({})));
+        link.writer.changed(buffers.all().into_iter().map(|snapshot| snapshot.path.clone()), false);
         Ok(link)
     }
 
-    /// Sends a request, at once, and gives its answer.
+    /// Sends a request, at once, and gives its answer. The host has heard of every change of a document before it.
     pub(super) fn ask(
         &mut self,
         method: &str,
@@ -131,8 +159,20 @@ impl Link {
         if let Some(waiting) = &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
             waiting.insert(id, reply);
         }
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        async move { answer.await.unwrap_or_else(|_| Err(gone())) }
+        self.writer.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        // Whoever waits does not keep the others waiting where the connection is over.
+        let (process, waiting) = (self.process, Arc::downgrade(&self.waiting));
+        async move {
+            if let Ok(answer) = tokio::time::timeout(PATIENCE, answer).await {
+                return answer.unwrap_or_else(|_| Err(gone()));
+            }
+            if let Some(waiting) = waiting.upgrade()
+                && let Some(waiting) = &mut *waiting.lock().unwrap_or_else(PoisonError::into_inner)
+            {
+                waiting.remove(&id);
+            }
+            Err(silent(process))
+        }
     }
 
     /// The same for what the host answers promptly; none where it does not, or cannot.
@@ -147,44 +187,87 @@ impl Link {
     }
 
     /// The document of a file changed.
-    pub(super) fn text_changed(&mut self, path: &Path) {
-        let news = self.mirror.changed(&self.buffers, path);
-        self.tell(news);
+    pub(super) fn text_changed(&self, path: PathBuf) {
+        self.writer.changed([path], false);
     }
 
     /// Files changed on disk, or their documents were closed.
-    pub(super) fn files_changed(&mut self, paths: &[PathBuf]) {
-        paths.iter().for_each(|path| self.text_changed(path));
-        let changed = |path: &PathBuf| json!({ "uri": paths::to_uri(path), "type": 2 });
-        let changes: Vec<_> = paths.iter().map(changed).collect();
-        self.notify(("workspace/didChangeWatchedFiles", json!({ "changes": changes })));
+    pub(super) fn files_changed(&self, paths: &[PathBuf]) {
+        self.writer.changed(paths.iter().cloned(), true);
     }
+}
 
-    fn tell(&self, notifications: Vec<Notification>) {
-        notifications.into_iter().for_each(|notification| self.notify(notification));
-    }
-
-    fn notify(&self, (method, params): Notification) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
+impl Writer {
     fn send(&self, message: &Value) {
-        send(&self.writer, message);
+        self.put(Out::Message(framed(message)));
+    }
+
+    fn changed(&self, paths: impl IntoIterator<Item = PathBuf>, on_disk: bool) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_first = changed.is_empty();
+        for path in paths {
+            *changed.entry(path).or_default() |= on_disk;
+        }
+        if are_first && !changed.is_empty() {
+            self.put(Out::Changes);
+        }
+    }
+
+    fn put(&self, out: Out) {
+        // Without the task the connection is over.
+        let _ = self.queue.send(out);
     }
 }
 
-fn send(writer: &Writer, message: &Value) {
-    let body = message.to_string();
-    // Without the task the connection is over.
-    let _ = writer.send(format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes());
-}
-
-async fn write(mut output: OwnedWriteHalf, mut messages: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(message) = messages.recv().await {
-        if output.write_all(&message).await.is_err() {
+async fn write(
+    mut output: OwnedWriteHalf,
+    mut queue: mpsc::UnboundedReceiver<Out>,
+    changed: Changed,
+    buffers: Arc<Buffers>,
+) {
+    let mut mirror = Mirror::default();
+    while let Some(out) = queue.recv().await {
+        let written = match out {
+            Out::Message(message) => output.write_all(&message).await,
+            Out::Changes => {
+                let changed = std::mem::take(&mut *changed.lock().unwrap_or_else(PoisonError::into_inner));
+                write_changes(&mut output, &mut mirror, &buffers, changed).await
+            }
+        };
+        if written.is_err() {
             return;
         }
     }
+}
+
+/// Tells of documents as they are by now, one at a time, and then of files.
+async fn write_changes(
+    output: &mut OwnedWriteHalf,
+    mirror: &mut Mirror,
+    buffers: &Buffers,
+    changed: BTreeMap<PathBuf, bool>,
+) -> io::Result<()> {
+    for path in changed.keys() {
+        for (method, params) in mirror.changed(buffers, path) {
+            output.write_all(&framed(&notification(method, &params))).await?;
+        }
+    }
+    let on_disk = changed.iter().filter(|(_, on_disk)| **on_disk);
+    let changes: Vec<_> = on_disk.map(|(path, _)| json!({ "uri": paths::to_uri(path), "type": 2 })).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let params = json!({ "changes": changes });
+    output.write_all(&framed(&notification("workspace/didChangeWatchedFiles", &params))).await
+}
+
+fn notification(method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+fn framed(message: &Value) -> Vec<u8> {
+    let body = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// A message of the host's.
@@ -240,7 +323,7 @@ async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting
                             json!({ "jsonrpc": "2.0", "id": id, "error": error })
                         }
                     };
-                    send(&writer, &message);
+                    writer.send(&message);
                 });
             }
             (Some(method), None) => ears.hear(&method, message.params.as_deref()),
@@ -414,3 +497,6 @@ impl ApplyEdit {
 fn typed<T: DeserializeOwned>(params: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(params?.get()).ok()
 }
+
+#[cfg(test)]
+mod tests;
