@@ -317,6 +317,9 @@ async fn a_window_that_leaves_breaks_its_own_turn_off_and_that_of_no_other() {
     first.prompt(&session, "Speak.").await;
     first.until(&session, "a word", speaks).await;
     third.close().await;
+    first.until_attached(0).await;
+    // What the host has heard by now it has acted on when it answers.
+    show(&first, &session).await;
     other.open();
     first.until_end(&session, StopReason::EndTurn).await;
     first.close().await;
