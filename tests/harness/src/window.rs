@@ -47,11 +47,12 @@ impl Window {
 
     /// Waits until just so many connections of other windows are open at this one's socket.
     pub async fn until_attached(&self, wanted: usize) {
-        let name = format!("-{}.sock", self.process());
+        // What follows is the name that it was born with.
+        let name = format!("-{}.", self.process());
         let attached = || {
             let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
             // The sixth column is the state, 03 for one that is connected.
-            let is_one = |line: &&str| line.ends_with(&name) && line.split_whitespace().nth(5) == Some("03");
+            let is_one = |line: &&str| line.contains(&name) && line.split_whitespace().nth(5) == Some("03");
             sockets.lines().filter(is_one).count()
         };
         let changed = async {
