@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -28,6 +28,7 @@ use workspace::shell::Spool;
 
 use super::Ended;
 use super::mirror::Mirror;
+use crate::framing::{self, Step};
 use crate::hub::{DocumentEdit, Editor, Error, Feed};
 use crate::sockets::Sockets;
 
@@ -36,8 +37,8 @@ const PROMPTLY: Duration = Duration::from_secs(5);
 /// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list of
 /// models.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest message, as the host itself has it.
-const MAX_BODY: usize = 256 * 1024 * 1024;
+/// How much is read at once, at least.
+const CHUNK: usize = 16 * 1024;
 /// This program's version. Processes of different versions do not attach to each other.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -266,8 +267,9 @@ fn notification(method: &str, params: &Value) -> Value {
 }
 
 fn framed(message: &Value) -> Vec<u8> {
-    let body = message.to_string();
-    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    let mut framed = Vec::new();
+    framing::put(&mut framed, message.to_string().as_bytes());
+    framed
 }
 
 /// A message of the host's.
@@ -295,11 +297,11 @@ impl From<Failure> for Error {
 }
 
 async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting) {
-    let mut input = BufReader::new(input);
+    let mut input = Bodies { input, read: Vec::new() };
     // What the editor is asked takes its time; it ends with the connection.
     let mut asked = JoinSet::new();
     loop {
-        let body = match frame(&mut input).await {
+        let body = match input.next().await {
             Ok(Some(body)) => body,
             Ok(None) => break,
             Err(error) => {
@@ -345,26 +347,32 @@ async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting
     (ears.news)(Heard::Closed);
 }
 
-/// The body of the next message; none at the end.
-async fn frame(input: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<Vec<u8>>> {
-    let mut length = None;
-    loop {
-        let mut line = String::new();
-        if input.read_line(&mut line).await? == 0 {
-            return Ok(None);
-        }
-        match line.trim_end() {
-            "" => break,
-            line => {
-                let value = line.strip_prefix("Content-Length:");
-                length = value.and_then(|value| value.trim().parse().ok()).or(length);
+/// The bodies of the messages that come.
+struct Bodies {
+    input: OwnedReadHalf,
+    /// What was read and not given.
+    read: Vec<u8>,
+}
+
+impl Bodies {
+    /// The next one; none at the end.
+    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            match framing::split(&self.read) {
+                Step::Body { start, end } => {
+                    let mut body: Vec<u8> = self.read.drain(..end).collect();
+                    return Ok(Some(body.split_off(start)));
+                }
+                Step::Lost { why, .. } => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),
+                Step::More => {
+                    self.read.reserve(CHUNK);
+                    if self.input.read_buf(&mut self.read).await? == 0 {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
-    let length = length.filter(|length| *length <= MAX_BODY).ok_or(io::ErrorKind::InvalidData)?;
-    let mut body = vec![0; length];
-    input.read_exact(&mut body).await?;
-    Ok(Some(body))
 }
 
 impl Ears {

@@ -14,7 +14,7 @@ const URI: &str = "file:///p/a.txt";
 
 /// The host's end of a link.
 struct Host {
-    input: BufReader<OwnedReadHalf>,
+    input: Bodies,
     output: OwnedWriteHalf,
     _folder: TempDir,
 }
@@ -38,7 +38,7 @@ impl Host {
         };
         let host = async {
             let (input, output) = listener.accept().await.unwrap().into_split();
-            let mut host = Self { input: BufReader::new(input), output, _folder: folder };
+            let mut host = Self { input: Bodies { input, read: Vec::new() }, output, _folder: folder };
             let asked = host.next().await;
             host.answer(&asked["id"], &json!({ "serverInfo": { "name": "azimuth", "version": VERSION } })).await;
             host
@@ -50,7 +50,7 @@ impl Host {
 
     /// The next message.
     async fn next(&mut self) -> Value {
-        let body = frame(&mut self.input).await.unwrap().unwrap();
+        let body = self.input.next().await.unwrap().unwrap();
         serde_json::from_slice(&body).unwrap()
     }
 
