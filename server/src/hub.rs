@@ -2,8 +2,8 @@
 //!
 //! Clients post [`Input`]s; each is handled in the order it was posted, at once and without waiting for anything.
 //! Document changes are applied here, before any later input is looked at, so that a turn sees every change that came
-//! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, and no
-//! longer than [`GRACE`].
+//! before its prompt. What has to ask the disk first ([`Coming`]) is begun at once; only a request waits for it, no longer
+//! than [`GRACE`] for a document's name, and ten seconds for a configuration.
 
 pub mod board;
 pub mod chats;

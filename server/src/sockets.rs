@@ -12,7 +12,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::process::{Pid, geteuid, test_kill_process};
+use futures_util::FutureExt;
+use rustix::process::geteuid;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 use workspace::text;
@@ -34,7 +35,7 @@ enum State {
     Unwanted,
     /// There is somebody who takes the listener.
     Wanted(oneshot::Sender<Listener>),
-    /// It listens, or could not.
+    /// It listens.
     Done,
 }
 
@@ -60,18 +61,20 @@ impl Sockets {
         receiver
     }
 
-    /// Listens from now on. Blocks, and needs a runtime. Where it cannot, other processes cannot attach to this one's
-    /// sessions, and are told so.
+    /// Listens from now on. Blocks shortly, and needs a runtime. Where it cannot, other processes cannot attach to this
+    /// one's sessions, and are told so; the next call tries again.
     pub fn listen(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*state, State::Wanted(_)) {
             return;
         }
-        if let State::Wanted(sender) = std::mem::replace(&mut *state, State::Done) {
-            match self.bind() {
-                Ok(listener) => drop(sender.send(listener)),
-                Err(error) => tracing::warn!(%error, folder = %self.folder.display(), "no other window can attach"),
+        match self.bind() {
+            Ok(listener) => {
+                if let State::Wanted(sender) = std::mem::replace(&mut *state, State::Done) {
+                    let _ = sender.send(listener);
+                }
             }
+            Err(error) => tracing::warn!(%error, folder = %self.folder.display(), "no other window can attach"),
         }
     }
 
@@ -93,20 +96,29 @@ impl Sockets {
         }
         self.sweep();
         let path = self.path(std::process::id());
-        if std::os::unix::net::UnixStream::connect(&path).is_err() {
-            // It was left by an earlier process that had our number.
-            let _ = std::fs::remove_file(&path);
+        if path.symlink_metadata().is_ok() {
+            let text = format!("{} is in use by a process with the same number as this one", path.display());
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, text));
         }
-        Ok(Listener { listener: UnixListener::bind(&path)?, path })
+        // A socket that does not listen yet looks like one that was left: under this name no other process sweeps it.
+        let unborn = path.with_extension("new");
+        let _ = std::fs::remove_file(&unborn);
+        let listener = UnixListener::bind(&unborn)?;
+        std::fs::rename(&unborn, &path)?;
+        Ok(Listener { listener, path })
     }
 
-    /// Removes what processes left that were killed.
+    /// Removes what processes left that were killed. Their numbers say nothing: they may live in another container.
     fn sweep(&self) {
         for entry in self.folder.read_dir().into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let process = name.to_str().and_then(|name| name.strip_suffix(".sock")?.rsplit('-').next()?.parse().ok());
-            if process.and_then(Pid::from_raw).is_some_and(|it| test_kill_process(it) == Err(rustix::io::Errno::SRCH)) {
-                let _ = std::fs::remove_file(entry.path());
+            let path = entry.path();
+            if path.extension().is_none_or(|extension| extension != "sock") {
+                continue;
+            }
+            // A process that does not answer is no reason to wait.
+            let connected = UnixStream::connect(&path).now_or_never();
+            if matches!(connected, Some(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused) {
+                let _ = std::fs::remove_file(path);
             }
         }
     }
@@ -188,24 +200,60 @@ mod tests {
         let world = tempfile::tempdir().unwrap();
         std::fs::set_permissions(world.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
         let sockets = Sockets::new(world.path().to_owned(), world.path());
-        let listener = sockets.listener();
+        let mut listener = sockets.listener();
         sockets.listen();
-        assert!(listener.await.is_err());
+        assert!(listener.try_recv().is_err());
         assert_eq!(sockets.connect(1).await.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
 
     #[tokio::test]
-    async fn what_a_killed_process_left_is_removed() {
+    async fn what_a_killed_process_left_is_removed_and_what_listens_is_left_alone_whatever_its_number() {
         let world = tempfile::tempdir().unwrap();
         let (folder, data) = (world.path().join("run"), world.path().join("data"));
         DirBuilder::new().mode(0o700).create(&folder).unwrap();
-        // A number that no process has: it is above the greatest.
-        std::fs::write(folder.join("0123456789abcdef-99999999.sock"), "").unwrap();
         let host = Sockets::new(folder.clone(), &data);
-        std::fs::write(host.path(std::process::id()), "").unwrap();
+        // Of a process that was killed, in a container where it had the number of one that lives here.
+        let dead = host.path(std::os::unix::process::parent_id());
+        drop(UnixListener::bind(&dead).unwrap());
+        // Of one that lives in a container, with a number that no process has here: it is above the greatest.
+        let alive = host.path(99_999_999);
+        let other = UnixListener::bind(&alive).unwrap();
+        // Of an earlier process that had our number.
+        drop(UnixListener::bind(host.path(std::process::id())).unwrap());
         let listener = host.listener();
         host.listen();
         let _listener = listener.await.unwrap();
-        assert_eq!(folder.read_dir().unwrap().count(), 1);
+        assert!(!dead.exists() && alive.exists());
+        let ours = Sockets::new(folder.clone(), &data);
+        ours.connect(99_999_999).await.unwrap();
+        other.accept().await.unwrap();
+        ours.connect(std::process::id()).await.unwrap();
+        assert_eq!(folder.read_dir().unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_process_with_our_number_that_lives_elsewhere_keeps_its_socket() {
+        let world = tempfile::tempdir().unwrap();
+        let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        let host = Sockets::new(folder, &data);
+        let other = UnixListener::bind(host.path(std::process::id())).unwrap();
+        let _listener = host.listener();
+        host.listen();
+        host.connect(std::process::id()).await.unwrap();
+        other.accept().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn listening_is_tried_again_where_it_failed() {
+        let world = tempfile::tempdir().unwrap();
+        let folder = world.path().join("run");
+        std::fs::write(&folder, "in the way").unwrap();
+        let host = Sockets::new(folder.clone(), world.path());
+        let listener = host.listener();
+        host.listen();
+        std::fs::remove_file(&folder).unwrap();
+        host.listen();
+        listener.await.unwrap();
     }
 }

@@ -8,10 +8,11 @@ use azimuth::config::{self, Config, Sources};
 use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Input, Parts, Request};
 use azimuth::sockets::Sockets;
 use futures_util::FutureExt;
-use harness::{Answer, ModelServer, Project, Setup, Wire, patiently};
-use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
+use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
+use protocol::event::ApplyOutcome;
+use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
 use protocol::session::{SessionNewParams, SessionOpenParams};
-use protocol::turn::TurnStartParams;
+use protocol::turn::{StopReason, TurnStartParams};
 use protocol::{Event, PromptBlock, SessionId, TerminalId};
 use serde_json::json;
 use store::SqliteStore;
@@ -94,6 +95,13 @@ impl Window {
         let prompt = vec![PromptBlock::Text { text: "Go.".into() }];
         let params = TurnStartParams { session_id: session.clone(), prompt, mode: None };
         self.connection.ask(|reply| Request::TurnStart(params, reply)).await.unwrap();
+    }
+
+    /// What is pending: one file.
+    async fn last_proposal(&self, session: &SessionId) -> Proposal {
+        let params = ReviewListParams { session_id: session.clone() };
+        let listed = self.connection.ask(|reply| Request::ReviewList(params, reply)).await.unwrap();
+        listed.proposals.into_iter().next().unwrap()
     }
 
     async fn accept(&self, session: &SessionId, proposal: &Proposal) {
@@ -243,5 +251,73 @@ async fn hunks_are_measured_against_the_other_windows_text_once_their_home_is_go
     left.close();
     let proposal = right.until_proposed(HunkState::Pending).await;
     assert_eq!(proposal.hunks[0].start_line, 2, "a line further down, as the right has it");
+    hub.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_file_is_not_written_under_the_unsaved_text_of_a_window_that_is_not_the_home() {
+    let edit = json!({ "path": "a.txt", "old_text": "two", "new_text": "2" });
+    let answers = [Answer::calls("edit_replace_exact", edit), Answer::says("Done."), Answer::says("Yes.")];
+    let model = ModelServer::start(answers).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([("a.txt", "one\ntwo\n")]));
+    let hub = hub(&setup);
+    let (mut left, mut right) = (Window::new(&hub, &project), Window::new(&hub, &project));
+    left.open_document(&project, "typed\none\ntwo\n");
+    let session = left.new_session().await;
+    right.show(&session).await;
+    left.prompt(&session).await;
+    left.until_end().await;
+    right.until_end().await;
+    // From here on the hunk is measured against the disk.
+    right.prompt(&session).await;
+    right.until_end().await;
+    let proposal = right.last_proposal(&session).await;
+    left.accept(&session, &proposal).await;
+    let reason = right
+        .until("what became of it", |event| match event {
+            Event::EditApplied { outcome: ApplyOutcome::Failed { reason }, .. } => Some(reason.clone()),
+            _ => None,
+        })
+        .await;
+    assert!(reason.contains("another window"), "{reason}");
+    assert_eq!(project.read("a.txt"), "one\ntwo\n");
+
+    // Once that one has saved it, the file is as good as closed there.
+    project.write("a.txt", "typed\none\ntwo\n");
+    right.connection.post(Input::FilesChanged { paths: vec![project.path("a.txt")] });
+    let proposal = right
+        .until("the hunk further down", |event| match event {
+            Event::ProposalChanged { proposal } if proposal.hunks[0].start_line == 2 => Some(proposal.clone()),
+            _ => None,
+        })
+        .await;
+    left.accept(&session, &proposal).await;
+    right.until_proposed(HunkState::Accepted).await;
+    assert_eq!(project.read("a.txt"), "typed\none\n2\n");
+    hub.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_window_that_leaves_breaks_off_no_turn_of_another() {
+    let gate = Gate::default();
+    let model = ModelServer::start([Answer::nothing().text("half ").wait(&gate).text("whole")]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Chat), Project::new([]));
+    let hub = hub(&setup);
+    let (mut left, right) = (Window::new(&hub, &project), Window::new(&hub, &project));
+    let session = left.new_session().await;
+    right.show(&session).await;
+    left.prompt(&session).await;
+    left.until("a word", |event| matches!(event, Event::MessageDelta { .. }).then_some(())).await;
+    right.close();
+    // The session has heard of it before it answers this.
+    left.show(&session).await;
+    gate.open();
+    let reason = left
+        .until("the turn's end", |event| match event {
+            Event::TurnEnded { stop_reason, .. } => Some(*stop_reason),
+            _ => None,
+        })
+        .await;
+    assert_eq!(reason, StopReason::EndTurn);
     hub.shutdown().await;
 }

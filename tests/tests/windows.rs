@@ -3,6 +3,7 @@
 
 use agent::store::Store;
 use azimuth::sockets::Sockets;
+use futures_util::FutureExt;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{HunkState, Proposal};
@@ -246,12 +247,19 @@ async fn a_request_that_its_host_did_not_come_to_answer_says_to_try_again() {
     show(&second, &session).await;
     first.freeze();
     let rename = json!({ "sessionId": session, "title": "Ours" });
-    let renamed = second.request("azimuth/session/rename", rename.clone());
-    // This one the host need not be asked, so that it tells that the one before it is on its way.
+    let asked = [
+        second.request("azimuth/session/rename", rename.clone()).boxed(),
+        second.request("azimuth/session/open", json!({ "sessionId": session })).boxed(),
+        second.request("azimuth/terminal/open", json!({ "sessionId": session })).boxed(),
+        second.request("azimuth/session/delete", json!({ "sessionId": session })).boxed(),
+    ];
+    // This one the host need not be asked, so that it tells that those before it are on their way.
     second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
     first.kill().await;
-    let error = renamed.await.unwrap_err();
-    assert!(error.message.contains("try again"), "{error:?}");
+    for answer in asked {
+        let error = answer.await.unwrap_err();
+        assert!(error.message.contains("try again"), "{error:?}");
+    }
     second.request("azimuth/session/rename", rename).await.unwrap();
     let title = second.call::<methods::SessionList>(json!({})).await.sessions[0].title.clone();
     assert_eq!(title, "Ours");
@@ -272,9 +280,12 @@ async fn a_session_that_another_version_holds_is_refused_with_words() {
     sockets.listen();
     let listener = listener.await.unwrap();
     let other = tokio::spawn(async move {
-        let mut stream = listener.accept().await.unwrap();
         let mut begun = [0; 16];
-        stream.read_exact(&mut begun).await.unwrap();
+        let mut stream = listener.accept().await.unwrap();
+        // One that only looks whether somebody listens says nothing.
+        while stream.read_exact(&mut begun).await.is_err() {
+            stream = listener.accept().await.unwrap();
+        }
         let info = json!({ "capabilities": {}, "serverInfo": { "name": "azimuth", "version": "0.0.7" } });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "result": info }).to_string();
         stream.write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
@@ -309,6 +320,9 @@ async fn a_window_that_leaves_breaks_its_own_turn_off_and_that_of_no_other() {
     first.prompt(&session, "Speak.").await;
     first.until(&session, "a word", speaks).await;
     third.close().await;
+    first.until_attached(0).await;
+    // What the host has heard by now it has acted on when it answers.
+    show(&first, &session).await;
     other.open();
     first.until_end(&session, StopReason::EndTurn).await;
     first.close().await;
@@ -329,6 +343,94 @@ async fn a_turn_goes_on_when_the_view_of_it_is_closed_in_an_attached_window() {
     first.until_end(&session, StopReason::EndTurn).await;
     first.close().await;
     second.close().await;
+}
+
+#[tokio::test]
+async fn what_stands_beside_new_is_worked_on_though_the_conversation_before_is_closed() {
+    let gate = Gate::default();
+    let (model, setup, project) = world([Answer::nothing().text("half ").wait(&gate).text("whole")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let prompt = json!([{ "type": "text", "text": "/new Say it." }]);
+    let started = second.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    let next = started.switch_to.unwrap();
+    assert_eq!(started.turn_id, None);
+    // As the panel does it.
+    show(&second, &next).await;
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.until_attached(1).await;
+    // What the host has heard by now it has acted on when it answers.
+    show(&first, &next).await;
+    gate.open();
+    second.until_end(&next, StopReason::EndTurn).await;
+    let asked = model.asked()[0].user_text();
+    assert!(asked.contains("Say it.") && !asked.contains('/'), "{asked}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn what_stands_beside_new_is_worked_on_though_no_view_shows_it() {
+    let gate = Gate::default();
+    let (_model, setup, project) = world([Answer::nothing().text("half ").wait(&gate).text("whole")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let prompt = json!([{ "type": "text", "text": "/new Say it." }]);
+    let started = second.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    second.call::<methods::SessionClose>(json!({ "sessionId": session })).await;
+    first.until_attached(1).await;
+    let next = started.switch_to.unwrap();
+    show(&first, &next).await;
+    gate.open();
+    first.until_end(&next, StopReason::EndTurn).await;
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_prompt_beside_a_command_that_leads_nowhere_is_worked_on_where_it_was_sent() {
+    let (model, setup, project) = world([Answer::says("Yes.")], &[]).await;
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    second.prompt(&session, "/resume nothing Say it.").await;
+    let events = second.until_end(&session, StopReason::EndTurn).await;
+    let failed = |event: &Event| matches!(event, Event::CommandExecuted { is_error: true, .. });
+    assert_eq!(events.iter().filter(|event| failed(event)).count(), 1, "{events:?}");
+    let asked = model.asked()[0].user_text();
+    assert!(asked.contains("Say it.") && !asked.contains('/'), "{asked}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
+async fn a_text_that_an_attached_window_does_not_know_any_more_is_not_believed() {
+    let answers = [Answer::calls("read_file", json!({ "path": "a.txt" })), Answer::says("Done.")];
+    let (model, setup, project) = world(answers, &[("a.txt", "on disk\n")]).await;
+    let uri = project.uri("a.txt");
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    second.open_with(&uri, "typed\n");
+    show(&second, &session).await;
+    // A change that does not fit: there is no such version.
+    let document = json!({ "uri": uri, "version": 1 });
+    second.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [] }));
+    second.prompt(&session, "Read it.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    let read = model.asked()[1].last_results().join("\n");
+    assert!(!read.contains("typed") && read.contains("open"), "{read}");
+    first.waive("azimuth/event");
+    second.close().await;
+    first.close().await;
 }
 
 #[tokio::test]

@@ -189,6 +189,8 @@ async fn shutdown_is_answered_during_long_work() {
     for session in [&thinking, &working] {
         client.until_end(session, StopReason::Interrupted).await;
     }
+    // The command is gone before the server is.
+    client.until(&working, "the command's end", |event| matches!(event, Event::TerminalEnded { .. })).await;
     client.notify("exit", Value::Null);
     assert_eq!(client.ended().await, 0);
 }

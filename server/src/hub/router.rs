@@ -262,7 +262,12 @@ impl Router {
             Ok(snapshot) => self.tell_all(|| session::Message::TextChanged(id, snapshot.path.clone())),
             // A document that is no file, such as a terminal of the editor's, is nothing to us.
             Err(BufferError::NotAFile(_)) => {}
-            Err(error) => tracing::warn!(%error, "a document notification did not fit"),
+            Err(error) => {
+                tracing::warn!(%error, "a document notification did not fit");
+                if let BufferError::OutOfSync { path, .. } = error {
+                    self.tell_all(|| session::Message::TextChanged(id, path.clone()));
+                }
+            }
         }
     }
 

@@ -59,6 +59,8 @@ use crate::config::Config;
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
+/// How long a command may take to end with its session.
+const SHELL: Duration = Duration::from_secs(3);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -394,6 +396,13 @@ impl Session {
         }
         self.interrupt_turn();
         self.shell.kill().await;
+        // Nothing that it runs outlives this process.
+        if tokio::time::timeout(SHELL, self.shell.at_rest()).await.is_err() {
+            tracing::error!(session = %self.id, "a command could not be ended in time");
+        }
+        while let Ok(message) = own.try_recv() {
+            self.own(message);
+        }
         // Edits on their way are waited for, so that the log says what became of them.
         while self.review.is_applying() {
             let Some(message) = own.recv().await else { break };

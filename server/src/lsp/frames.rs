@@ -20,16 +20,12 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower_lsp::jsonrpc::{Id, Request, Response};
 
+use crate::framing::{self, CONTENT_LENGTH, Step, find, split};
+
 /// The method of the request that stands for a message which could not be read. Its parameters are a [`Fault`].
 pub(super) const MALFORMED: &str = "$/azimuth/malformed";
 
-/// The longest header; more without an end is no header.
-const MAX_HEADER: usize = 4 * 1024;
-/// The longest message. A document of that size is none that an editor opens; a length beyond it is a lie, and
-/// believing it would swallow all that follows.
-const MAX_BODY: usize = 256 * 1024 * 1024;
 const CHUNK: usize = 16 * 1024;
-const CONTENT_LENGTH: &[u8] = b"content-length:";
 
 /// What is wrong with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +75,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Frames<R> {
             this.ready.clear();
             this.taken = 0;
             if let Some(message) = this.splitter.next() {
-                frame(&mut this.ready, &message);
+                framing::put(&mut this.ready, &message);
                 continue;
             }
             if this.cancelled.as_mut().poll(cx).is_ready() {
@@ -94,12 +90,6 @@ impl<R: AsyncRead + Unpin> AsyncRead for Frames<R> {
             }
         }
     }
-}
-
-/// A message with its header.
-fn frame(out: &mut Vec<u8>, message: &[u8]) {
-    out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", message.len()).as_bytes());
-    out.extend_from_slice(message);
 }
 
 /// Splits the input into messages and checks them.
@@ -154,53 +144,12 @@ impl Splitter {
                 self.start += end;
                 Some(message)
             }
-            Step::Lost { skip, fault } => {
+            Step::Lost { skip, why } => {
                 self.start += skip;
                 self.lost = true;
-                Some(malformed(&fault))
+                Some(malformed(&Fault::new(ErrorCode::ParseError, why)))
             }
         }
-    }
-}
-
-enum Step {
-    /// It is not there in full.
-    More,
-    /// A body, by its bytes.
-    Body { start: usize, end: usize },
-    /// No message begins here. So many bytes are surely not the beginning of one.
-    Lost { skip: usize, fault: Fault },
-}
-
-/// Looks for a message at the beginning of some bytes.
-fn split(bytes: &[u8]) -> Step {
-    // No further than a header reaches: the body behind it may be large, and comes in many pieces.
-    let head = bytes.get(..MAX_HEADER + 4).unwrap_or(bytes);
-    let ends = [find(head, b"\r\n\r\n").map(|at| (at, at + 4)), find(head, b"\n\n").map(|at| (at, at + 2))];
-    let Some((end, start)) = ends.into_iter().flatten().min() else {
-        if bytes.len() < MAX_HEADER + 4 {
-            return Step::More;
-        }
-        return Step::Lost { skip: 1, fault: Fault::new(ErrorCode::ParseError, "there is no message header") };
-    };
-    let header = bytes.get(..end).unwrap_or_default();
-    let mut length = None;
-    for line in header.split(|byte| *byte == b'\n') {
-        if let Some((name, value)) = line.split_at_checked(CONTENT_LENGTH.len())
-            && name.eq_ignore_ascii_case(CONTENT_LENGTH)
-        {
-            length = Some(String::from_utf8_lossy(value).trim().to_owned());
-        }
-    }
-    let wrong = |skip, message: String| Step::Lost { skip, fault: Fault::new(ErrorCode::ParseError, message) };
-    match length.as_deref().map(str::parse::<usize>) {
-        None => wrong(1, "a message header has no `Content-Length`".into()),
-        Some(Err(_)) => wrong(start, "`Content-Length` is not a number".into()),
-        Some(Ok(length)) if length > MAX_BODY => {
-            wrong(start, format!("`Content-Length` is {length}; a message has at most {MAX_BODY} bytes"))
-        }
-        Some(Ok(length)) if bytes.len() - start < length => Step::More,
-        Some(Ok(length)) => Step::Body { start, end: start + length },
     }
 }
 
@@ -235,11 +184,6 @@ fn check(body: &[u8]) -> Result<(), Fault> {
 fn malformed(fault: &Fault) -> Vec<u8> {
     tracing::warn!(code = fault.code, message = fault.message, "a message could not be read");
     json!({ "jsonrpc": "2.0", "id": null, "method": MALFORMED, "params": fault }).to_string().into_bytes()
-}
-
-/// Where `what` stands first, whatever its case.
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window.eq_ignore_ascii_case(what))
 }
 
 #[cfg(test)]

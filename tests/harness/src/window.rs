@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::process::Stdio;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde_json::{Value, json};
@@ -38,10 +39,32 @@ impl Window {
 
     /// Stops the server where it stands; it does nothing any more and says nothing.
     pub fn freeze(&self) {
-        let process = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap();
+        let process = self.process();
         kill_process(process, Signal::STOP).unwrap();
         // The signal takes a moment.
         waitid(WaitId::Pid(process), WaitIdOptions::STOPPED).unwrap();
+    }
+
+    /// Waits until just so many connections of other windows are open at this one's socket.
+    pub async fn until_attached(&self, wanted: usize) {
+        // What follows is the name that it was born with.
+        let name = format!("-{}.", self.process());
+        let attached = || {
+            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+            // The sixth column is the state, 03 for one that is connected.
+            let is_one = |line: &&str| line.contains(&name) && line.split_whitespace().nth(5) == Some("03");
+            sockets.lines().filter(is_one).count()
+        };
+        let changed = async {
+            while attached() != wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        patiently("other windows to come or go", changed).await;
+    }
+
+    fn process(&self) -> Pid {
+        self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap()
     }
 
     /// Kills the server as a crash would. What it said and nobody looked at does not matter.

@@ -80,6 +80,8 @@ pub enum BufferError {
     OutOfSync {
         /// The document's URI.
         uri: String,
+        /// The file it belongs to, as far as it is known.
+        path: PathBuf,
         /// The version it was to become.
         version: i32,
         /// What does not fit.
@@ -244,7 +246,8 @@ impl Buffers {
             }
             Err(reason) => {
                 document.in_sync = false;
-                Err(BufferError::OutOfSync { uri: uri.to_owned(), version, reason })
+                let path = document.snapshot.path.clone();
+                Err(BufferError::OutOfSync { uri: uri.to_owned(), path, version, reason })
             }
         };
         self.announce(documents);

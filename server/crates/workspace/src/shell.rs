@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use protocol::ToolCallId;
 use protocol::terminal::TerminalSize;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use screen::Ended;
@@ -179,6 +179,8 @@ pub struct Shell {
     spool: Arc<Spool>,
     observer: Arc<dyn Observer>,
     state: Mutex<State>,
+    /// How many commands run or are being killed.
+    underway: Arc<watch::Sender<usize>>,
 }
 
 struct State {
@@ -215,7 +217,7 @@ impl Shell {
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
         };
-        Self { config, spool, observer, state: Mutex::new(state) }
+        Self { config, spool, observer, state: Mutex::new(state), underway: Arc::default() }
     }
 
     /// What the terminal has printed, and prints.
@@ -356,6 +358,12 @@ impl Shell {
         }
     }
 
+    /// Waits until no command runs, and none is being killed that nobody waits for any longer.
+    pub async fn at_rest(&self) {
+        // The sender is ours, so this ends only so.
+        let _ = self.underway.subscribe().wait_for(|underway| *underway == 0).await;
+    }
+
     /// Registers a command as the one that runs.
     fn take_off<'a>(&'a self, call: &'a ToolCallId, command: &str) -> Result<Running<'a>, ShellError> {
         let mut state = self.state();
@@ -364,7 +372,8 @@ impl Shell {
         }
         let kill = Arc::new(Notify::new());
         state.flight = Some(Flight { command: beginning(command), early: Some(Vec::new()), kill: Arc::clone(&kill) });
-        Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false })
+        let underway = Underway::new(&self.underway);
+        Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false, underway: Some(underway) })
     }
 
     /// The shell's terminal; a new one if there is none.
@@ -450,6 +459,23 @@ struct Running<'a> {
     terminal: Option<Arc<Terminal>>,
     started: bool,
     landed: bool,
+    underway: Option<Underway>,
+}
+
+/// Counts a command for as long as it is there.
+struct Underway(Arc<watch::Sender<usize>>);
+
+impl Underway {
+    fn new(count: &Arc<watch::Sender<usize>>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
 }
 
 impl Running<'_> {
@@ -473,6 +499,7 @@ impl Running<'_> {
 }
 
 /// A command that nobody waits for any longer is killed with its shell: its end could not be told from the next one's.
+/// That takes a while, and no thread of the runtime's.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         let abandoned = {
@@ -480,11 +507,19 @@ impl Drop for Running<'_> {
             state.flight = None;
             self.terminal.take().filter(|_| !self.landed).inspect(|_| state.terminal = None)
         };
-        if let Some(terminal) = abandoned {
+        let Some(terminal) = abandoned else { return };
+        let (observer, spool) = (Arc::clone(&self.shell.observer), Arc::clone(&self.shell.spool));
+        let (call, started, underway) = (self.call.clone(), self.started, self.underway.take());
+        let kill = move || {
             terminal.kill();
-            if self.started {
-                self.shell.observer.ended(self.call, self.shell.spool.end(), None);
+            if started {
+                observer.ended(&call, spool.end(), None);
             }
+            drop(underway);
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(kill)),
+            Err(_) => kill(),
         }
     }
 }

@@ -5,14 +5,13 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent::commands;
+use agent::commands::{self, Invocation};
 use agent::model::Model;
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::{TurnQueueParams, TurnStartResult};
-
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
@@ -21,7 +20,7 @@ use workspace::reader::Reader;
 use super::{Caller, GivenAnswer, default_model, resolve_model};
 use crate::config::Config;
 use crate::hub::router::{Message, Post, Shared};
-use crate::hub::{Error, Input, Reply, Request};
+use crate::hub::{ClientId, Error, Input, Reply, Request};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
 /// (001 §26), since the model can read on by itself.
@@ -78,28 +77,19 @@ pub(super) struct NewTurn {
 pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     let mut done = super::commands::Done::default();
     let was_empty = preparation.prompt.is_empty();
-    let mut prompt = Vec::new();
-    for block in std::mem::take(&mut preparation.prompt) {
-        let PromptBlock::Text { text } = block else {
-            prompt.push(block);
-            continue;
-        };
-        let parsed = commands::parse(&text);
-        for invocation in parsed.invocations {
-            super::commands::execute(&preparation, invocation, &mut done).await;
-        }
-        if !parsed.remaining.trim().is_empty() {
-            prompt.push(PromptBlock::Text { text: parsed.remaining });
-        }
+    let (invocations, prompt) = split(std::mem::take(&mut preparation.prompt));
+    for invocation in invocations {
+        super::commands::execute(&preparation, invocation, &mut done).await;
     }
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
-    // Mentions alone are no prompt: with nothing said about them the model would have nothing to do.
-    let is_turn = was_empty || prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }));
+    let is_turn = was_empty || says_something(&prompt);
     let turn = match &done.switch_to {
         None if is_turn => Some(new_turn(&preparation, prompt, mode, done.model.take()).await),
         // What stands beside `/new` is meant for the new conversation.
         Some(session) if is_turn && !was_empty => {
-            hand_over(&preparation, session.clone(), prompt);
+            let (reply, _) = oneshot::channel();
+            let params = TurnQueueParams::Add { session_id: session.clone(), prompt };
+            post_as(&preparation.shared, preparation.caller.id, Request::TurnQueue(params, reply));
             None
         }
         _ => None,
@@ -115,13 +105,33 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     }
 }
 
-/// Gives a prompt to another session.
-fn hand_over(preparation: &Preparation, session_id: SessionId, prompt: Vec<PromptBlock>) {
-    let (reply, _) = oneshot::channel();
-    let request = Request::TurnQueue(TurnQueueParams::Add { session_id, prompt }, reply);
-    if let Some(router) = preparation.shared.router.upgrade() {
+/// The slash commands of a prompt, and what is left of it for a model.
+pub(super) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
+    let (mut invocations, mut rest) = (Vec::new(), Vec::new());
+    for block in prompt {
+        let PromptBlock::Text { text } = block else {
+            rest.push(block);
+            continue;
+        };
+        let parsed = commands::parse(&text);
+        invocations.extend(parsed.invocations);
+        if !parsed.remaining.trim().is_empty() {
+            rest.push(PromptBlock::Text { text: parsed.remaining });
+        }
+    }
+    (invocations, rest)
+}
+
+/// Whether there is something for a model to do. Mentions alone are no prompt, with nothing said about them.
+pub(super) fn says_something(prompt: &[PromptBlock]) -> bool {
+    prompt.iter().any(|block| !matches!(block, PromptBlock::File { .. }))
+}
+
+/// Sends a request as a client of this process.
+pub(super) fn post_as(shared: &Shared, client: ClientId, request: Request) {
+    if let Some(router) = shared.router.upgrade() {
         let message = Message::Input(Input::Request(request));
-        let _ = router.send(Post { client: Some(preparation.caller.id), message });
+        let _ = router.send(Post { client: Some(client), message });
     }
 }
 

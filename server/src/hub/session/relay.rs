@@ -5,14 +5,16 @@
 
 mod link;
 mod mirror;
+mod onward;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::methods::{self, Request as Method};
 use protocol::review::ReviewResult;
 use protocol::session::{SessionCloseParams, SessionOpenParams};
 use protocol::terminal::{Done, TerminalOpenParams, TerminalOpenResult};
+use protocol::turn::TurnStartParams;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -45,10 +47,27 @@ struct Relay<'a> {
     spool: Arc<Spool>,
     links: HashMap<ClientId, Link>,
     news: mpsc::UnboundedSender<News>,
+    /// Those who follow only once the host has shown the session to them.
+    opening: HashSet<ClientId>,
+    /// Whether the host was asked what is pending and has not answered.
+    reviews: Reviews,
     /// How many requests wait for the host.
     begun: usize,
-    /// Whether a turn runs: its home must stay, even if nobody looks on.
+    /// Whether a turn runs, or is about to: its home must stay, even if nobody looks on.
     is_running: bool,
+    /// The event that says so, or a later one.
+    running_as_of: u64,
+    /// Whether something was answered since that may have begun a turn.
+    may_have_begun: bool,
+}
+
+/// How what is pending is asked for: once at a time, so that no older answer takes the place of a newer one.
+#[derive(PartialEq, Eq)]
+enum Reviews {
+    Known,
+    Asked,
+    /// They changed since.
+    Outdated,
 }
 
 /// What comes back.
@@ -57,14 +76,39 @@ enum News {
     Heard(Heard),
     /// An answer went to its client.
     Answered,
+    /// How the session stands, for ourselves.
+    State(Result<Opened, Error>),
     /// The host has shown the session to us.
-    Opened(Caller, u64, Reply<Opened>, Result<Opened, Error>),
+    Opened(Caller, u64, Owed<Opened>, Result<Opened, Error>),
     /// The host sends the terminal's output to us.
-    TerminalOpened(Caller, u64, Reply<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
+    TerminalOpened(Caller, u64, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
     /// The session was deleted, or was not.
-    Deleted(Reply<Done>, Result<Done, Error>),
-    /// What is pending now.
-    Reviews(ReviewResult),
+    Deleted(Owed<Done>, Result<Done, Error>),
+    /// What is pending now, where the host said it.
+    Reviews(Option<ReviewResult>),
+}
+
+/// An answer that goes the way of [`News`]. Where that comes to nothing, since the host is gone, this is the answer.
+struct Owed<T>(Option<Reply<T>>);
+
+impl<T> Owed<T> {
+    fn to(reply: Reply<T>) -> Self {
+        Self(Some(reply))
+    }
+
+    fn give(mut self, answer: Result<T, Error>) {
+        if let Some(reply) = self.0.take() {
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+impl<T> Drop for Owed<T> {
+    fn drop(&mut self) {
+        if let Some(reply) = self.0.take() {
+            let _ = reply.send(Err(link::gone()));
+        }
+    }
 }
 
 /// Relays to the process that holds the session, for as long as it does and somebody needs it.
@@ -80,7 +124,19 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
         false => open.followers.values().cloned().collect(),
     };
     let links = HashMap::new();
-    let mut relay = Relay { open, process, spool, links, news, begun: 0, is_running: false };
+    let mut relay = Relay {
+        open,
+        process,
+        spool,
+        links,
+        news,
+        opening: HashSet::new(),
+        reviews: Reviews::Known,
+        begun: 0,
+        is_running: false,
+        running_as_of: 0,
+        may_have_begun: false,
+    };
     for caller in callers {
         if let Err(ended) = relay.link(&caller).await {
             return ended;
@@ -110,7 +166,10 @@ impl Relay<'_> {
         let mut reported = None;
         loop {
             let handled = self.open.inbox.handled;
-            if self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle() && reported != Some(handled) {
+            let is_idle = self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle();
+            if is_idle && std::mem::take(&mut self.may_have_begun) {
+                self.ask_state();
+            } else if is_idle && reported != Some(handled) {
                 reported = Some(handled);
                 let idle = router::Message::Idle { session: self.open.id.clone(), handled };
                 tell_router(&self.open.shared, idle);
@@ -129,6 +188,7 @@ impl Relay<'_> {
                 Some(news) = incoming.recv() => self.news(news),
             };
             if let Some(ended) = ended {
+                self.opening.iter().for_each(|client| drop(self.open.followers.remove(client)));
                 return ended;
             }
         }
@@ -144,18 +204,21 @@ impl Relay<'_> {
             Message::Attach(_, reply) => drop(reply),
             Message::Request(caller, request) => return self.request(caller, request).await,
             Message::Gone(client) => {
-                self.links.remove(&client);
+                if self.links.remove(&client).is_some() {
+                    // It may have been the one that was asked.
+                    self.ask_reviews();
+                }
                 self.open.followers.remove(&client);
                 if let Some(other) = self.open.followers.values().next().filter(|_| self.open.home.id == client) {
                     self.open.home = other.clone();
                 }
             }
             Message::TextChanged(client, path) => {
-                if let Some(link) = self.links.get_mut(&client) {
-                    link.text_changed(&path);
+                if let Some(link) = self.links.get(&client) {
+                    link.text_changed(path);
                 }
             }
-            Message::FilesChanged(paths) => self.links.values_mut().for_each(|link| link.files_changed(&paths)),
+            Message::FilesChanged(paths) => self.links.values().for_each(|link| link.files_changed(&paths)),
             // It counts once this process is the host.
             Message::Config(config) => self.open.config = config,
             // The loop keeps it for itself.
@@ -202,9 +265,13 @@ impl Relay<'_> {
         Ok(())
     }
 
+    /// Takes how the session stands. What the host said since is newer.
     fn take_opened(&mut self, opened: &Opened) {
         self.open.feed.announce(opened.session.last_seq);
-        self.is_running = opened.running_turn.is_some();
+        if opened.session.last_seq >= self.running_as_of {
+            self.running_as_of = opened.session.last_seq;
+            self.is_running = opened.running_turn.is_some() || !opened.queue.is_empty();
+        }
     }
 
     async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
@@ -224,7 +291,10 @@ impl Relay<'_> {
         let news = self.news.clone();
         match request {
             Request::SessionOpen(params, reply) => {
-                self.open.followers.insert(caller.id, caller.clone());
+                let reply = Owed::to(reply);
+                if self.open.followers.insert(caller.id, caller.clone()).is_none() {
+                    self.opening.insert(caller.id);
+                }
                 let asked = SessionOpenParams { since: NO_EVENT, ..params.clone() };
                 let answer = link.ask(methods::SessionOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
@@ -233,6 +303,7 @@ impl Relay<'_> {
                 });
             }
             Request::TerminalOpen(params, reply) => {
+                let reply = Owed::to(reply);
                 let asked = TerminalOpenParams { since: u64::MAX, ..params.clone() };
                 let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
@@ -241,16 +312,31 @@ impl Relay<'_> {
                 });
             }
             Request::SessionDelete(params, reply) => {
+                let reply = Owed::to(reply);
                 let answer = link.ask(methods::SessionDelete::METHOD, json!(params));
                 tokio::spawn(async move {
                     let deleted = read(answer.await);
                     let _ = news.send(News::Deleted(reply, deleted));
                 });
             }
+            Request::TurnStart(mut params, reply) => {
+                let (shared, client) = (self.open.shared.clone(), caller.id);
+                self.open.home = caller;
+                let rest = onward::take_rest(&mut params.prompt);
+                let answer = link.ask(methods::TurnStart::METHOD, json!(params));
+                tokio::spawn(async move {
+                    let started = read(answer.await);
+                    match rest {
+                        None => drop(reply.send(started)),
+                        Some(prompt) => {
+                            let params = TurnStartParams { prompt, ..params };
+                            onward::send_rest(&shared, client, params, started, reply).await;
+                        }
+                    }
+                    let _ = news.send(News::Answered);
+                });
+            }
             request => {
-                if let Request::TurnStart(..) = &request {
-                    self.open.home = caller;
-                }
                 let (method, params, reply) = request.into_json();
                 let answer = link.ask(method, params);
                 tokio::spawn(async move {
@@ -264,25 +350,53 @@ impl Relay<'_> {
 
     fn news(&mut self, news: News) -> Option<Ended> {
         match news {
-            News::Heard(Heard::Turn(runs)) => self.is_running = runs,
+            News::Heard(Heard::Turn(runs, seq)) => {
+                if seq >= self.running_as_of {
+                    (self.is_running, self.running_as_of) = (runs, seq);
+                }
+            }
             News::Heard(Heard::Reviews) => self.ask_reviews(),
             News::Heard(Heard::Closed) => return Some(Ended::HostGone),
-            News::Answered => self.begun -= 1,
-            News::Reviews(result) => self.open.shared.board.put(&self.open.id, result.proposals),
-            News::Opened(_, _, reply, Err(error)) => {
+            News::Answered => {
                 self.begun -= 1;
-                let _ = reply.send(Err(error));
+                self.may_have_begun = true;
             }
-            News::Opened(caller, since, reply, Ok(opened)) => {
+            News::State(state) => {
                 self.begun -= 1;
+                if let Ok(state) = state {
+                    self.take_opened(&state);
+                    self.ask_reviews();
+                }
+            }
+            News::Reviews(result) => {
+                if let Some(result) = result {
+                    self.open.shared.board.put(&self.open.id, result.proposals);
+                }
+                if std::mem::replace(&mut self.reviews, Reviews::Known) == Reviews::Outdated {
+                    self.ask_reviews();
+                }
+            }
+            News::Opened(caller, _, reply, Err(error)) => {
+                self.begun -= 1;
+                if self.opening.remove(&caller.id) {
+                    self.open.followers.remove(&caller.id);
+                }
+                reply.give(Err(error));
+            }
+            News::Opened(caller, since, mut reply, Ok(opened)) => {
+                self.begun -= 1;
+                self.opening.remove(&caller.id);
                 self.take_opened(&opened);
+                self.ask_reviews();
                 let follower = self.open.followers.get(&caller.id).cloned();
                 let store = Arc::clone(&self.open.shared.parts.store);
-                give_log(store, self.open.feed.clone(), since, opened, reply, follower);
+                if let Some(reply) = reply.0.take() {
+                    give_log(store, self.open.feed.clone(), since, opened, reply, follower);
+                }
             }
             News::TerminalOpened(_, _, reply, Err(error)) => {
                 self.begun -= 1;
-                let _ = reply.send(Err(error));
+                reply.give(Err(error));
             }
             News::TerminalOpened(caller, since, reply, Ok(opened)) => {
                 self.begun -= 1;
@@ -294,19 +408,19 @@ impl Relay<'_> {
                     }
                     let (since, _) = spool.read_from(since, 0);
                     let terminal = opened.terminal_id.clone();
-                    let _ = reply.send(Ok(TerminalOpenResult { since, ..opened }));
+                    reply.give(Ok(TerminalOpenResult { since, ..opened }));
                     caller.editor.follow_terminal(&id, &terminal, spool, since);
                 });
             }
             News::Deleted(reply, Err(error)) => {
                 self.begun -= 1;
-                let _ = reply.send(Err(error));
+                reply.give(Err(error));
             }
             News::Deleted(reply, Ok(done)) => {
                 for follower in std::mem::take(&mut self.open.followers).into_values() {
                     follower.editor.unfollow(&self.open.id);
                 }
-                let _ = reply.send(Ok(done));
+                reply.give(Ok(done));
                 self.open.inbox.close(&Error::not_found("session", &self.open.id));
                 return Some(Ended::Over);
             }
@@ -314,16 +428,27 @@ impl Relay<'_> {
         None
     }
 
+    /// Asks how the session stands.
+    fn ask_state(&mut self) {
+        let Some(link) = self.links.values_mut().next() else { return };
+        self.begun += 1;
+        let params = SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT };
+        let answer = link.ask(methods::SessionOpen::METHOD, json!(params));
+        let news = self.news.clone();
+        tokio::spawn(async move { drop(news.send(News::State(read(answer.await)))) });
+    }
+
     /// Asks what is pending, for those who show it beside the text.
     fn ask_reviews(&mut self) {
+        if self.reviews != Reviews::Known {
+            self.reviews = Reviews::Outdated;
+            return;
+        }
         let Some(link) = self.links.values_mut().next() else { return };
+        self.reviews = Reviews::Asked;
         let answer = link.ask(methods::ReviewList::METHOD, json!({ "sessionId": self.open.id }));
         let news = self.news.clone();
-        tokio::spawn(async move {
-            if let Ok(result) = read(answer.await) {
-                let _ = news.send(News::Reviews(result));
-            }
-        });
+        tokio::spawn(async move { drop(news.send(News::Reviews(read(answer.await).ok()))) });
     }
 }
 

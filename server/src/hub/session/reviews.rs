@@ -17,7 +17,7 @@ use protocol::review::{Decision, DecisionTarget, HunkState, ReviewChangeParams, 
 use protocol::{ErrorCode, Event, ToolCallId};
 use serde_json::json;
 use tokio::sync::oneshot;
-use workspace::buffers::{Open, Snapshot};
+use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
@@ -184,8 +184,10 @@ impl Session {
         let Some(application) = self.applying.get(path).and_then(VecDeque::front).cloned() else { return };
         let (reader, roots, own) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.own.clone());
         let (store, editor) = (Arc::clone(&self.shared.parts.store), self.home_editor());
+        let others: Vec<_> = self.followers.values().map(|follower| Arc::clone(&follower.buffers)).collect();
         tokio::spawn(async move {
-            let carried_out = AssertUnwindSafe(carry_out(&application, store, &reader, roots, editor)).catch_unwind();
+            let carried_out = carry_out(&application, store, &reader, roots, editor, &others);
+            let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
             let (outcome, before, was_clean) = carried_out.await.unwrap_or_else(|_| {
                 let reason = "a fault in Azimuth; its log says more".into();
                 (ApplyOutcome::Failed { reason }, None, false)
@@ -474,13 +476,14 @@ fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
 }
 
 /// Carries accepted hunks out. Gives how it went, the hash of the text before, and whether the document is open and held
-/// nothing unsaved before.
+/// nothing unsaved before. `others` are the documents of all who follow the session.
 async fn carry_out(
     application: &Application,
     store: Arc<dyn Store>,
     reader: &Arc<Reader>,
     roots: Arc<Roots>,
     editor: Option<Arc<dyn Editor>>,
+    others: &[Arc<Buffers>],
 ) -> (ApplyOutcome, Option<String>, bool) {
     let failed = |reason: String| (ApplyOutcome::Failed { reason }, None, false);
     let before = match application.base_text.clone() {
@@ -503,10 +506,24 @@ async fn carry_out(
             {
                 return failed("the editor has it open with another text; look at the hunks again".into());
             }
+            if others.iter().any(|buffers| has_another_text(buffers, application)) {
+                let reason = "it is open in another window with unsaved text, and was not changed under it; save or \
+                              close it there, or send the next prompt from there, and look at the hunks again";
+                return failed(reason.into());
+            }
             (on_disk(roots, application).await, false)
         }
     };
     (outcome, before, was_clean)
+}
+
+/// Whether an editor has the file open with a text that the hunks were not made for.
+fn has_another_text(buffers: &Buffers, application: &Application) -> bool {
+    match buffers.get(&application.path) {
+        Open::Yes(snapshot) => Some(snapshot.hash()) != application.base_hash.as_ref(),
+        Open::OutOfSync => true,
+        Open::No => false,
+    }
 }
 
 /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.

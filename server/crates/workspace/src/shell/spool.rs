@@ -142,7 +142,9 @@ impl Kept {
         let surplus = self.tail.len().saturating_sub(TAIL);
         self.tail.drain(..surplus);
         self.end += news.len() as u64;
-        if let Ok((segments, _)) = segments(&self.folder) {
+        // Only then can there be another file.
+        let is_beyond = self.segments.back().is_none_or(|start| self.end.saturating_sub(*start) > SEGMENT);
+        if is_beyond && let Ok((segments, _)) = segments(&self.folder) {
             self.segments = segments;
         }
     }
@@ -254,6 +256,26 @@ mod tests {
         other.push(b"four");
         assert_eq!(other.read_from(0, 99), (0, b"before one two three four".to_vec()));
         assert_eq!(Spool::open(folder.path()).unwrap().end(), 25);
+    }
+
+    #[test]
+    fn another_process_reads_along_from_file_to_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Spool::open(folder.path()).unwrap();
+        let (owner, at_once, late) = (open(), open(), open());
+        let chunk = |at: u64| -> Vec<u8> { (at..at + 65_521).map(byte_at).collect() };
+        let offsets = || (0..3 * SEGMENT).step_by(65_521);
+        for at in offsets() {
+            owner.push(&chunk(at));
+            at_once.mirror(at, &chunk(at));
+        }
+        for at in offsets() {
+            late.mirror(at, &chunk(at));
+        }
+        for at in (0..owner.end()).step_by(100_000) {
+            let kept = owner.read_from(at, 1000);
+            assert_eq!((at_once.read_from(at, 1000), late.read_from(at, 1000)), (kept.clone(), kept));
+        }
     }
 
     #[test]

@@ -434,6 +434,7 @@ async fn a_command_nobody_waits_for_is_killed() {
     }
     task.abort();
     assert!(task.await.is_err());
+    fixture.shell.at_rest().await;
     assert!(!lives(shown.trim().strip_prefix("pid ").unwrap()));
     assert!(fixture.log.0.lock().unwrap().last().unwrap().ends_with("with None"));
     assert_eq!(fixture.run("echo on").await.output, "on\n");

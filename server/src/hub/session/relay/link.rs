@@ -1,9 +1,9 @@
 //! A client's connection to the host of a session: there it is a client like any other, with a panel. It speaks LSP, as
 //! editors do, over a Unix socket.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -27,26 +27,46 @@ use workspace::review::LineEdit;
 use workspace::shell::Spool;
 
 use super::Ended;
-use super::mirror::{Mirror, Notification};
+use super::mirror::Mirror;
+use crate::framing::{self, Step};
 use crate::hub::{DocumentEdit, Editor, Error, Feed};
 use crate::sockets::Sockets;
 
 /// How long the host has to answer what is no matter of a human, a model or a disk.
 const PROMPTLY: Duration = Duration::from_secs(5);
-/// The longest message, as the host itself has it.
-const MAX_BODY: usize = 256 * 1024 * 1024;
+/// How long it has for anything else: longer than it waits itself, ten seconds for a configuration and five for a list of
+/// models.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How much is read at once, at least.
+const CHUNK: usize = 16 * 1024;
 /// This program's version. Processes of different versions do not attach to each other.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A client's connection to the host. Dropping it closes it.
 pub(super) struct Link {
+    process: u32,
     writer: Writer,
     waiting: Waiting,
     last_id: u64,
-    buffers: Arc<Buffers>,
-    mirror: Mirror,
     _tasks: JoinSet<()>,
 }
+
+/// The way out. What waits in it is little, however long the host does not read: of documents only their names, since a
+/// text is taken when its turn comes.
+#[derive(Clone)]
+struct Writer {
+    queue: mpsc::UnboundedSender<Out>,
+    changed: Changed,
+}
+
+enum Out {
+    Message(Vec<u8>),
+    /// All that changed until this is written.
+    Changes,
+}
+
+/// The files whose documents changed since the host was told, and whether they changed on disk too.
+type Changed = Arc<Mutex<BTreeMap<PathBuf, bool>>>;
 
 /// Who hears what the host says.
 pub(super) struct Ears {
@@ -62,18 +82,27 @@ pub(super) struct Ears {
 
 /// What the host says of the session by itself.
 pub(super) enum Heard {
-    /// A turn began, or ended.
-    Turn(bool),
+    /// A turn began, or ended, with this event.
+    Turn(bool, u64),
     /// Something else is pending now.
     Reviews,
     /// The connection is over.
     Closed,
 }
 
-type Writer = mpsc::UnboundedSender<Vec<u8>>;
 type Result<T> = std::result::Result<T, Error>;
 /// Requests without an answer; none once the connection is over.
 type Waiting = Arc<Mutex<Option<HashMap<u64, oneshot::Sender<Result<Box<RawValue>>>>>>>;
+
+/// The error of a request that its host does not answer in time.
+fn silent(process: u32) -> Error {
+    let text = format!(
+        "the window that runs this session (process {process}) has not answered for {} seconds: it may be stopped, or very \
+         busy. What was asked may still be done once it goes on. See to that window, or end its process and try again",
+        PATIENCE.as_secs()
+    );
+    Error::new(ErrorCode::OperationFailed, text)
+}
 
 /// The error of a request that its host does not answer any more.
 pub(super) fn gone() -> Error {
@@ -93,12 +122,13 @@ impl Link {
             Ended::Unreachable
         })?;
         let (input, output) = stream.into_split();
-        let (writer, messages) = mpsc::unbounded_channel();
+        let (queue, messages) = mpsc::unbounded_channel();
+        let writer = Writer { queue, changed: Changed::default() };
         let waiting = Waiting::new(Mutex::new(Some(HashMap::new())));
         let mut tasks = JoinSet::new();
-        tasks.spawn(write(output, messages));
+        tasks.spawn(write(output, messages, Arc::clone(&writer.changed), Arc::clone(&buffers)));
         tasks.spawn(read(input, ears, writer.clone(), Arc::clone(&waiting)));
-        let mut link = Self { writer, waiting, last_id: 0, buffers, mirror: Mirror::default(), _tasks: tasks };
+        let mut link = Self { process, writer, waiting, last_id: 0, _tasks: tasks };
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
@@ -113,13 +143,12 @@ impl Link {
             let text = format!("that one is Azimuth {version} while this is {VERSION}; close it there, or update both");
             return Err(Ended::Foreign(text));
         }
-        link.notify(("initialized", json!({})));
-        let documents = link.mirror.all(&link.buffers);
-        link.tell(documents);
+        link.writer.send(&notification("initialized", &json!({})));
+        link.writer.changed(buffers.all().into_iter().map(|snapshot| snapshot.path.clone()), false);
         Ok(link)
     }
 
-    /// Sends a request, at once, and gives its answer.
+    /// Sends a request, at once, and gives its answer. The host has heard of every change of a document before it.
     pub(super) fn ask(
         &mut self,
         method: &str,
@@ -131,8 +160,20 @@ impl Link {
         if let Some(waiting) = &mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) {
             waiting.insert(id, reply);
         }
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        async move { answer.await.unwrap_or_else(|_| Err(gone())) }
+        self.writer.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        // Whoever waits does not keep the others waiting where the connection is over.
+        let (process, waiting) = (self.process, Arc::downgrade(&self.waiting));
+        async move {
+            if let Ok(answer) = tokio::time::timeout(PATIENCE, answer).await {
+                return answer.unwrap_or_else(|_| Err(gone()));
+            }
+            if let Some(waiting) = waiting.upgrade()
+                && let Some(waiting) = &mut *waiting.lock().unwrap_or_else(PoisonError::into_inner)
+            {
+                waiting.remove(&id);
+            }
+            Err(silent(process))
+        }
     }
 
     /// The same for what the host answers promptly; none where it does not, or cannot.
@@ -147,44 +188,88 @@ impl Link {
     }
 
     /// The document of a file changed.
-    pub(super) fn text_changed(&mut self, path: &Path) {
-        let news = self.mirror.changed(&self.buffers, path);
-        self.tell(news);
+    pub(super) fn text_changed(&self, path: PathBuf) {
+        self.writer.changed([path], false);
     }
 
     /// Files changed on disk, or their documents were closed.
-    pub(super) fn files_changed(&mut self, paths: &[PathBuf]) {
-        paths.iter().for_each(|path| self.text_changed(path));
-        let changed = |path: &PathBuf| json!({ "uri": paths::to_uri(path), "type": 2 });
-        let changes: Vec<_> = paths.iter().map(changed).collect();
-        self.notify(("workspace/didChangeWatchedFiles", json!({ "changes": changes })));
+    pub(super) fn files_changed(&self, paths: &[PathBuf]) {
+        self.writer.changed(paths.iter().cloned(), true);
     }
+}
 
-    fn tell(&self, notifications: Vec<Notification>) {
-        notifications.into_iter().for_each(|notification| self.notify(notification));
-    }
-
-    fn notify(&self, (method, params): Notification) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
+impl Writer {
     fn send(&self, message: &Value) {
-        send(&self.writer, message);
+        self.put(Out::Message(framed(message)));
+    }
+
+    fn changed(&self, paths: impl IntoIterator<Item = PathBuf>, on_disk: bool) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let are_first = changed.is_empty();
+        for path in paths {
+            *changed.entry(path).or_default() |= on_disk;
+        }
+        if are_first && !changed.is_empty() {
+            self.put(Out::Changes);
+        }
+    }
+
+    fn put(&self, out: Out) {
+        // Without the task the connection is over.
+        let _ = self.queue.send(out);
     }
 }
 
-fn send(writer: &Writer, message: &Value) {
-    let body = message.to_string();
-    // Without the task the connection is over.
-    let _ = writer.send(format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes());
-}
-
-async fn write(mut output: OwnedWriteHalf, mut messages: mpsc::UnboundedReceiver<Vec<u8>>) {
-    while let Some(message) = messages.recv().await {
-        if output.write_all(&message).await.is_err() {
+async fn write(
+    mut output: OwnedWriteHalf,
+    mut queue: mpsc::UnboundedReceiver<Out>,
+    changed: Changed,
+    buffers: Arc<Buffers>,
+) {
+    let mut mirror = Mirror::default();
+    while let Some(out) = queue.recv().await {
+        let written = match out {
+            Out::Message(message) => output.write_all(&message).await,
+            Out::Changes => {
+                let changed = std::mem::take(&mut *changed.lock().unwrap_or_else(PoisonError::into_inner));
+                write_changes(&mut output, &mut mirror, &buffers, changed).await
+            }
+        };
+        if written.is_err() {
             return;
         }
     }
+}
+
+/// Tells of documents as they are by now, one at a time, and then of files.
+async fn write_changes(
+    output: &mut OwnedWriteHalf,
+    mirror: &mut Mirror,
+    buffers: &Buffers,
+    changed: BTreeMap<PathBuf, bool>,
+) -> io::Result<()> {
+    for path in changed.keys() {
+        for (method, params) in mirror.changed(buffers, path) {
+            output.write_all(&framed(&notification(method, &params))).await?;
+        }
+    }
+    let on_disk = changed.iter().filter(|(_, on_disk)| **on_disk);
+    let changes: Vec<_> = on_disk.map(|(path, _)| json!({ "uri": paths::to_uri(path), "type": 2 })).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let params = json!({ "changes": changes });
+    output.write_all(&framed(&notification("workspace/didChangeWatchedFiles", &params))).await
+}
+
+fn notification(method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+fn framed(message: &Value) -> Vec<u8> {
+    let mut framed = Vec::new();
+    framing::put(&mut framed, message.to_string().as_bytes());
+    framed
 }
 
 /// A message of the host's.
@@ -212,11 +297,11 @@ impl From<Failure> for Error {
 }
 
 async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting) {
-    let mut input = BufReader::new(input);
+    let mut input = Bodies { input, read: Vec::new() };
     // What the editor is asked takes its time; it ends with the connection.
     let mut asked = JoinSet::new();
     loop {
-        let body = match frame(&mut input).await {
+        let body = match input.next().await {
             Ok(Some(body)) => body,
             Ok(None) => break,
             Err(error) => {
@@ -240,7 +325,7 @@ async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting
                             json!({ "jsonrpc": "2.0", "id": id, "error": error })
                         }
                     };
-                    send(&writer, &message);
+                    writer.send(&message);
                 });
             }
             (Some(method), None) => ears.hear(&method, message.params.as_deref()),
@@ -262,26 +347,32 @@ async fn read(input: OwnedReadHalf, ears: Ears, writer: Writer, waiting: Waiting
     (ears.news)(Heard::Closed);
 }
 
-/// The body of the next message; none at the end.
-async fn frame(input: &mut BufReader<OwnedReadHalf>) -> io::Result<Option<Vec<u8>>> {
-    let mut length = None;
-    loop {
-        let mut line = String::new();
-        if input.read_line(&mut line).await? == 0 {
-            return Ok(None);
-        }
-        match line.trim_end() {
-            "" => break,
-            line => {
-                let value = line.strip_prefix("Content-Length:");
-                length = value.and_then(|value| value.trim().parse().ok()).or(length);
+/// The bodies of the messages that come.
+struct Bodies {
+    input: OwnedReadHalf,
+    /// What was read and not given.
+    read: Vec<u8>,
+}
+
+impl Bodies {
+    /// The next one; none at the end.
+    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            match framing::split(&self.read) {
+                Step::Body { start, end } => {
+                    let mut body: Vec<u8> = self.read.drain(..end).collect();
+                    return Ok(Some(body.split_off(start)));
+                }
+                Step::Lost { why, .. } => return Err(io::Error::new(io::ErrorKind::InvalidData, why)),
+                Step::More => {
+                    self.read.reserve(CHUNK);
+                    if self.input.read_buf(&mut self.read).await? == 0 {
+                        return Ok(None);
+                    }
+                }
             }
         }
     }
-    let length = length.filter(|length| *length <= MAX_BODY).ok_or(io::ErrorKind::InvalidData)?;
-    let mut body = vec![0; length];
-    input.read_exact(&mut body).await?;
-    Ok(Some(body))
 }
 
 impl Ears {
@@ -310,8 +401,8 @@ impl Ears {
                 };
                 self.feed.announce(happened.seq);
                 match happened.event.r#type.as_str() {
-                    "turnStarted" => (self.news)(Heard::Turn(true)),
-                    "turnEnded" => (self.news)(Heard::Turn(false)),
+                    "turnStarted" => (self.news)(Heard::Turn(true, happened.seq)),
+                    "turnEnded" => (self.news)(Heard::Turn(false, happened.seq)),
                     "proposalChanged" => (self.news)(Heard::Reviews),
                     _ => {}
                 }
@@ -414,3 +505,6 @@ impl ApplyEdit {
 fn typed<T: DeserializeOwned>(params: Option<&RawValue>) -> Option<T> {
     serde_json::from_str(params?.get()).ok()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use workspace::buffers::{Buffers, Open, Snapshot};
 
 /// A notification: its method and its parameters.
-pub(super) type Notification = (&'static str, Value);
+type Notification = (&'static str, Value);
 
 /// What the host knows of the client's documents.
 #[derive(Default)]
@@ -24,11 +24,6 @@ struct Shown {
 }
 
 impl Mirror {
-    /// What to tell so that the host knows of all documents.
-    pub(super) fn all(&mut self, buffers: &Buffers) -> Vec<Notification> {
-        buffers.all().iter().filter_map(|snapshot| self.show(snapshot)).collect()
-    }
-
     /// What to tell after the document of a file changed, was opened or was closed.
     pub(super) fn changed(&mut self, buffers: &Buffers, path: &Path) -> Vec<Notification> {
         match buffers.get(path) {
@@ -102,7 +97,7 @@ mod tests {
     fn the_host_is_told_of_each_change_once_under_the_editors_name_and_version() {
         let (buffers, mut mirror, path) = (Buffers::default(), Mirror::default(), Path::new("/p/a b.txt"));
         buffers.open(URI, "text", 3, "one\r\n").unwrap();
-        let told = mirror.all(&buffers);
+        let told = mirror.changed(&buffers, path);
         let [(method, params)] = told.as_slice() else { panic!("{told:?}") };
         let document = json!({ "uri": URI, "languageId": "text", "version": 3, "text": "one\r\n" });
         assert_eq!((*method, params), ("textDocument/didOpen", &json!({ "textDocument": document })));
@@ -129,7 +124,7 @@ mod tests {
         let (here, there) = (Buffers::default(), Buffers::default());
         let (mut mirror, path) = (Mirror::default(), Path::new("/p/a b.txt"));
         here.open(URI, "text", 3, "one").unwrap();
-        mirror.all(&here);
+        mirror.changed(&here, path);
         there.open(URI, "text", 3, "one").unwrap();
         change(&here, 2, "old");
         let told = mirror.changed(&here, path);
