@@ -6,7 +6,7 @@
 //! longer than [`GRACE`].
 
 pub mod board;
-pub mod chats;
+pub mod chat_name;
 pub mod editor;
 pub mod error;
 pub mod feed;

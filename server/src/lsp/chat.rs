@@ -31,7 +31,7 @@ use super::settings::Settings;
 use super::{commands, review};
 use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
-use crate::hub::chats::{CHAT, is_chat};
+use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 
 /// How often a chat is written to while an answer streams in.
