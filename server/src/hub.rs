@@ -6,7 +6,7 @@
 //! than [`GRACE`] for a document's name, and ten seconds for a configuration.
 
 pub mod board;
-pub mod chats;
+pub mod chat_name;
 pub mod editor;
 pub mod error;
 pub mod feed;
@@ -22,6 +22,7 @@ use std::time::Duration;
 use agent::store::Store;
 use agent::tool::Tool;
 use futures_util::future::BoxFuture;
+use protocol::SessionId;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use workspace::buffers::{Buffers, Change};
@@ -154,6 +155,13 @@ impl Connection {
         let _ = caught_up.await;
     }
 
+    /// Whether there is such a session, and no other process has it. That may be otherwise a moment later.
+    pub async fn is_free(&self, session: SessionId) -> bool {
+        let (reply, is_free) = oneshot::channel();
+        self.post(Input::IsFree(session, reply));
+        is_free.await.unwrap_or_default()
+    }
+
     /// The documents that the client has open.
     pub fn buffers(&self) -> &Arc<Buffers> {
         &self.buffers
@@ -177,6 +185,8 @@ pub enum Input {
     Request(Request),
     /// Answered when all that was posted before has been handled.
     CatchUp(oneshot::Sender<()>),
+    /// Answered with whether there is such a session and no other process has it.
+    IsFree(SessionId, oneshot::Sender<bool>),
     /// A document was opened.
     Opened {
         /// The document, as the client writes it.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use harness::client::Timing;
 use harness::{Answer, Client, Gate, ModelServer, PATIENCE, Profile, Project, Setup, Wire};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 const CHAT: &str = "azimuth-chat.md";
 
@@ -290,5 +291,158 @@ async fn a_new_file_is_accepted_in_the_chat() {
     assert_eq!(left.len(), 1, "nothing waits any more: {left:?}");
     assert!(!world.project.path("c.txt").exists());
     world.client.waive("textDocument/publishDiagnostics");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn after_a_restart_the_conversation_that_was_begun_last_goes_on() {
+    let answers = [Answer::says("I keep it."), Answer::says("Hello.")];
+    let world = World::new(answers, Profile::plain(), "Remember 7.\n").await;
+    world.model.may_rewrite();
+    world.send().await;
+    let text = world.until_end().await;
+    let prompt = |world: &World, words: &str| {
+        let text = world.text();
+        world.client.replace(&world.chat, &text, &format!("{text}{words}\n"));
+    };
+    prompt(&world, "/new");
+    world.send().await;
+    let said = |now: &str| now.len() > text.len() + 6 && now.ends_with("\n## You\n\n");
+    let text = world.until("new conversation", |now| said(now) && now.contains("new conversation")).await;
+    let World { _setup: setup, model, project, client, chat } = world;
+    client.finish().await;
+
+    let client = Client::start(&setup, &project, Profile::plain()).await;
+    client.open_with(&chat, &format!("{text}What was it?\n"));
+    let world = World { _setup: setup, model, project, client, chat };
+    world.send().await;
+    world.until("answer", |text| text.ends_with("Hello.\n\n## You\n\n")).await;
+    let asked = world.model.asked();
+    assert!(!format!("{:?}", asked[1]).contains("Remember 7."), "the new conversation knows nothing of the old one");
+    world.client.finish().await;
+}
+
+/// Has a client do nothing with edits but answer. Gives their texts.
+fn edits_instead(client: &Client, answer: Result<Value, String>) -> mpsc::UnboundedReceiver<String> {
+    let (sender, edits) = mpsc::unbounded_channel();
+    client.on_request("workspace/applyEdit", move |params| {
+        let text = params["edit"]["documentChanges"][0]["edits"][0]["newText"].as_str().unwrap();
+        let _ = sender.send(text.to_owned());
+        answer.clone()
+    });
+    edits
+}
+
+async fn next(edits: &mut mpsc::UnboundedReceiver<String>) -> String {
+    tokio::time::timeout(PATIENCE, edits.recv()).await.expect("an edit in time").unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_the_editor_says_it_wrote_and_did_not_is_written_again() {
+    let profile = Profile { options: json!({ "chatAnswers": "at-end" }), ..Profile::plain() };
+    let world = World::new([Answer::says("Hi.")], profile, "Hello\n").await;
+    let mut edits = edits_instead(&world.client, Ok(json!({ "applied": true })));
+    world.send().await;
+    let first = next(&mut edits).await;
+    assert!(first.ends_with("\nHi.\n\n## You\n\n"), "{first}");
+    // Something else changes, which is no sign of it.
+    world.client.replace(&world.chat, "Hello\n", "Hello \n");
+    assert_eq!(next(&mut edits).await, first);
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_shows_late_is_not_written_twice_whichever_of_the_edits_it_was() {
+    let gate = Gate::default();
+    let model = [Answer::nothing().text("One.\n").wait(&gate).text("Two.\n"), Answer::says("Three.")];
+    let world = World::new(model, Profile::plain(), "Count.\n").await;
+    let mut edits = edits_instead(&world.client, Err("busy".into()));
+    world.send().await;
+    let first = next(&mut edits).await;
+    gate.open();
+    let mut all = next(&mut edits).await;
+    while !all.ends_with("## You\n\n") {
+        all = next(&mut edits).await;
+    }
+    assert!(all.starts_with(&first) && all != first, "{first} and {all}");
+    // The last one has arrived after all.
+    world.client.replace(&world.chat, "Count.\n", &format!("Count.\n{all}And then?\n"));
+    world.send().await;
+    let after = next(&mut edits).await;
+    assert!(!after.contains("One.") && !after.contains("Two."), "{after}");
+    world.client.finish().await;
+}
+
+impl World {
+    /// The editor goes away in the middle, and comes back with the chat as it was.
+    async fn restart(self) -> Self {
+        let text = self.text();
+        let World { _setup: setup, model, project, mut client, chat } = self;
+        for noise in ["window/showMessage", "textDocument/publishDiagnostics"] {
+            client.waive(noise);
+        }
+        client.hang_up();
+        client.ended().await;
+        let client = Client::start(&setup, &project, Profile::plain()).await;
+        client.open_with(&chat, &text);
+        World { _setup: setup, model, project, client, chat }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_off_is_there_after_a_restart_and_goes_on_without_a_prompt() {
+    let gate = Gate::default();
+    let first = Answer::nothing().text("First line.\n").call("list_files", json!({}));
+    let second = Answer::nothing().text("Second line.\n").wait(&gate);
+    let world = World::new([first, second, Answer::says("Third line.")], Profile::plain(), "## You\n\nBegin.\n").await;
+    world.model.may_rewrite();
+    world.send().await;
+    world.until("second line", |text| text.contains("Second line.\n")).await;
+    let world = world.restart().await;
+    let text = world.until_end().await;
+    assert!(text.contains("Second line.\n\n*the turn was interrupted; an empty prompt goes on with it*\n"), "{text}");
+    assert_eq!(text.matches("First line.").count(), 1, "{text}");
+    world.send().await;
+    let text = world.until("rest", |text| text.ends_with("Third line.\n\n## You\n\n")).await;
+    assert!(text.contains("goes on with it*\n\n## You\n\n\n## Azimuth\n"), "{text}");
+    // With nothing broken off there is nothing to go on with.
+    let said = world.choose(&world.chat, 0, "Send to Azimuth").await.unwrap_err();
+    assert!(said.contains("there is nothing to send"), "{said}");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_question_that_stands_after_a_restart_is_answered_in_the_chat_at_once() {
+    let answers = [Answer::calls("shell_run", json!({ "command": "touch made.txt" })), Answer::says("Made.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nMake it.\n").await;
+    world.model.may_rewrite();
+    world.send().await;
+    world.until("question", |text| text.contains("**Run a command?**")).await;
+    let world = world.restart().await;
+    world.choose(&world.chat, 0, "Allow once").await.unwrap();
+    world.until("answer", |text| text.ends_with("Made.\n\n## You\n\n")).await;
+    assert!(world.project.path("made.txt").exists());
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_chat_whose_conversation_another_window_has_waits_there_until_something_is_sent() {
+    let gate = Gate::default();
+    let answers = [Answer::nothing().text("First line.\n").wait(&gate).text("Second line.\n")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nBegin.\n").await;
+    world.send().await;
+    let text = world.until("first line", |text| text.ends_with("First line.\n")).await;
+    let other = Client::start(&world._setup, &world.project, Profile::plain()).await;
+    other.open_with(&world.chat, &text);
+    let gone = other.request(
+        "workspace/executeCommand",
+        json!({ "command": "azimuth.chat.send",
+        "arguments": [{ "uri": "file:///nowhere/azimuth-chat.md" }] }),
+    );
+    gone.await.unwrap_err();
+    gate.open();
+    world.until_end().await;
+    assert_eq!(other.text(&world.chat), text);
+    other.finish().await;
     world.client.finish().await;
 }

@@ -1,9 +1,17 @@
 //! Where settings come from, over the wire: what counts in full, what can only restrict, and what is wrong.
 
-use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
-use protocol::Event;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use azimuth::config::{self, Config, Editor, Sources};
+use azimuth::hub::{GRACE, Hub, Parts};
+use azimuth::lsp::{self, LoadConfig, Role};
+use azimuth::sockets::Sockets;
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, patiently};
 use protocol::turn::StopReason;
+use protocol::{Event, methods};
 use serde_json::{Value, json};
+use store::SqliteStore;
 
 /// What the user is told next: how grave it is, and the words.
 async fn told(client: &Client) -> (u64, String) {
@@ -135,4 +143,49 @@ async fn settings_that_the_editor_sends_hold_for_the_next_turn_of_an_open_sessio
     client.answer(&session, &question, "reject_once").await;
     client.until_end(&session, StopReason::EndTurn).await;
     assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_are_read() {
+    let model = ModelServer::start([]).await;
+    let (setup, project) = (Setup::model(&model, Wire::Chat), Project::new([]));
+    let (file, none) = (setup.config_file(), setup.home().join("none.toml"));
+    let read = |user_file: PathBuf, editor: Editor, folders: &[PathBuf]| -> Config {
+        config::load(Sources { user_file, folders, editor, environment: &|_| None })
+    };
+    let config = read(none.clone(), Editor::default(), &[]);
+    let hub = Hub::start(Parts {
+        store: Arc::new(SqliteStore::open(&setup.data_folder()).unwrap()),
+        data_folder: setup.data_folder(),
+        warnings: Vec::new(),
+        catalog: Arc::new(providers::Catalog::new(config.providers.clone())),
+        config: Arc::new(config),
+        tools: Vec::new(),
+        sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
+    });
+    // What is read with the folders names a model, so that it can be told from what is read without them.
+    let load: Arc<LoadConfig> = Arc::new(move |editor, folders| {
+        if folders.is_empty() {
+            return read(none.clone(), editor, folders);
+        }
+        std::thread::sleep(GRACE + GRACE / 5);
+        read(file.clone(), editor, folders)
+    });
+    let (pipe, ours) = tokio::io::duplex(64 * 1024);
+    let (input, output) = tokio::io::split(ours);
+    let log_file = setup.home().join("azimuth.log");
+    let options = lsp::Options { hub, role: Role::Owner(load), resolve: Arc::new(lsp::on_disk), log_file };
+    let server = tokio::spawn(lsp::serve(input, output, options));
+    let (input, output) = tokio::io::split(pipe);
+    let mut client = Client::over(input, output);
+    client.initialize(Some(project.folder()), Profile::panel(), json!({})).await;
+    let counts = async {
+        while client.call::<methods::ModelList>(json!({})).await.default.as_deref() != Some(harness::server::MODEL) {
+            tokio::time::sleep(GRACE / 100).await;
+        }
+    };
+    patiently("the folder's settings", counts).await;
+    client.request("shutdown", Value::Null).await.unwrap();
+    client.notify("exit", Value::Null);
+    patiently("the server's end", server).await.unwrap();
 }

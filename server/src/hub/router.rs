@@ -226,6 +226,14 @@ impl Router {
         match input {
             Input::Request(request) => self.request(id, request),
             Input::CatchUp(reply) => drop(reply.send(())),
+            Input::IsFree(session, reply) => {
+                let is_ours = self.sessions.get(&session).is_some_and(|open| !open.inbox.is_closed());
+                let store = Arc::clone(&self.shared.parts.store);
+                tokio::spawn(async move {
+                    // The lock is let go of at once.
+                    let _ = reply.send(is_ours || blocking(move || store.lock(&session)).await.is_ok());
+                });
+            }
             Input::Opened { uri, language, version, text, file } => {
                 let opened = buffers.open(&uri, &language, version, text);
                 if opened.is_ok() {

@@ -24,14 +24,14 @@ use tokio::time::Instant;
 use workspace::files::{self, FileError};
 use workspace::paths;
 
-use self::document::{MARK, Place, read, session_line};
+use self::document::{MARK, Place, lacks, read, session_line};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
 use super::{commands, review};
 use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
-use crate::hub::chats::{CHAT, is_chat};
+use crate::hub::chat_name::{CHAT, is_chat};
 use crate::hub::{Connection, DocumentEdit, Editor, Error, Request};
 
 /// How often a chat is written to while an answer streams in.
@@ -211,7 +211,8 @@ impl Chats {
             transcript: Transcript::default(),
             place: Place::default(),
             unwritten: String::new(),
-            unanswered: 0,
+            sent: Vec::new(),
+            commands: None,
             refusals: 0,
             is_open: false,
         };
@@ -240,18 +241,26 @@ struct Chat {
     place: Place,
     /// What waits to be written.
     unwritten: String,
-    /// How much of it was in the first edit that the client did not take, or did not say so.
-    unanswered: usize,
+    /// How much of it was in each edit that has not shown in the document, and yet may.
+    sent: Vec<usize>,
+    /// The commands that a prompt held, where they were all of it.
+    commands: Option<Commands>,
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
+}
+
+/// Commands whose outcomes are on their way.
+struct Commands {
+    left: usize,
+    switch_to: Option<SessionId>,
 }
 
 impl Chat {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Post>) {
         let mut due = Instant::now();
         loop {
-            let wants_to_write = self.is_open && !self.unwritten.is_empty() && self.refusals < REFUSALS;
+            let wants_to_write = self.is_open && !self.unwritten.trim().is_empty() && self.refusals < REFUSALS;
             tokio::select! {
                 post = inbox.recv() => match post {
                     None => return,
@@ -275,9 +284,12 @@ impl Chat {
 
     async fn post(&mut self, post: Post) {
         match post {
-            Post::Opened => (self.is_open, self.refusals) = (true, 0),
+            Post::Opened => {
+                (self.is_open, self.refusals) = (true, 0);
+                self.take_up().await;
+            }
             Post::Closed => self.is_open = false,
-            Post::Event(session, event) if self.session.as_ref() == Some(&session) => self.event(&event),
+            Post::Event(session, event) if self.session.as_ref() == Some(&session) => self.event(&event).await,
             Post::Event(..) => {}
             Post::Send(reply) => {
                 (self.is_open, self.refusals) = (true, 0);
@@ -286,9 +298,10 @@ impl Chat {
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    async fn event(&mut self, event: &Event) {
         self.transcript.event(event);
         match event {
+            Event::CommandExecuted { .. } => self.commands_only().await,
             Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
             Event::TurnEnded { .. } => self.turn = None,
             _ => {}
@@ -299,7 +312,28 @@ impl Chat {
         }
     }
 
-    /// Sends what stands below the last mark; while a turn runs, what stands below its answer is said to it.
+    /// Goes on with the session that the document names, if no other process has it: its questions and hunks have their
+    /// code actions, and what the document lacks of its last answer is written.
+    async fn take_up(&mut self) {
+        self.connection.caught_up().await;
+        let Some(snapshot) = self.connection.buffers().by_uri(&self.uri) else { return };
+        let text = snapshot.normal();
+        let Some(named) = read(text).session.filter(|_| self.session.is_none()) else { return };
+        if !self.connection.is_free(named.clone()).await {
+            return;
+        }
+        match self.open(named).await {
+            Ok(turn) => {
+                self.place = Place::at_end(text);
+                self.unwritten = lacks(text, &turn);
+            }
+            // Whoever sends something is told.
+            Err(error) => tracing::info!(%error, uri = %self.uri, "the session of a chat could not be opened"),
+        }
+    }
+
+    /// Sends what stands below the last mark; with nothing there a turn that broke off goes on. While a turn runs, what
+    /// stands below its answer is said to it.
     async fn send(&mut self) -> Result<(), Error> {
         self.connection.caught_up().await;
         let invalid = |text: String| Error::new(ErrorCode::InvalidParams, text);
@@ -307,20 +341,26 @@ impl Chat {
         let snapshot =
             snapshot.ok_or_else(|| invalid(format!("{} is not open, so there is nothing to send", self.uri)))?;
         let text = snapshot.normal();
+        self.settle(text);
         let said = read(text);
         let prompt = match self.turn {
             Some(_) => self.place.below(text),
             None => said.prompt,
         };
-        if prompt.is_empty() {
+        let goes_on = self.turn.is_none() && self.transcript.is_broken_off();
+        if prompt.is_empty() && !goes_on {
             return Err(invalid(format!("there is nothing to send: write below the last line `{MARK}`")));
         }
         let end = Place::at_end(text);
         let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
+        let commands = agent::commands::parse(&prompt).invocations.len();
         let prompt = tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default();
         let session_id = match (&self.session, said.session) {
             (Some(session), _) => session.clone(),
-            (None, Some(named)) => self.open(named).await?,
+            (None, Some(named)) => {
+                self.open(named.clone()).await?;
+                named
+            }
             (None, None) => self.begin().await?,
         };
         // A question may come before the answer to the request.
@@ -342,39 +382,48 @@ impl Chat {
         if let Some(started) = started {
             self.turn = started.turn_id;
             if self.turn.is_none() {
-                self.commands_only(started.switch_to).await?;
+                self.transcript.not_sent();
+                self.commands = Some(Commands { left: commands, switch_to: started.switch_to });
             }
         }
         Ok(())
     }
 
-    /// The prompt held only slash commands: what they came to is the whole answer.
-    async fn commands_only(&mut self, switch_to: Option<SessionId>) -> Result<(), Error> {
-        self.transcript.not_sent();
-        if let Some(session) = switch_to {
-            self.open(session.clone()).await?;
-            self.transcript.line(&session_line(&session));
+    /// The prompt held only slash commands: what they came to is the whole answer. One of them has come to its end.
+    async fn commands_only(&mut self) {
+        let Some(commands) = &mut self.commands else { return };
+        commands.left = commands.left.saturating_sub(1);
+        let Some(commands) = self.commands.take_if(|commands| commands.left == 0) else { return };
+        if let Some(session) = commands.switch_to {
+            self.unwritten.push_str(&self.transcript.take());
+            match self.open(session.clone()).await {
+                Ok(_) => self.transcript.line(&session_line(&session)),
+                Err(error) => self.transcript.say(&error.message),
+            }
         }
         self.transcript.mark();
-        self.unwritten.push_str(&self.transcript.take());
-        Ok(())
     }
 
-    /// Goes on with a session. What happened in it before stands in the document already, or is not asked for here.
-    async fn open(&mut self, session_id: SessionId) -> Result<SessionId, Error> {
+    /// Goes on with a session. Gives its last turn's answer as far as it has come; what was before is not asked for here.
+    async fn open(&mut self, session_id: SessionId) -> Result<String, Error> {
         let params = SessionOpenParams { session_id: session_id.clone(), since: 0 };
         let opened = self.connection.ask(|reply| Request::SessionOpen(params, reply)).await?;
         self.transcript = Transcript::default();
         for event in &opened.events {
             match serde_json::from_str(event.event.get()) {
-                Ok(event) => self.transcript.event(&event),
+                Ok(event) => {
+                    if matches!(event, Event::TurnStarted { .. }) {
+                        self.transcript.take();
+                        self.transcript.sent();
+                    }
+                    self.transcript.event(&event);
+                }
                 Err(error) => tracing::warn!(%error, "an event of another version is not understood"),
             }
         }
-        self.transcript.take();
         self.turn = opened.running_turn;
-        self.session = Some(session_id.clone());
-        Ok(session_id)
+        self.session = Some(session_id);
+        Ok(self.transcript.take())
     }
 
     async fn begin(&mut self) -> Result<SessionId, Error> {
@@ -388,44 +437,54 @@ impl Chat {
     /// Writes what waits. What the client does not take waits on.
     async fn write(&mut self) {
         let Some(snapshot) = self.connection.buffers().by_uri(&self.uri) else { return };
-        let unanswered = self.unwritten.get(..self.unanswered).unwrap_or_default();
-        if self.place.has(snapshot.normal(), unanswered) {
-            self.place.wrote(unanswered);
-            self.unwritten.drain(..std::mem::take(&mut self.unanswered));
+        if self.settle(snapshot.normal()) {
             return;
         }
         let edit = self.place.insert(snapshot.normal(), &self.unwritten);
-        let version = snapshot.version;
-        let edit =
-            DocumentEdit { uri: Arc::clone(&self.uri), version, label: "Azimuth answers".into(), edits: vec![edit] };
-        match self.editor.apply(edit).await {
-            Ok(()) => {
-                let shown = |now: &workspace::buffers::Snapshot| now.version != version;
-                let _ = self.connection.buffers().wait(&snapshot.path, ARRIVAL, shown).await;
-                self.place.wrote(&self.unwritten);
-                self.unwritten.clear();
-                (self.refusals, self.unanswered) = (0, 0);
-            }
-            Err(error) => {
-                tracing::info!(%error, uri = %self.uri, "an answer could not be written");
-                self.refusals += 1;
-                // It may yet be written; the document will show it.
-                if self.unanswered == 0 {
-                    self.unanswered = self.unwritten.len();
-                }
-                if self.refusals == REFUSALS {
-                    self.editor.alert(&format!(
-                        "The answer cannot be written into {}: {error}. It is kept; send something from there to have it \
-                         tried again.",
-                        self.uri
-                    ));
-                }
-            }
+        let (uri, version) = (Arc::clone(&self.uri), snapshot.version);
+        let edit = DocumentEdit { uri, version, label: "Azimuth answers".into(), edits: vec![edit] };
+        if self.sent.last() != Some(&self.unwritten.len()) {
+            self.sent.push(self.unwritten.len());
         }
+        let error = match self.editor.apply(edit).await {
+            Ok(()) => {
+                // That it says so proves nothing: the text is looked at (design D4).
+                let is_there = |now: &workspace::buffers::Snapshot| self.place.has(now.normal(), &self.unwritten);
+                match self.connection.buffers().wait(&snapshot.path, ARRIVAL, is_there).await {
+                    Ok(now) => {
+                        self.settle(now.normal());
+                        return;
+                    }
+                    Err(_) => String::from("the editor says that it is written, but it is not there"),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        tracing::info!(error, uri = %self.uri, "an answer could not be written");
+        self.refusals += 1;
+        if self.refusals == REFUSALS {
+            self.editor.alert(&format!(
+                "The answer cannot be written into {}: {error}. It is kept; send something from there to have it tried \
+                 again.",
+                self.uri
+            ));
+        }
+    }
+
+    /// Notes what of that which was sent stands in the document now, though the client may not have said so. The longest
+    /// that fits counts: each edit holds what was in those before it. Gives whether there is any.
+    fn settle(&mut self, text: &str) -> bool {
+        let is_there = |length: &usize| self.unwritten.get(..*length).is_some_and(|sent| self.place.has(text, sent));
+        let Some(length) = self.sent.iter().rev().copied().find(is_there) else { return false };
+        let written: String = self.unwritten.drain(..length).collect();
+        self.place.wrote(&written);
+        self.sent.clear();
+        self.refusals = 0;
+        true
     }
 }
 
-/// A prompt as it is sent: its text, and each `@path` that names a file as a mention of it. Blocks.
+/// A prompt as it is sent: its text, if any, and each `@path` that names a file as a mention of it. Blocks.
 fn blocks(prompt: String, folders: &[PathBuf]) -> Vec<PromptBlock> {
     let words =
         prompt.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'']).strip_prefix('@'));
@@ -436,5 +495,6 @@ fn blocks(prompt: String, folders: &[PathBuf]) -> Vec<PromptBlock> {
     });
     let mut files: Vec<_> = files.collect();
     files.dedup();
-    std::iter::once(PromptBlock::Text { text: prompt }).chain(files).collect()
+    let text = Some(prompt).filter(|prompt| !prompt.is_empty()).map(|text| PromptBlock::Text { text });
+    text.into_iter().chain(files).collect()
 }

@@ -21,7 +21,7 @@ use super::names::Names;
 use super::outbox::Outbox;
 use super::settings::{self, SECTION, Settings};
 use super::{progress, review};
-use crate::hub::chats::is_chat;
+use crate::hub::chat_name::is_chat;
 use crate::hub::request::write;
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
 

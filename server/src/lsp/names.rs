@@ -15,8 +15,10 @@ use workspace::paths;
 use super::messages;
 use crate::hub::GRACE;
 
-/// How many paths are looked up at once. A disk that does not answer keeps as many threads.
+/// How many paths are looked up at once.
 const LOOKUPS: usize = 16;
+/// How many of those that a disk does not answer may keep a thread beside them.
+const STUCK: usize = 128;
 
 /// Resolves the links of a path. Gives the path as it is where that cannot be done. Blocks.
 pub type Resolve = dyn Fn(&Path) -> PathBuf + Send + Sync;
@@ -33,6 +35,7 @@ pub(super) type Resolving = Shared<BoxFuture<'static, PathBuf>>;
 pub(super) struct Names {
     resolve: Arc<Resolve>,
     lookups: Arc<Semaphore>,
+    stuck: Arc<Semaphore>,
     /// In the order in which they were opened.
     open: Mutex<Vec<Document>>,
 }
@@ -53,7 +56,8 @@ impl Document {
 
 impl Names {
     pub(super) fn new(resolve: Arc<Resolve>) -> Self {
-        Self { resolve, lookups: Arc::new(Semaphore::new(LOOKUPS)), open: Mutex::default() }
+        let [lookups, stuck] = [LOOKUPS, STUCK].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self { resolve, lookups, stuck, open: Mutex::default() }
     }
 
     /// Notes that a document is open, and has its file looked up; none where it has none.
@@ -93,12 +97,19 @@ impl Names {
 
     /// Begins to look a path up.
     fn resolve(&self, spelled: PathBuf) -> Resolving {
-        let (resolve, lookups) = (Arc::clone(&self.resolve), Arc::clone(&self.lookups));
+        let resolve = Arc::clone(&self.resolve);
+        let (lookups, stuck) = (Arc::clone(&self.lookups), Arc::clone(&self.stuck));
         let path = spelled.clone();
         let lookup = tokio::spawn(async move {
-            // It is never closed.
-            let _turn = lookups.acquire().await;
-            tokio::task::spawn_blocking(move || resolve(&path)).await
+            // They are never closed.
+            let turn = lookups.acquire().await;
+            let mut lookup = tokio::task::spawn_blocking(move || resolve(&path));
+            if let Ok(found) = tokio::time::timeout(GRACE, &mut lookup).await {
+                return found;
+            }
+            // Its disk may never answer; the others' turns come all the same.
+            let _stuck = stuck.try_acquire().inspect(|_| drop(turn));
+            lookup.await
         });
         let found = async move {
             match lookup.await {
@@ -135,6 +146,28 @@ mod tests {
         names.closed(&theirs);
         assert_eq!(names.of(&ours), ours);
         assert_eq!(names.file("untitled:1").await, None);
+    }
+
+    #[tokio::test]
+    async fn documents_on_a_disk_that_does_not_answer_keep_no_others_waiting() {
+        let (answer, answers) = std::sync::mpsc::channel::<()>();
+        let answers = Mutex::new(answers);
+        let names = Names::new(Arc::new(move |path: &Path| {
+            if path.starts_with("/dead") {
+                let _ = answers.lock().unwrap().recv();
+            }
+            path.to_owned()
+        }));
+        let stuck: Vec<_> = (0..LOOKUPS).map(|n| names.opened(&format!("file:///dead/{n}.rs")).unwrap()).collect();
+        // Each has its thread before the next is asked for.
+        tokio::task::yield_now().await;
+        let healthy = names.opened("file:///healthy/a.rs").unwrap();
+        let found = tokio::time::timeout(GRACE * 20, healthy).await;
+        drop(answer);
+        assert_eq!(found.unwrap(), Path::new("/healthy/a.rs"));
+        for file in stuck {
+            file.await;
+        }
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 //! What a message of the client's says about it holds for every request after that message. So each change is posted to
 //! the hub in its place, and the configuration that it comes to, for which files must be read, follows.
 
+use std::future::ready;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +15,7 @@ use tokio::task::spawn_blocking;
 
 use super::outbox::Outbox;
 use crate::config::{self, ChatAnswers, Config, Editor};
-use crate::hub::{Connection, GRACE, Input};
+use crate::hub::{Coming, Connection, GRACE, Input};
 use crate::log;
 
 /// Resolves the configuration out of all its layers, with what the editor says and the workspace folders.
@@ -28,12 +29,6 @@ pub(super) struct Settings {
     /// None for a client that has no part in the configuration.
     load: Option<Arc<LoadConfig>>,
     client: Mutex<Client>,
-}
-
-/// A configuration, with what the user has not been told of it.
-struct Loaded {
-    config: Config,
-    news: Vec<Message>,
 }
 
 /// Words for the user.
@@ -54,6 +49,8 @@ struct Client {
     /// What the last configuration had to say.
     said: Vec<Message>,
     chat_answers: Option<ChatAnswers>,
+    /// How often the configuration was to be read.
+    reloads: u64,
 }
 
 impl Settings {
@@ -87,12 +84,17 @@ impl Settings {
     }
 
     /// The configuration as it is now. Blocks.
-    fn load(&self, load: &LoadConfig, layers: Layers) -> Loaded {
+    fn load(&self, load: &LoadConfig, layers: Layers) -> Config {
         let (editor, folders) = {
             let client = self.client();
             (client.editor.clone(), if layers == Layers::All { client.folders.clone() } else { Vec::new() })
         };
-        let config = load(editor, &folders);
+        load(editor, &folders)
+    }
+
+    /// Notes that a configuration counts, and tells the user what is new of it.
+    fn counts(&self, config: &Config, outbox: &Outbox) {
+        log::set(config.log.as_deref());
         let errors = config.errors.iter().map(|error| {
             let text = format!("{error}; until it is mended every action is asked, and no rule allows anything");
             (MessageType::ERROR, text)
@@ -103,8 +105,27 @@ impl Settings {
         client.chat_answers = config.chat_answers;
         let said = std::mem::replace(&mut client.said, messages.clone());
         drop(client);
-        let news = messages.into_iter().filter(|message| !said.contains(message)).collect();
-        Loaded { config, news }
+        let news = messages.into_iter().filter(|message| !said.contains(message));
+        news.for_each(|(kind, text)| outbox.say(kind, text));
+    }
+
+    /// Posts a configuration that is being read. Gives the number of the reading.
+    fn post(&self, config: Coming<Arc<Config>>, connection: &Connection) -> u64 {
+        let mut client = self.client();
+        client.reloads += 1;
+        connection.post(Input::ConfigChanged(config));
+        client.reloads
+    }
+
+    /// Posts a configuration that took long to read, unless it is being read anew since. Gives whether it counts.
+    fn post_late(&self, number: u64, config: &Arc<Config>, connection: &Connection) -> bool {
+        // Held until it is posted, so that no later one comes before it.
+        let client = self.client();
+        let counts = client.reloads == number;
+        if counts {
+            connection.post(Input::ConfigChanged(ready(Some(Arc::clone(config))).boxed()));
+        }
+        counts
     }
 
     fn client(&self) -> MutexGuard<'_, Client> {
@@ -119,34 +140,38 @@ impl Settings {
 pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, outbox: &Outbox) {
     let Some(load) = settings.load.clone() else { return };
     let (sender, config) = oneshot::channel();
-    connection.post(Input::ConfigChanged(config.map(Result::ok).boxed()));
-    let take = move |Loaded { config, news }: Loaded, outbox: &Outbox| {
-        log::set(config.log.as_deref());
-        let _ = sender.send(Arc::new(config));
-        news.into_iter().for_each(|(kind, text)| outbox.say(kind, text));
+    let number = settings.post(config.map(Result::ok).boxed(), connection);
+    let read = {
+        let settings = Arc::clone(settings);
+        move |layers| {
+            let (settings, load) = (Arc::clone(&settings), Arc::clone(&load));
+            spawn_blocking(move || Arc::new(settings.load(&*load, layers)))
+        }
     };
-    let resolve = Arc::clone(&load);
-    let load = |layers| {
-        let (settings, load) = (Arc::clone(settings), Arc::clone(&load));
-        spawn_blocking(move || settings.load(&*load, layers))
-    };
-    let (mut all, outbox) = (load(Layers::All), outbox.clone());
-    let (settings, connection) = (Arc::clone(settings), Arc::downgrade(connection));
+    let mut all = read(Layers::All);
+    let (settings, connection, outbox) = (Arc::clone(settings), Arc::downgrade(connection), outbox.clone());
     tokio::spawn(async move {
-        match tokio::time::timeout(GRACE, &mut all).await {
-            Ok(Ok(loaded)) => return take(loaded, &outbox),
-            Ok(Err(error)) => return tracing::error!(%error, "the configuration could not be read"),
-            Err(_) => {}
+        let in_time = tokio::time::timeout(GRACE, &mut all).await;
+        let is_late = in_time.is_err();
+        let config = match in_time {
+            Ok(config) => config,
+            Err(_) => {
+                tracing::warn!("the disk of a workspace folder does not answer; its configuration counts once it does");
+                read(Layers::WithoutFolders).await
+            }
+        };
+        match config {
+            Ok(config) => {
+                settings.counts(&config, &outbox);
+                let _ = sender.send(config);
+            }
+            Err(error) => tracing::error!(%error, "the configuration could not be read"),
         }
-        tracing::warn!("the disk of a workspace folder does not answer; its configuration counts once it does");
-        let reading = Arc::clone(&settings);
-        if let Ok(loaded) = spawn_blocking(move || reading.load(&*resolve, Layers::WithoutFolders)).await {
-            take(loaded, &outbox);
-        }
-        // Something may have changed meanwhile, so it is read once more.
-        if let (Ok(late), Some(connection)) = (all.await, connection.upgrade()) {
-            late.news.into_iter().for_each(|(kind, text)| outbox.say(kind, text));
-            reload(&settings, &connection, &outbox);
+        if is_late
+            && let (Ok(late), Some(connection)) = (all.await, connection.upgrade())
+            && settings.post_late(number, &late, &connection)
+        {
+            settings.counts(&late, &outbox);
         }
     });
 }

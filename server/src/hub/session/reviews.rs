@@ -26,7 +26,7 @@ use workspace::text::hash;
 
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
-use crate::hub::chats::is_chat;
+use crate::hub::chat_name::is_chat;
 use crate::hub::feed::blocking;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error};
 

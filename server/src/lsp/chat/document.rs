@@ -27,11 +27,41 @@ pub(super) struct Said {
 
 /// Reads a chat document.
 pub(super) fn read(text: &str) -> Said {
-    let session = text.lines().find_map(session_of);
     let mark = text.lines().collect::<Vec<_>>().iter().rposition(|line| line.trim_end() == MARK);
     let own = text.lines().skip(mark.map_or(0, |mark| mark + 1)).filter(|line| session_of(line).is_none());
     let prompt = own.collect::<Vec<_>>().join("\n").trim().to_owned();
-    Said { session, prompt, is_marked: mark.is_some() }
+    Said { session: session(text), prompt, is_marked: mark.is_some() }
+}
+
+/// The session that a document is about: the last that a command changed to, else the one that it began with. Only where a
+/// command was all that was said does a session's line stand right above a mark; what the user says never does.
+fn session(text: &str) -> Option<SessionId> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let above_marks = lines().zip(lines().skip(1)).filter(|(_, below)| below.trim_end() == MARK);
+    let changed_to = above_marks.filter_map(|(line, _)| session_of(line)).last();
+    changed_to.or_else(|| lines().find_map(session_of))
+}
+
+/// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to an
+/// end. Where the user has changed the answer, nothing can be said but that it has ended.
+pub(super) fn lacks(text: &str, turn: &str) -> String {
+    let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+    let last = lines.iter().rposition(|line| matches!(*line, MARK | ANSWER));
+    let Some(answer) = last.and_then(|at| lines.get(at..)).filter(|answer| answer.first() == Some(&ANSWER)) else {
+        return String::new();
+    };
+    let mut here = answer.iter().filter(|line| !line.is_empty()).peekable();
+    let mut rest = String::new();
+    for line in turn.split_inclusive('\n') {
+        match here.peek() {
+            None => rest.push_str(line),
+            Some(_) if line.trim().is_empty() => {}
+            Some(shown) if **shown == line.trim_end() => drop(here.next()),
+            Some(_) => break,
+        }
+    }
+    let is_other = here.peek().is_some();
+    if is_other && turn.lines().any(|line| line == MARK) { format!("\n{MARK}\n\n") } else { rest }
 }
 
 fn session_of(line: &str) -> Option<SessionId> {
@@ -56,12 +86,10 @@ impl Place {
     /// The edit that writes on: after the last lines written, else at the document's end.
     pub(super) fn insert(&self, text: &str, more: &str) -> LineEdit {
         let at = self.find(text);
-        let lines = text.lines().count();
-        match text.lines().last().filter(|_| at == lines && !text.ends_with('\n')) {
-            // The last line gets its end.
-            Some(last) => LineEdit { start_line: at - 1, end_line: at, new_text: format!("{last}\n{more}") },
-            None => LineEdit { start_line: at, end_line: at, new_text: more.to_owned() },
-        }
+        // Inserted, never replaced: what the user has typed in the last line meanwhile stays.
+        let begins_line = text.is_empty() || text.ends_with('\n') || at < text.lines().count();
+        let new_text = if begins_line { more.to_owned() } else { format!("\n{more}") };
+        LineEdit { start_line: at, end_line: at, new_text }
     }
 
     /// The end of a document.
@@ -90,7 +118,9 @@ impl Place {
     /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
     pub(super) fn has(&self, text: &str, more: &str) -> bool {
         let mut here = text.lines().skip(self.find(text)).map(str::trim_end);
-        !more.trim().is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
+        // Below its last word the user may have typed already.
+        let more = more.trim_end();
+        !more.is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
     }
 
     /// These whole lines have been written.
@@ -103,9 +133,13 @@ impl Place {
 
 /// The words of a model as they may stand in a chat: none of its lines is one of the document's own.
 pub(super) fn quoted(text: &str) -> String {
-    let own = |line: &str| matches!(line.trim(), MARK | ANSWER) || session_of(line).is_some();
-    let lines = text.split_inclusive('\n').map(|line| if own(line) { format!("\\{line}") } else { line.to_owned() });
-    lines.collect()
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| if is_own(line) { format!("\\{line}") } else { line.to_owned() }).collect()
+}
+
+/// Whether a line reads as one of the document's own.
+pub(super) fn is_own(line: &str) -> bool {
+    matches!(line.trim(), MARK | ANSWER) || session_of(line).is_some()
 }
 
 #[cfg(test)]
@@ -125,10 +159,44 @@ mod tests {
     }
 
     #[test]
+    fn the_conversation_that_was_changed_to_is_the_one_that_goes_on() {
+        let begun = "Hi\n\n<!-- azimuth session 1 -->\n\n## Azimuth\n\nHi.\n\n## You\n\n";
+        let session = |text: &str| read(text).session;
+        assert_eq!(session(begun), Some("1".into()));
+        let changed = format!("{begun}/new\n\n<!-- azimuth session 2 -->\n\n## You\n\nHello\n");
+        assert_eq!(session(&changed), Some("2".into()));
+        // What the user has pasted into a prompt names nothing.
+        let pasted = format!("{changed}\n<!-- azimuth session 3 -->\n\n## Azimuth\n\nWell.\n\n## You\n\n");
+        assert_eq!(session(&pasted), Some("2".into()));
+        assert_eq!(session(&format!("{begun}See <!--\n<!-- azimuth session 3 -->\n")), Some("1".into()));
+    }
+
+    #[test]
+    fn a_document_lacks_what_was_said_after_its_last_line() {
+        let turn = "\n## Azimuth\n\nOne.\n\n- a call\n\nTwo.\n\n## You\n\n";
+        let begun = "## You\n\nCount.\n\n## Azimuth\n\nOne.\n";
+        assert_eq!(lacks(begun, turn), "\n- a call\n\nTwo.\n\n## You\n\n");
+        // With its end there, whatever the user says next; and with no answer begun.
+        assert_eq!(lacks(&format!("{begun}\n## You\n\nNext"), turn), "");
+        assert_eq!(lacks("## You\n\nCount.\n", turn), "");
+        // The user has changed it: it is not guessed where it goes on.
+        let changed = begun.replace("One", "1");
+        assert_eq!(lacks(&changed, turn), "\n## You\n\n");
+        assert_eq!(lacks(&changed, "\n## Azimuth\n\nOne.\n"), "");
+    }
+
+    #[test]
+    fn an_answer_does_not_replace_the_line_that_the_user_types_in() {
+        let edit = Place::default().insert("## You\n\nHello", "\n## Azimuth\n");
+        assert_eq!(edit.start_line, edit.end_line);
+        assert!(!edit.new_text.contains("Hello"));
+    }
+
+    #[test]
     fn an_answer_goes_on_where_it_ended_and_not_where_the_user_types() {
         let mut place = Place::default();
         let start = place.insert("## You\n\nHello", "\n## Azimuth\n\n");
-        assert_eq!((start.start_line, start.new_text.as_str()), (2, "Hello\n\n## Azimuth\n\n"));
+        assert_eq!((start.start_line, start.new_text.as_str()), (3, "\n\n## Azimuth\n\n"));
         place.wrote("\n## Azimuth\n\n");
         let text = "## You\n\nHello\n\n## Azimuth\n\n\nthe user's next thought";
         assert_eq!(place.insert(text, "Hi.\n").start_line, 6);

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
+use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, ToolCallId};
 
 use super::document::{ANSWER, MARK, quoted};
@@ -31,6 +32,8 @@ pub(super) struct Transcript {
     questions: Vec<PermissionRequest>,
     /// Whether the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
+    /// Whether the last turn broke off, and can be gone on with.
+    is_broken_off: bool,
 }
 
 impl Transcript {
@@ -47,6 +50,11 @@ impl Transcript {
     /// The questions that stand.
     pub(super) fn questions(&self) -> &[PermissionRequest] {
         &self.questions
+    }
+
+    /// Whether the last turn broke off, and can be gone on with.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.is_broken_off
     }
 
     /// Writes a line of the document's own.
@@ -74,6 +82,7 @@ impl Transcript {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::TurnStarted { prompt, .. } => {
+                self.is_broken_off = false;
                 if !std::mem::take(&mut self.is_own) && !prompt.is_empty() {
                     self.paragraph(MARK);
                     self.paragraph(&in_words(prompt));
@@ -115,11 +124,15 @@ impl Transcript {
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
-            Event::CommandExecuted { message, .. } => self.paragraph(&quoted(message)),
+            Event::CommandExecuted { message, .. } => self.paragraph(&shown(message)),
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
-            Event::TurnEnded { error, .. } => {
+            Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
-                self.questions.clear();
+                self.is_broken_off = *stop_reason == StopReason::Interrupted;
+                // An answer to a question of a turn that broke off goes on with it.
+                if !self.is_broken_off {
+                    self.questions.clear();
+                }
                 if let Some(error) = error {
                     self.say(error);
                 }
@@ -133,7 +146,7 @@ impl Transcript {
         self.questions.push(request.clone());
         let options: Vec<_> = request.options.iter().map(|option| flat(&option.name)).collect();
         let mut words = format!("> **{}**\n", flat(&request.title));
-        for line in request.detail.lines() {
+        for line in shown(&request.detail).lines() {
             let _ = writeln!(words, ">     {line}");
         }
         let _ =
@@ -175,7 +188,7 @@ impl Transcript {
         if let Some(end) = self.line.rfind('\n') {
             let rest = self.line.split_off(end + 1);
             let lines = std::mem::replace(&mut self.line, rest);
-            self.ready.push_str(&shortened(&quoted(&lines)));
+            self.ready.push_str(&shown(&lines));
         }
     }
 
@@ -183,7 +196,7 @@ impl Transcript {
     fn end_line(&mut self) {
         if !self.line.is_empty() {
             let line = std::mem::take(&mut self.line);
-            self.ready.push_str(&shortened(&quoted(&line)));
+            self.ready.push_str(&shown(&line));
             self.ready.push('\n');
         }
     }
@@ -210,29 +223,36 @@ impl Transcript {
     }
 }
 
-/// One line of it, without what Markdown or a terminal would act upon.
+/// One line of it, without what Markdown or a terminal would act upon. It may stand behind other words of a line.
 fn flat(text: &str) -> String {
     let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| is_shown(*c)).collect()
 }
 
-fn shortened(lines: &str) -> String {
-    let mut out = String::with_capacity(lines.len());
-    for line in lines.split_inclusive('\n') {
+/// The words of others as lines of a chat, none of them too long or one of the document's own. They are quoted last, as
+/// they stand there: what is taken out of a line may have hidden what it reads as.
+fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
         let shown = line.get(..line.floor_char_boundary(LONGEST_LINE)).unwrap_or(line);
-        out.extend(shown.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')));
+        out.extend(shown.chars().filter(|c| is_shown(*c) || matches!(c, '\n' | '\t')));
         if shown.len() < line.len() {
             let _ = writeln!(out, " … ({} more bytes in this line)", line.len() - shown.len());
         }
     }
-    out
+    quoted(&out)
+}
+
+/// Control characters are not, nor what only some editors take for the end of a line.
+fn is_shown(c: char) -> bool {
+    !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 fn in_words(prompt: &[PromptBlock]) -> String {
     let words = prompt.iter().map(|block| match block {
-        PromptBlock::Text { text } => quoted(text),
+        PromptBlock::Text { text } => shown(text),
         PromptBlock::File { uri } | PromptBlock::Range { uri, .. } | PromptBlock::Selection { uri, .. } => {
-            format!("@{}", uri.rsplit('/').next().unwrap_or(uri))
+            format!("@{}", flat(uri.rsplit('/').next().unwrap_or(uri)))
         }
         PromptBlock::Image { .. } => String::from("(an image)"),
     });
@@ -244,10 +264,10 @@ mod tests {
     use protocol::content::{ToolKind, Usage};
     use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
     use protocol::session::Mode;
-    use protocol::turn::StopReason;
     use protocol::{ToolResult, TurnId};
     use serde_json::json;
 
+    use super::super::document::is_own;
     use super::*;
 
     fn turn() -> TurnId {
@@ -257,6 +277,10 @@ mod tests {
     fn started(text: &str) -> Event {
         let prompt = vec![PromptBlock::Text { text: text.into() }];
         Event::TurnStarted { turn_id: turn(), prompt, context: String::new(), model: "m".into(), mode: Mode::Agent }
+    }
+
+    fn steered(block: PromptBlock) -> Event {
+        Event::Steered { turn_id: turn(), prompt: vec![block], context: String::new() }
     }
 
     fn says(text: &str) -> Event {
@@ -346,6 +370,99 @@ mod tests {
                         allows it) Answer by a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
                         exit code 1\n";
         assert_eq!(text, expected);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_is_said_reads_as_a_line_of_the_documents_own(words in hostile()) {
+            let call = Event::ToolCallStarted {
+                turn_id: turn(),
+                tool_call_id: "c".into(),
+                name: "x".into(),
+                kind: ToolKind::Execute,
+                title: words.clone(),
+                input: json!({}),
+                locations: vec![],
+            };
+            let result = ToolResult { tool_call_id: "c".into(), text: words.clone(), is_error: true };
+            let returned = Event::ToolCallEnded {
+                turn_id: turn(),
+                result,
+                summary: words.clone(),
+                locations: vec![],
+                duration_ms: 1,
+            };
+            let option = PermissionOption {
+                option_id: words.clone(),
+                name: words.clone(),
+                kind: PermissionOptionKind::AllowOnce,
+            };
+            let request = PermissionRequest {
+                permission_id: "q".into(),
+                tool_call_id: None,
+                about: PermissionAbout::ToolCall,
+                title: words.clone(),
+                detail: words.clone(),
+                reason: words.clone(),
+                options: vec![option],
+            };
+            let outcome = PermissionOutcome::Selected { option_id: words.clone(), message: None };
+            let proposal = Proposal {
+                proposal_id: "p".into(),
+                revision: 1,
+                uri: words.clone(),
+                path: words.clone(),
+                change: protocol::review::FileChange::Modify,
+                hunks: vec![crate::lsp::convert::tests::hunk("h", 0, "", &words)],
+                base_hash: None,
+            };
+            let text = written(&[
+                started("Go."),
+                says(&words),
+                says("\n"),
+                says(&words),
+                completed(),
+                call,
+                returned,
+                Event::PermissionAsked { turn_id: turn(), request },
+                Event::PermissionAnswered { permission_id: "q".into(), outcome },
+                Event::ProposalChanged { proposal },
+                Event::Notice { severity: Severity::Error, text: words.clone() },
+                started(&words),
+                Event::CommandExecuted { command: words.clone(), message: words.clone(), is_error: false },
+                steered(PromptBlock::File { uri: words.clone() }),
+                steered(PromptBlock::Text { text: words.clone() }),
+            ]);
+            // The answer's line, then the other view's prompt with its mark, and the answer to that.
+            let own: Vec<_> = text.lines().filter(|line| is_own(line)).collect();
+            proptest::prop_assert_eq!(own, [ANSWER, MARK, ANSWER], "{}", text);
+        }
+    }
+
+    /// Words made of the pieces of the document's own lines, and of what a filter might take out of them.
+    fn hostile() -> impl proptest::strategy::Strategy<Value = String> {
+        use proptest::prelude::{Strategy, prop};
+        let pieces = prop::sample::select(vec![
+            "## You",
+            "## Azimuth",
+            "<!-- azimuth session 12ab -->",
+            "##",
+            " ",
+            "\u{7}",
+            "\u{1b}",
+            "\r",
+            "\n",
+            "\t",
+            "\u{85}",
+            "\u{2028}",
+            "\u{feff}",
+            "You",
+            "a",
+            "\\",
+            "\u{200b}",
+            "/",
+        ]);
+        prop::collection::vec(pieces, 0..8).prop_map(|pieces| pieces.concat())
     }
 
     #[test]
