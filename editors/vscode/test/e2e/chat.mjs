@@ -28,7 +28,7 @@ const world = await startWorld({
   files: { 'src/lib.rs': 'fn first() -> u8 {\n    1\n}\n\nfn second() -> u8 {\n    2\n}\n' },
   settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'terminal.integrated.gpuAcceleration': 'off' },
   answers: [
-    { calls: [{ tool: 'read_file', input: { path: 'src/lib.rs' } }, { tool: 'search_text', input: { pattern: 'fn' } }] },
+    { calls: [{ tool: 'read_file', input: { path: 'src/lib.rs' } }, { tool: 'search_text', input: { query: 'fn' } }] },
     { text: answer, delayMs: 15 },
     { text: 'I check it first. ', calls: [{ tool: 'shell_run', input: { command: 'printf "made" > made.txt && cat made.txt' } }] },
     { calls: [{ tool: 'edit_replace_exact', input: { path: 'src/lib.rs', old_text: '    1\n', new_text: '    10\n' } }, { tool: 'edit_create_file', input: { path: 'notes.md', content: '# Notes\n\nTen.\n' } }] },
