@@ -47,6 +47,7 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
     const count = this.review.pendingCount;
     this.view.badge = count === 0 ? undefined : { value: count, tooltip: count === 1 ? '1 hunk waits for your decision' : `${count} hunks wait for your decision` };
     void vscode.commands.executeCommand('setContext', 'azimuth.hunks', count > 0);
+    void vscode.commands.executeCommand('setContext', 'azimuth.proposals', this.review.all.length > 0);
     this.changed.fire(undefined);
   }
 

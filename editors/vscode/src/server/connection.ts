@@ -63,6 +63,8 @@ const advertise: StaticFeature = {
   fillClientCapabilities: (all) => {
     const experimental = all.experimental as Record<string, unknown> | undefined;
     all.experimental = { ...experimental, azimuth: capabilities };
+    // Our own status bar item says what the agent does; VS Code's progress would say it a second time.
+    all.window = { ...all.window, workDoneProgress: false };
   },
   initialize: () => undefined,
   getState: () => ({ kind: 'static' }),
