@@ -57,7 +57,9 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'setKey': return run('azimuth.key.set');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');
-    case 'ready': return;
+    // The view answers these itself.
+    case 'ready':
+    case 'earlier': return;
   }
 }
 

@@ -9,10 +9,11 @@ import { startModel } from './model.mjs';
 export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.cache/azimuth-tests/code-server/bin/code-server');
 
 /**
- * Starts all of it. `files` are the project's, by path. Resolves to the world that the steps work on:
- * `{ page, model, project, data, log(), reopen(), stop() }`.
+ * Starts all of it. `files` are the project's, by path; `prepare({ program, project, env })` is done before there is a
+ * window, with the server's program and its environment. Resolves to the world that the steps work on:
+ * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, configuration = '' }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, configuration = '', prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
   const project = path.join(home, 'project');
   for (const [name, text] of Object.entries(files)) {
@@ -41,6 +42,8 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   };
   try {
     server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env });
+    const [extension] = fs.readdirSync(path.join(server.dir, 'extensions')).filter((name) => name.startsWith('azimuth.azimuth-'));
+    await prepare({ program: path.join(server.dir, 'extensions', extension, 'server/azimuth'), project, env });
     const { page, console: messages } = await open();
     return { page, messages, model, project, home, server, open, stop };
   } catch (error) {
