@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
 import type { Session } from '../session/session';
+import { unlinked } from '../text';
 import { file, selection } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
 
@@ -21,7 +22,7 @@ export async function carryOut(intent: Intent, hands: Hands): Promise<void> {
   try {
     await dispatch(intent, hands);
   } catch (error) {
-    void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+    void vscode.window.showErrorMessage(unlinked(`Azimuth: ${messageOf(error)}`));
   }
 }
 

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
 import type { Request } from '../server/requests';
+import { unlinked, visible } from '../text';
 import type { Session } from './session';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -60,7 +61,7 @@ export async function rename(session: Session, { sessionId, title }: { sessionId
 export async function remove(session: Session, { sessionId, title }: { sessionId: string; title: string }): Promise<boolean> {
   const confirm = 'Delete';
   const chosen = await vscode.window.showWarningMessage(
-    `Delete the session "${title === '' ? sessionId : title}"?`,
+    unlinked(`Delete the session "${title === '' ? sessionId : title}"?`),
     { modal: true, detail: 'Its messages and pending hunks are deleted. Files are not changed. This cannot be undone.' },
     confirm,
   );
@@ -106,7 +107,7 @@ function sessionItem(session: SessionInfo, current: string | undefined): Session
   const { sessionId, title, updatedAt, cost } = session;
   const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? `$${cost.toFixed(2)}` : '', sessionId === current ? 'shown now' : ''];
   return {
-    label: title === '' ? 'No prompt yet' : title,
+    label: title === '' ? 'No prompt yet' : visible(title),
     description: words.filter((word) => word !== '').join(' · '),
     buttons: [renameButton, deleteButton],
     session,

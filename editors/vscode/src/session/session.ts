@@ -7,6 +7,7 @@ import type {
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
+import { unlinked } from '../text';
 import { begin, compact, fold, type SessionState } from './fold';
 
 /** Where the id of the session that was last shown in this workspace is kept. */
@@ -204,7 +205,7 @@ export class Session implements vscode.Disposable {
       this.shown.queue = new Set(opened.queue);
       this.put(opened.events);
     }).catch((error: unknown) => {
-      void vscode.window.showErrorMessage(`Azimuth cannot open the session again: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(unlinked(`Azimuth cannot open the session again: ${messageOf(error)}`));
     });
   }
 

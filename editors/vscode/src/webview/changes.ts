@@ -1,7 +1,8 @@
 // What waits below the transcript: proposed changes by file, and prompts that are queued.
 
 import type { Decision, Proposal } from '../generated/protocol';
-import { button, h, visible } from './dom';
+import { visible } from '../text';
+import { button, h } from './dom';
 import type { Post } from './entries';
 import { type Chat, size, textOf } from '../chat/fold';
 import { pendingHunks } from '../session/fold';

@@ -2,7 +2,8 @@
 
 import type { Location, PermissionRequest, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
-import { type Child, button, h, visible } from './dom';
+import { visible } from '../text';
+import { type Child, button, h } from './dom';
 import { type Entry, type ToolEntry, textOf } from '../chat/fold';
 import { Markdown } from './markdown';
 

@@ -3,7 +3,8 @@
 import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
 import { Changes } from './changes';
-import { button, eachFrame, h, visible } from './dom';
+import { visible } from '../text';
+import { button, eachFrame, h } from './dom';
 import { Chat } from '../chat/fold';
 import { Prompt } from './prompt';
 import { Transcript } from './transcript';

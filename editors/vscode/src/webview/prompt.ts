@@ -2,7 +2,8 @@
 
 import type { Attachment, Draft, Facts } from '../chat/messages';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
-import { button, h, visible } from './dom';
+import { visible } from '../text';
+import { button, h } from './dom';
 import type { Post } from './entries';
 import type { Chat } from '../chat/fold';
 import { money } from './entries';

@@ -10,12 +10,6 @@ const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { typ
 const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-chat'));
 fs.mkdirSync(shots, { recursive: true });
 
-const hostile = [
-  '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>',
-  '[run it](command:workbench.action.quit) and [look](javascript:alert(1)) ![beacon](https://example.com/x.png)',
-  '\u001b]52;c;b3duZWQ=\u0007 and \u202egnp.exe\u202c',
-  'x'.repeat(300_000),
-].join('\n\n');
 const answer = [
   'The file has **three** functions:', '',
   '| name | gives |', '| --- | ---: |', '| `first` | 1 |', '| `second` | 2 |', '',
@@ -33,7 +27,6 @@ const world = await startWorld({
     { text: 'I check it first. ', calls: [{ tool: 'shell_run', input: { command: 'printf "made" > made.txt && cat made.txt' } }] },
     { calls: [{ tool: 'edit_replace_exact', input: { path: 'src/lib.rs', old_text: '    1\n', new_text: '    10\n' } }, { tool: 'edit_create_file', input: { path: 'notes.md', content: '# Notes\n\nTen.\n' } }] },
     { text: 'Both are proposed.' },
-    { text: hostile },
     { text: 'word ', delayMs: 5, forever: true },
     { text: 'I heard you.' },
   ],
@@ -90,16 +83,6 @@ try {
   told('a command is allowed by Alt+1, and both changes are accepted');
 
   await text.click();
-  await page.keyboard.type('Say something evil.');
-  await press('Enter');
-  await frame.locator('.entry.end').nth(2).waitFor();
-  const evil = frame.locator('.entry.answer').last();
-  assert.equal(await evil.locator('img, script, a').count(), 0);
-  assert.match(await evil.innerText(), /<script>document\.title/);
-  assert.ok(!(await page.title()).includes('owned'));
-  await shot('hostile');
-  told('an answer of markup, scripts, commands, escapes and a long line is only text');
-
   await page.keyboard.type('Go on for ever.');
   await press('Enter');
   await frame.locator('.entry.answer.streaming').waitFor();
