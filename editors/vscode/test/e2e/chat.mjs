@@ -82,21 +82,57 @@ try {
   await frame.locator('.changes .row').first().waitFor({ state: 'detached' });
   told('a command is allowed by Alt+1, and both changes are accepted');
 
+  // Code of an answer, copied and put at the cursor of the editor.
+  await steps.openFile(world, 'notes.md');
+  await press('Control+End');
+  const code = frame.locator('.entry.answer .code').first();
+  await code.getByRole('button', { name: 'Copy this code' }).click();
+  await steps.until('the code in the clipboard', async () => (await page.evaluate(() => navigator.clipboard.readText())) === 'fn first() -> u8 {\n    1 // the first\n}');
+  await code.getByRole('button', { name: 'Insert this code' }).click();
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+  assert.equal(await steps.bufferText(world), '# Notes\n\nTen.\nfn first() -> u8 {\n    1 // the first\n}');
+  told('code of an answer is copied, and inserted at the cursor');
+
+  // A selection and a dragged file go with the prompt.
+  await press('Control+Home', 'Shift+ArrowDown');
+  await steps.chord(world, 'Shift+A');
+  await frame.locator('.chip', { hasText: 'notes.md:1' }).waitFor();
+  await steps.dragFile(world, 'made.txt', frame.locator('textarea'));
+  await frame.locator('.chip', { hasText: 'made.txt' }).waitFor();
   await text.click();
+  await page.keyboard.type('/hel');
+  await frame.locator('#completions li', { hasText: '/help' }).waitFor();
+  await shot('attached');
+  await press('Escape', 'Control+a');
   await page.keyboard.type('Go on for ever.');
   await press('Enter');
   await frame.locator('.entry.answer.streaming').waitFor();
+  const sent = JSON.stringify(model.asked.at(-1).messages);
+  assert.ok(sent.includes('# Notes') && sent.includes('made.txt'), 'what was attached is before the model');
+  told('/ is completed, and a selection and a dragged file are attached');
+
+  // A word to the running turn, one for after it, and the end of it.
+  await page.keyboard.type('Mind the tests.');
+  await press('Enter');
+  const waits = frame.locator('.row.queued');
+  await waits.filter({ hasText: 'Mind the tests.' }).waitFor();
   await page.keyboard.type('and stop when I say');
   await press('Alt+Enter');
-  await frame.locator('.row.queued').waitFor();
+  await waits.filter({ hasText: 'and stop when I say' }).waitFor();
   await shot('streaming');
   const began = Date.now();
   await press('Escape');
   await frame.locator('.end-reason', { hasText: 'Cancelled' }).waitFor();
   console.log(`cancel shows after ${Date.now() - began} ms`);
-  await press('ArrowUp');
+  // The word is in the conversation now, and the prompt still waits for the user to decide.
+  await frame.locator('.entry.prompt', { hasText: 'Mind the tests.' }).waitFor();
+  assert.match(await waits.innerText(), /and stop when I say/);
+  await waits.locator('button').click();
+  await waits.waitFor({ state: 'detached' });
+  await text.click();
+  await press('ArrowUp', 'ArrowUp');
   assert.equal(await text.inputValue(), 'Go on for ever.');
-  told('a turn is cancelled by Escape, a prompt waits, and the history comes back by keys');
+  told('a turn is told something, a prompt waits and is taken back, Escape cancels, and the history comes back by keys');
   await shot('cancelled');
 } catch (error) {
   await shot('failure').catch(() => {});

@@ -166,6 +166,22 @@ export async function chatFrame({ page }) {
   return webview(page, '#chat');
 }
 
+/** Drags a file from the Explorer to a place in a webview, with Shift, as VS Code wants it there. */
+export async function dragFile({ page }, name, to) {
+  const from = page.locator('.explorer-folders-view .monaco-list-row', { hasText: name });
+  await from.waitFor();
+  const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+  const [start, end] = [middle(await from.boundingBox()), middle(await to.boundingBox())];
+  await page.mouse.move(...start);
+  await page.mouse.down();
+  await page.keyboard.down('Shift');
+  await page.mouse.move(start[0] + 20, start[1] + 5, { steps: 5 });
+  await page.mouse.move(...end, { steps: 20 });
+  await page.mouse.move(end[0] + 2, end[1], { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+}
+
 /** Waits until `look` gives something that is neither undefined nor empty. */
 export async function until(what, look, timeout = 30_000, explain = async () => '') {
   for (const end = Date.now() + timeout; ;) {

@@ -31,6 +31,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   const open = async () => {
     const window = await openVsCode({ url: server.url, folder: project, from });
     await window.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    window.page.setDefaultTimeout(30_000);
     windows.push(window);
     return window;
   };
