@@ -71,6 +71,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
+    'azimuth.walkthrough.open': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'azimuth.azimuth#start'),
     'azimuth.server.restart': () => server.restart(),
     'azimuth.log.show': () => server.openLog(),
     'azimuth.output.show': () => output.show(),

@@ -70,7 +70,7 @@ export async function remove(session: Session, { sessionId, title }: { sessionId
   return true;
 }
 
-/** Chooses the session's model; without a session, that of new ones. */
+/** Chooses the session's model. Without a session it makes one: the model of new ones may be fixed by a setting. */
 export async function pickModel(session: Session, request: Request): Promise<void> {
   const { models } = await request('azimuth/model/list', {});
   const current = session.state?.model;
@@ -83,8 +83,7 @@ export async function pickModel(session: Session, request: Request): Promise<voi
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: model', matchOnDetail: true });
   if (picked === undefined) return;
   if (!picked.model.available) throw new Error(`${picked.model.name}: ${picked.model.unavailableBecause ?? 'it cannot be used now.'}`);
-  const sessionId = session.id;
-  await request('azimuth/model/select', { model: picked.model.id, ...(sessionId === undefined ? {} : { sessionId }) });
+  await request('azimuth/model/select', { model: picked.model.id, sessionId: await session.some() });
 }
 
 /** Asks for the mode of the next turns. */

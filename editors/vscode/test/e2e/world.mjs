@@ -13,7 +13,7 @@ export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.c
  * window, with the server's program and its environment. Resolves to the world that the steps work on:
  * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, configuration = '', prepare = async () => {} }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
   const project = path.join(home, 'project');
   for (const [name, text] of Object.entries(files)) {
@@ -23,7 +23,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   }
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
-  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\nkey = "key-of-the-test"\nwire = "openai-chat"\nmodels = ["model-1"]\n${configuration}`);
+  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n`);
   const env = { AZIMUTH_CONFIG: config, AZIMUTH_DATA_DIR: path.join(home, 'data'), AZIMUTH_LOG: 'debug' };
   const from = path.dirname(path.dirname(codeServer));
   let server;
