@@ -42,7 +42,10 @@ export function connect(ends: Ends): LanguageClient {
       workspace: {
         configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
         // The settings as they are hold names that are none of the server's; it asks again for what it knows.
-        didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }),
+        didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }).catch((error: unknown) => {
+          // Another path of the server has stopped this one meanwhile.
+          if (client.isRunning()) throw error;
+        }),
       },
     },
   };

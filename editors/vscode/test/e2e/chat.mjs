@@ -1,4 +1,4 @@
-// The chat in a real VS Code, by keyboard: `node test/e2e/chat.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
+// The chat in a real VS Code, by keyboard: `node test/e2e/chat.mjs --vsix FILE [--shots FOLDER] [--theme NAME] [--wide]`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import * as steps from './steps.mjs';
 import { startWorld } from './world.mjs';
 
-const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' } } });
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' }, wide: { type: 'boolean' } } });
 const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-chat'));
 fs.mkdirSync(shots, { recursive: true });
 
@@ -41,6 +41,10 @@ try {
   await steps.azimuth(world, 'Open Chat');
   let frame = await steps.chatFrame(world);
   await steps.status(world, /ready/);
+  if (values.wide) {
+    await page.setViewportSize({ width: 1920, height: 1000 });
+    await steps.widenChat(world);
+  }
   const text = frame.locator('textarea');
   await text.click();
   await page.keyboard.type('What is in @lib', { delay: 10 });

@@ -166,6 +166,15 @@ export async function chatFrame({ page }) {
   return webview(page, '#chat');
 }
 
+/** Gives the chat half of the window. */
+export async function widenChat({ page }) {
+  const { x, y, height } = await page.locator('.part.auxiliarybar').boundingBox();
+  await page.mouse.move(x - 2, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(page.viewportSize().width / 2, y + height / 2, { steps: 10 });
+  await page.mouse.up();
+}
+
 /** Drags a file from the Explorer to a place in a webview, with Shift, as VS Code wants it there. */
 export async function dragFile({ page }, name, to) {
   const from = page.locator('.explorer-folders-view .monaco-list-row', { hasText: name });
