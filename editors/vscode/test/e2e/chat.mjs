@@ -107,9 +107,9 @@ try {
   await page.keyboard.type('/hel');
   await frame.locator('#completions li', { hasText: '/help' }).waitFor();
   await shot('attached');
-  await press('Escape', 'Control+a');
-  await page.keyboard.type('Go on for ever.');
-  await press('Enter');
+  await press('Escape');
+  await text.fill('Go on for ever.');
+  await text.press('Enter');
   await frame.locator('.entry.answer.streaming').waitFor();
   const sent = JSON.stringify(model.asked.at(-1).messages);
   assert.ok(sent.includes('# Notes') && sent.includes('made.txt'), 'what was attached is before the model');
