@@ -41,6 +41,7 @@ const row = (text) => page.locator('.pane', { has: page.locator('.pane-header[ar
 try {
   await steps.openFile(world, 'numbers.rs');
   await steps.azimuth(world, 'Open Chat');
+  await steps.chatFrame(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Rename some numbers.');
   await steps.pendingHunks(world, 3);
