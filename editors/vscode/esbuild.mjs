@@ -32,7 +32,7 @@ const webview = {
 
 const tests = {
   ...common,
-  entryPoints: ['test/unit/**/*.test.ts', 'src/webview/**/*.test.ts'],
+  entryPoints: ['test/unit/**/*.test.ts'],
   outdir: 'out/test',
   outbase: '.',
   platform: 'node',

@@ -15,6 +15,7 @@ import type { Server } from './server/server';
 import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
 import type { Terminals } from './terminal/terminals';
+import { unlinked, visible } from './text';
 
 /** All that a command may need. */
 export interface Parts {
@@ -70,6 +71,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
+    'azimuth.walkthrough.open': () => vscode.commands.executeCommand('workbench.action.openWalkthrough', 'azimuth.azimuth#start'),
     'azimuth.server.restart': () => server.restart(),
     'azimuth.log.show': () => server.openLog(),
     'azimuth.output.show': () => output.show(),
@@ -79,7 +81,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       await run(...given);
     } catch (error) {
       output.warn(`${id}: ${messageOf(error)}`);
-      void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(unlinked(`Azimuth: ${messageOf(error)}`));
     }
   }));
   return vscode.Disposable.from(...registered);
@@ -114,8 +116,8 @@ async function ask(session: Session, text?: string): Promise<void> {
 async function answer(session: Session): Promise<void> {
   const [question] = session.state?.questions.values() ?? [];
   if (question === undefined) throw new Error('No question waits for an answer.');
-  const items = question.options.map(({ name, optionId }) => ({ label: name, optionId }));
-  const picked = await vscode.window.showQuickPick(items, { title: `Azimuth: ${question.title}`, placeHolder: `${question.detail} (${question.reason})`, ignoreFocusOut: true });
+  const items = question.options.map(({ name, optionId }) => ({ label: visible(name), optionId }));
+  const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${question.title}`), placeHolder: visible(`${question.detail} (${question.reason})`), ignoreFocusOut: true });
   if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);
 }
 

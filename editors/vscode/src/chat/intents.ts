@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
 import type { Session } from '../session/session';
+import { unlinked } from '../text';
 import { file, selection } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
 
@@ -21,7 +22,7 @@ export async function carryOut(intent: Intent, hands: Hands): Promise<void> {
   try {
     await dispatch(intent, hands);
   } catch (error) {
-    void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+    void vscode.window.showErrorMessage(unlinked(`Azimuth: ${messageOf(error)}`));
   }
 }
 
@@ -48,7 +49,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'setAcceptEdits': return session.setAcceptEdits(intent.on);
     case 'attachSelection': return attachSelection(hands);
     case 'attachFile': return hands.attach(await pickFiles());
-    case 'dropped': return hands.attach(intent.uris.map((uri) => vscode.Uri.parse(uri)).filter(({ scheme }) => scheme === 'file').map(file));
+    case 'dropped': return hands.attach(dropped(intent.uris));
     case 'newSession': return run('azimuth.session.new');
     case 'pickSession': return run('azimuth.session.open');
     case 'pickModel': return run('azimuth.model.select');
@@ -57,7 +58,9 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'setKey': return run('azimuth.key.set');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');
-    case 'ready': return;
+    // The view answers these itself.
+    case 'ready':
+    case 'earlier': return;
   }
 }
 
@@ -105,6 +108,17 @@ async function attachSelection({ attach }: Hands): Promise<void> {
   const selected = selection();
   if (selected === undefined) throw new Error('Nothing is selected in the editor.');
   await attach([selected]);
+}
+
+function dropped(addresses: string[]): Attachment[] {
+  const files = addresses.map((address) => vscode.Uri.parse(address)).map(here).filter(({ scheme }) => scheme === 'file');
+  if (files.length === 0) throw new Error('What was dropped is no file of this machine, and is not attached.');
+  return files.map(file);
+}
+
+/** A window that looks at another machine, over SSH or in a container, names that machine's files its own way. */
+function here(uri: vscode.Uri): vscode.Uri {
+  return uri.scheme === 'vscode-remote' ? uri.with({ scheme: 'file', authority: '' }) : uri;
 }
 
 async function pickFiles(): Promise<Attachment[]> {

@@ -1,17 +1,19 @@
 // The border between the extension host and the chat's webview: every message that crosses it, both ways.
 //
-// The host forwards the session's events as the server sent them, in order, and facts that are no events. The webview
-// folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
+// The host hands over the end of a session's chat, forwards the session's events as the server sent them, in order, and
+// tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
   Decision, DecisionTarget, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
   QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TurnId,
 } from '../generated/protocol';
+import type { ChatSnapshot, Entry } from './fold';
 
 /** What the host tells the webview. */
 export type HostMessage =
   | SessionMessage
   | EventsMessage
+  | EarlierMessage
   | FactsMessage
   | PromptSettledMessage
   | CompletionsMessage
@@ -27,15 +29,10 @@ export interface SessionMessage {
   session?: OpenSession;
 }
 
-/** A session with all its events so far. */
+/** A session with the end of its chat. */
 export interface OpenSession {
   info: SessionInfo;
-  /** From number 1 on, without gaps. */
-  events: SequencedEvent[];
-  /** The prompts that wait, as of the last of `events`. */
-  queue: QueueId[];
-  /** The turn that runs, as of the last of `events`. */
-  runningTurn?: TurnId;
+  chat: ChatSnapshot;
 }
 
 /** The next events of the session that is shown, in order, without a gap; several at once where they came together. */
@@ -43,6 +40,14 @@ export interface EventsMessage {
   type: 'events';
   sessionId: SessionId;
   events: SequencedEvent[];
+}
+
+/** The answer to `earlier`: entries from this number on, counted from the session's first. */
+export interface EarlierMessage {
+  type: 'earlier';
+  sessionId: SessionId;
+  from: number;
+  entries: Entry[];
 }
 
 /** All facts as they are now; they replace the last ones. */
@@ -115,6 +120,8 @@ export interface FocusMessage {
 export type Intent =
   /** The webview listens. The host answers with `facts` and `session`. */
   | { type: 'ready' }
+  /** The entries before this number, the last of them first needed. Answered with `earlier`. */
+  | { type: 'earlier'; before: number }
   /** Start a turn. The host answers with `promptSettled`, as to the next two. */
   | { type: 'send'; promptId: string; blocks: PromptBlock[] }
   /** Say something to the running turn. */

@@ -5,7 +5,11 @@ import * as vscode from 'vscode';
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
 import type { FactsKeeper } from './facts';
+import { Chat } from './fold';
 import type { Attachment, HostMessage, Intent } from './messages';
+
+/** How many entries the webview gets when it begins, and each time it asks for earlier ones. */
+const ENTRIES = 150;
 
 export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
@@ -75,6 +79,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private take(intent: Intent): void {
+    if (intent.type === 'earlier') return this.tellEarlier(intent.before);
     if (intent.type !== 'ready') return this.carryOut(intent);
     this.ready = true;
     this.tellFacts();
@@ -88,9 +93,17 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     else this.later.push(message);
   }
 
+  /** A long session is more than a webview takes in at once: it gets the end, and asks for more when the user looks. */
   private tellSession(): void {
-    const session = this.session.whole;
-    this.tell({ type: 'session', ...(session === undefined ? {} : { session }) });
+    const { info, events } = this.session;
+    this.tell({ type: 'session', ...(info === undefined ? {} : { session: { info, chat: Chat.of(events).snapshot(ENTRIES) } }) });
+  }
+
+  private tellEarlier(before: number): void {
+    const { id: sessionId, events } = this.session;
+    if (sessionId === undefined) return;
+    const from = Math.max(0, before - ENTRIES);
+    this.tell({ type: 'earlier', sessionId, from, entries: Chat.of(events).entries.slice(from, before) });
   }
 
   private tellFacts(): void {

@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { HunkId, Proposal } from '../generated/protocol';
+import { visible } from '../text';
 import { parseReview } from './address';
 import type { ReviewFiles } from './files';
 import { neighbour, place, type Placed } from './layout';
@@ -21,7 +22,7 @@ export class Diffs implements vscode.Disposable {
     const right = this.files.uri(proposal, proposal.change === 'delete');
     const placed = place(proposal);
     const at = placed.find(({ hunk }) => hunk.hunkId === hunkId) ?? placed[0];
-    const title = `${proposal.path} (${label(proposal)})`;
+    const title = `${visible(proposal.path)} (${label(proposal)})`;
     await vscode.commands.executeCommand('vscode.diff', left, right, title, {
       preview: true,
       ...(at === undefined ? {} : { selection: new vscode.Range(at.proposed.start, 0, at.proposed.start, 0) }),

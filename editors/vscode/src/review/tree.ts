@@ -4,6 +4,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Hunk, HunkState, Proposal } from '../generated/protocol';
 import { pendingHunks } from '../session/fold';
+import { visible } from '../text';
 import { size } from './layout';
 import type { Review } from './review';
 
@@ -47,6 +48,7 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
     const count = this.review.pendingCount;
     this.view.badge = count === 0 ? undefined : { value: count, tooltip: count === 1 ? '1 hunk waits for your decision' : `${count} hunks wait for your decision` };
     void vscode.commands.executeCommand('setContext', 'azimuth.hunks', count > 0);
+    void vscode.commands.executeCommand('setContext', 'azimuth.proposals', this.review.all.length > 0);
     this.changed.fire(undefined);
   }
 
@@ -60,14 +62,14 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
 
 function fileItem(proposal: Proposal): vscode.TreeItem {
   const waiting = pendingHunks(proposal).length;
-  const item = new vscode.TreeItem(path.posix.basename(proposal.path), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+  const item = new vscode.TreeItem(visible(path.posix.basename(proposal.path)), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
   const folder = path.posix.dirname(proposal.path);
   const change = { create: 'new', modify: '', delete: 'delete' }[proposal.change];
   item.id = proposal.proposalId;
-  item.description = [folder === '.' ? '' : folder, change, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
+  item.description = [folder === '.' ? '' : visible(folder), change, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
   item.resourceUri = vscode.Uri.parse(proposal.uri);
   item.iconPath = vscode.ThemeIcon.File;
-  item.tooltip = proposal.path;
+  item.tooltip = visible(proposal.path);
   item.contextValue = waiting > 0 ? 'file.pending' : 'file.decided';
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal }] };
   return item;
@@ -75,12 +77,12 @@ function fileItem(proposal: Proposal): vscode.TreeItem {
 
 function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
   const first = (hunk.newText === '' ? hunk.oldText : hunk.newText).split('\n').find((line) => line.trim() !== '') ?? '';
-  const item = new vscode.TreeItem(`${hunk.startLine + 1}: ${first.trim().slice(0, 120)}`);
+  const item = new vscode.TreeItem(`${hunk.startLine + 1}: ${visible(first.trim().slice(0, 120))}`);
   const { icon, word } = (states as Partial<typeof states>)[hunk.state] ?? states.pending;
   item.id = `${proposal.proposalId}/${hunk.hunkId}`;
   item.description = [size(hunk), word].filter((part) => part !== '').join(' · ');
   item.iconPath = icon;
-  item.tooltip = `${hunk.oldText.replaceAll(/^/gm, '- ')}\n${hunk.newText.replaceAll(/^/gm, '+ ')}`.slice(0, 2_000);
+  item.tooltip = visible(`${hunk.oldText.replaceAll(/^/gm, '- ')}\n${hunk.newText.replaceAll(/^/gm, '+ ')}`.slice(0, 2_000));
   item.contextValue = hunk.state === 'pending' ? 'hunk.pending' : 'hunk.decided';
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal, hunk }] };
   return item;

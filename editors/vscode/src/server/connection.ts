@@ -42,7 +42,10 @@ export function connect(ends: Ends): LanguageClient {
       workspace: {
         configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
         // The settings as they are hold names that are none of the server's; it asks again for what it knows.
-        didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }),
+        didChangeConfiguration: () => client.sendNotification(DidChangeConfigurationNotification.type, { settings: null }).catch((error: unknown) => {
+          // Another path of the server has stopped this one meanwhile.
+          if (client.isRunning()) throw error;
+        }),
       },
     },
   };
@@ -63,6 +66,8 @@ const advertise: StaticFeature = {
   fillClientCapabilities: (all) => {
     const experimental = all.experimental as Record<string, unknown> | undefined;
     all.experimental = { ...experimental, azimuth: capabilities };
+    // Our own status bar item says what the agent does; VS Code's progress would say it a second time.
+    all.window = { ...all.window, workDoneProgress: false };
   },
   initialize: () => undefined,
   getState: () => ({ kind: 'static' }),

@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
 import type { Notifications, Requests } from '../generated/protocol';
+import { unlinked } from '../text';
 import { findServer, misfit } from './find';
 import type { Keys } from './keys';
 import { messageOf, type Method } from './requests';
@@ -155,7 +156,7 @@ export class Server implements vscode.Disposable {
     this.output.error(message);
     this.become({ state: 'stopped', message });
     const [retry, output] = ['Try Again', 'Show Output'];
-    void vscode.window.showErrorMessage(message, retry, output).then((chosen) => {
+    void vscode.window.showErrorMessage(unlinked(message), retry, output).then((chosen) => {
       if (chosen === retry) return this.restart();
       if (chosen === output) this.output.show();
       return undefined;

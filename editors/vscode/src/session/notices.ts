@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { PermissionRequest, StopReason } from '../generated/protocol';
 import { messageOf } from '../server/requests';
+import { unlinked } from '../text';
 import type { Session, Step } from './session';
 
 export class Notices implements vscode.Disposable {
@@ -29,15 +30,15 @@ export class Notices implements vscode.Disposable {
   /** The question with its answers, so that it can be answered without the chat. */
   private async ask(request: PermissionRequest): Promise<void> {
     const show: Choice = { title: 'Show Chat' };
-    const options: Choice[] = request.options.map(({ name, optionId }) => ({ title: name, optionId }));
-    const chosen = await vscode.window.showWarningMessage(`Azimuth: ${request.title} ${request.detail}`, ...options, show);
+    const options: Choice[] = request.options.map(({ name, optionId }) => ({ title: unlinked(name), optionId }));
+    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${request.title} ${request.detail}`), ...options, show);
     if (chosen === undefined) return;
     if (chosen.optionId === undefined) return this.chat.focus();
     try {
       const taken = await this.session.answer(request.permissionId, chosen.optionId);
       if (!taken) void vscode.window.showInformationMessage('Azimuth: that question had been answered already.');
     } catch (error) {
-      void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(unlinked(`Azimuth: ${messageOf(error)}`));
     }
   }
 
@@ -45,7 +46,7 @@ export class Notices implements vscode.Disposable {
     const title = this.session.state?.title ?? '';
     const text = `Azimuth${title === '' ? '' : ` (${title})`}: ${words[reason] ?? 'the turn ended.'}${error === undefined ? '' : ` ${error}`}`;
     const tell = reason === 'error' ? vscode.window.showErrorMessage : vscode.window.showInformationMessage;
-    if ((await tell(text, 'Show Chat')) !== undefined) await this.chat.focus();
+    if ((await tell(unlinked(text), 'Show Chat')) !== undefined) await this.chat.focus();
   }
 }
 

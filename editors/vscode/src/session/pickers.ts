@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
 import type { Request } from '../server/requests';
+import { unlinked, visible } from '../text';
 import type { Session } from './session';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -60,7 +61,7 @@ export async function rename(session: Session, { sessionId, title }: { sessionId
 export async function remove(session: Session, { sessionId, title }: { sessionId: string; title: string }): Promise<boolean> {
   const confirm = 'Delete';
   const chosen = await vscode.window.showWarningMessage(
-    `Delete the session "${title === '' ? sessionId : title}"?`,
+    unlinked(`Delete the session "${title === '' ? sessionId : title}"?`),
     { modal: true, detail: 'Its messages and pending hunks are deleted. Files are not changed. This cannot be undone.' },
     confirm,
   );
@@ -69,7 +70,7 @@ export async function remove(session: Session, { sessionId, title }: { sessionId
   return true;
 }
 
-/** Chooses the session's model; without a session, that of new ones. */
+/** Chooses the session's model. Without a session it makes one: the model of new ones may be fixed by a setting. */
 export async function pickModel(session: Session, request: Request): Promise<void> {
   const { models } = await request('azimuth/model/list', {});
   const current = session.state?.model;
@@ -82,8 +83,7 @@ export async function pickModel(session: Session, request: Request): Promise<voi
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: model', matchOnDetail: true });
   if (picked === undefined) return;
   if (!picked.model.available) throw new Error(`${picked.model.name}: ${picked.model.unavailableBecause ?? 'it cannot be used now.'}`);
-  const sessionId = session.id;
-  await request('azimuth/model/select', { model: picked.model.id, ...(sessionId === undefined ? {} : { sessionId }) });
+  await request('azimuth/model/select', { model: picked.model.id, sessionId: await session.some() });
 }
 
 /** Asks for the mode of the next turns. */
@@ -106,7 +106,7 @@ function sessionItem(session: SessionInfo, current: string | undefined): Session
   const { sessionId, title, updatedAt, cost } = session;
   const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? `$${cost.toFixed(2)}` : '', sessionId === current ? 'shown now' : ''];
   return {
-    label: title === '' ? 'No prompt yet' : title,
+    label: title === '' ? 'No prompt yet' : visible(title),
     description: words.filter((word) => word !== '').join(' · '),
     buttons: [renameButton, deleteButton],
     session,

@@ -1,13 +1,13 @@
 // The session that is shown: made or opened, followed, and opened again after the server was away.
 
 import * as vscode from 'vscode';
-import type { OpenSession } from '../chat/messages';
 import type {
   Decision, DecisionTarget, Mode, PromptBlock, QueueId, Requests, SequencedEvent, SessionId, SessionInfo, SessionOpenResult,
   TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
+import { unlinked } from '../text';
 import { begin, compact, fold, type SessionState } from './fold';
 
 /** Where the id of the session that was last shown in this workspace is kept. */
@@ -72,13 +72,14 @@ export class Session implements vscode.Disposable {
     this.modeChosen.fire();
   }
 
-  /** All of the session, for a view that begins. */
-  get whole(): OpenSession | undefined {
-    if (this.shown === undefined) return undefined;
+  get info(): SessionInfo | undefined {
+    return this.shown?.info;
+  }
+
+  /** What happened in the session so far, as it was told by `onStep`. */
+  get events(): readonly SequencedEvent[] {
     this.flush();
-    const { info, events, queue, state } = this.shown;
-    const running = state.runningTurn;
-    return { info, events: compact(events), queue: [...queue], ...(running === undefined ? {} : { runningTurn: running }) };
+    return this.shown?.events ?? [];
   }
 
   /** A new session in place of the one that is shown. */
@@ -204,7 +205,7 @@ export class Session implements vscode.Disposable {
       this.shown.queue = new Set(opened.queue);
       this.put(opened.events);
     }).catch((error: unknown) => {
-      void vscode.window.showErrorMessage(`Azimuth cannot open the session again: ${messageOf(error)}`);
+      void vscode.window.showErrorMessage(unlinked(`Azimuth cannot open the session again: ${messageOf(error)}`));
     });
   }
 

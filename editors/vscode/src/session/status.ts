@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
+import { visible } from '../text';
 import type { Session } from './session';
 
 export class Status implements vscode.Disposable {
@@ -49,7 +50,7 @@ export class Status implements vscode.Disposable {
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,
       auto ? 'Edits are accepted as they come' : undefined,
       this.server.state.state === 'stopped' ? this.server.state.message : undefined,
-    ].filter((line) => line !== undefined && line !== '').join('\n');
+    ].filter((line): line is string => line !== undefined && line !== '').map(visible).join('\n');
     // Each change of an item is sent to the window; most events change nothing of it.
     if (this.item.text !== text) this.item.text = text;
     if (this.item.tooltip !== tooltip) this.item.tooltip = tooltip;

@@ -5,6 +5,7 @@ import type { SessionId, TerminalId, TerminalOutputParams, TerminalSize } from '
 import { messageOf, type Request } from '../server/requests';
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
+import { visible } from '../text';
 import { ByteStream } from './stream';
 
 export class Terminals implements vscode.Disposable {
@@ -38,7 +39,7 @@ export class Terminals implements vscode.Disposable {
     const sessionId = this.session.id;
     const running = [...(this.session.state?.terminals ?? [])].filter(([, terminal]) => terminal.running);
     if (sessionId === undefined || running.length === 0) throw new Error('No command runs in a terminal of this session.');
-    const items = running.map(([terminalId, { command }]) => ({ label: command, terminalId }));
+    const items = running.map(([terminalId, { command }]) => ({ label: visible(command), terminalId }));
     const picked = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: 'Azimuth: end which command?' });
     if (picked !== undefined) await this.server.request('azimuth/terminal/kill', { sessionId, terminalId: picked.terminalId });
   }
@@ -140,7 +141,7 @@ class View implements vscode.Pseudoterminal {
 
   /** A word of ours, apart from the output, on a line of its own. */
   private say(text: string): void {
-    this.written.fire(`\r\n\x1b[2m[Azimuth: ${text}]\x1b[0m\r\n`);
+    this.written.fire(`\r\n\x1b[2m[Azimuth: ${visible(text)}]\x1b[0m\r\n`);
   }
 }
 

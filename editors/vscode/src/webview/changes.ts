@@ -1,9 +1,11 @@
 // What waits below the transcript: proposed changes by file, and prompts that are queued.
 
 import type { Decision, Proposal } from '../generated/protocol';
-import { button, h, visible } from './dom';
+import { visible } from '../text';
+import { button, h } from './dom';
 import type { Post } from './entries';
-import { type Chat, pendingHunks, size, textOf } from './fold';
+import { type Chat, size, textOf } from '../chat/fold';
+import { pendingHunks } from '../session/fold';
 
 export class Changes {
   readonly element = h('section', { class: 'changes', 'aria-label': 'What waits for you' });
@@ -28,8 +30,9 @@ export class Changes {
     const hunks = pending.reduce((sum, proposal) => sum + pendingHunks(proposal).length, 0);
     const words = `${hunks} ${hunks === 1 ? 'change' : 'changes'} in ${pending.length} ${pending.length === 1 ? 'file' : 'files'}`;
     return h('div', { class: 'row head' }, h('span', { class: 'name' }, words),
-      button('Accept all', () => this.decide('accept', pending), { class: 'primary' }),
-      button('Reject all', () => this.decide('reject', pending), { class: 'secondary' }));
+      h('span', { class: 'pair' },
+        button('Accept all', () => this.decide('accept', pending), { class: 'primary' }),
+        button('Reject all', () => this.decide('reject', pending), { class: 'secondary' })));
   }
 
   private file(proposal: Proposal): HTMLElement {

@@ -41,11 +41,3 @@ export function eachFrame(draw: () => void): () => void {
     });
   };
 }
-
-/** Direction marks and invisible controls can make a text look like another; they are shown as what they are. */
-export function visible(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => {
-    const code = c.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : `\\u${code.toString(16).padStart(4, '0')}`;
-  });
-}

@@ -2,8 +2,9 @@
 
 import type { Location, PermissionRequest, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
-import { type Child, button, h, visible } from './dom';
-import { type Entry, type ToolEntry, textOf } from './fold';
+import { visible } from '../text';
+import { type Child, button, h } from './dom';
+import { type Entry, type ToolEntry, textOf } from '../chat/fold';
 import { Markdown } from './markdown';
 
 /** Longer results are shown to here; the whole opens in an editor. */

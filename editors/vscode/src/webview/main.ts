@@ -3,8 +3,9 @@
 import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
 import { Changes } from './changes';
-import { button, eachFrame, h, visible } from './dom';
-import { Chat } from './fold';
+import { visible } from '../text';
+import { button, eachFrame, h } from './dom';
+import { Chat } from '../chat/fold';
 import { Prompt } from './prompt';
 import { Transcript } from './transcript';
 
@@ -43,10 +44,8 @@ const drawRest = eachFrame(() => {
 window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
   switch (data.type) {
     case 'session':
-      chat = new Chat();
+      chat = data.session === undefined ? new Chat() : Chat.from(data.session.chat);
       sessionId = data.session?.info.sessionId;
-      chat.title = data.session?.info.title ?? '';
-      data.session?.events.forEach((event) => chat.take(event));
       questions = chat.questions.length;
       wasRunning = chat.runningTurn !== undefined;
       transcript.open(chat);
@@ -57,6 +56,9 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       data.events.forEach((event) => chat.take(event));
       transcript.changed();
       break;
+    case 'earlier':
+      if (data.sessionId === sessionId && chat.takeEarlier(data.from, data.entries)) transcript.earlierCame(data.entries.length);
+      return;
     case 'facts':
       facts = data.facts;
       prompt.take(facts);
@@ -83,10 +85,7 @@ function drawHeader(): void {
   const title = chat.title === '' ? 'New conversation' : visible(chat.title);
   if (header.dataset['title'] === title) return;
   header.dataset['title'] = title;
-  header.replaceChildren(
-    button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }),
-    button('New', () => post({ type: 'newSession' }), { class: 'secondary', title: 'Begin a new conversation' }),
-  );
+  header.replaceChildren(button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }));
 }
 
 function drawBanner(): void {

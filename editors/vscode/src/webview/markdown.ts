@@ -3,7 +3,8 @@
 
 import { createLowlight, common } from 'lowlight';
 import { type MarkedToken, type Token, type Tokens, marked } from 'marked';
-import { type Child, button, h, visible } from './dom';
+import { visible } from '../text';
+import { type Child, button, h } from './dom';
 
 /** What a piece of Markdown can have done. */
 export interface Acts {

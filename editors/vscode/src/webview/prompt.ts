@@ -2,9 +2,10 @@
 
 import type { Attachment, Draft, Facts } from '../chat/messages';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
-import { button, h, visible } from './dom';
+import { visible } from '../text';
+import { button, h } from './dom';
 import type { Post } from './entries';
-import type { Chat } from './fold';
+import type { Chat } from '../chat/fold';
 import { money } from './entries';
 
 /** The tallest that the prompt grows, as a part of the view. */
@@ -138,7 +139,7 @@ export class Prompt {
     const context = chat?.context;
     this.status.replaceChildren(
       button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
-      button(facts.mode === 'ask' ? 'only looks' : 'works', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
+      button(facts.mode === 'ask' ? 'mode: ask' : 'mode: agent', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
       button(facts.acceptEdits ? 'edits: as they come' : 'edits: reviewed', () => this.post({ type: 'setAcceptEdits', on: !facts.acceptEdits }), {
         class: `link${facts.acceptEdits ? ' warn' : ''}`, 'aria-pressed': facts.acceptEdits ? 'true' : 'false', title: 'Whether edits are accepted as they come',
       }),

@@ -1,38 +1,42 @@
-// The list of entries. It follows the end while the user is there, and stays where they read otherwise. A long session
-// shows its end at once and its beginning a little later.
+// The list of entries. It follows the end while the user is there, and stays where they read otherwise. It holds the end of
+// a long session, and asks for what was before when the user comes near to it.
 
 import { eachFrame, h } from './dom';
+import type { Chat, Entry } from '../chat/fold';
 import { EntryView, type Post } from './entries';
-import type { Chat, Entry } from './fold';
 
-/** How many entries are made at once when a session is opened, and how many more each time there is time. */
-const FIRST = 60;
-const MORE = 200;
 /** So near to the end counts as there, in pixels. */
 const NEAR = 40;
+/** So near to the beginning the earlier entries are asked for, in heights of the view. */
+const AHEAD = 2;
 
 export class Transcript {
-  readonly element = h('main', { class: 'transcript', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation', tabindex: 0 });
+  private readonly list = h('div');
+  readonly element = h('main', { class: 'transcript', role: 'log', 'aria-live': 'off', 'aria-label': 'Conversation', tabindex: 0 }, this.list);
   private chat: Chat | undefined;
   private readonly views = new Map<Entry, EntryView>();
-  /** The entries before this one are not made yet. */
-  private from = 0;
-  private generation = 0;
+  private follows = true;
+  private lastTop = 0;
+  /** What the earlier entries were asked for before; undefined while none are on their way. */
+  private askedBefore: number | undefined;
   private readonly soon = eachFrame(() => this.draw());
 
-  constructor(private readonly post: Post) {}
+  constructor(private readonly post: Post) {
+    this.element.addEventListener('scroll', () => this.scrolled(), { passive: true });
+    // Whatever changes a height, such as a text that grows or another pane that opens, the end stays in view.
+    const resized = new ResizeObserver(() => (this.follows ? this.toEnd() : undefined));
+    resized.observe(this.element);
+    resized.observe(this.list);
+  }
 
   /** Shows a session from its end. */
   open(chat: Chat): void {
-    this.generation += 1;
     this.chat = chat;
     this.views.clear();
-    this.element.replaceChildren();
+    this.askedBefore = undefined;
     chat.takeChanged();
-    this.from = Math.max(0, chat.entries.length - FIRST);
-    this.element.append(...chat.entries.slice(this.from).map((entry) => this.make(entry)));
+    this.list.replaceChildren(...chat.entries.map((entry) => this.make(entry)));
     this.toEnd();
-    this.earlier(this.generation);
   }
 
   /** Something changed. */
@@ -40,7 +44,17 @@ export class Transcript {
     this.soon();
   }
 
+  /** So many entries came before the others. */
+  earlierCame(count: number): void {
+    const { chat, element, list } = this;
+    this.askedBefore = undefined;
+    const bottom = element.scrollHeight - element.scrollTop;
+    list.prepend(...(chat?.entries.slice(0, count) ?? []).map((entry) => this.make(entry)));
+    element.scrollTop = element.scrollHeight - bottom;
+  }
+
   toEnd(): void {
+    this.follows = true;
     this.element.scrollTop = this.element.scrollHeight;
   }
 
@@ -50,21 +64,30 @@ export class Transcript {
     return entry && this.views.get(entry)?.element;
   }
 
+  private scrolled(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    // Only to scroll up leaves the end: it also gets farther away when something grows.
+    if (scrollHeight - scrollTop - clientHeight < NEAR) this.follows = true;
+    else if (scrollTop < this.lastTop) this.follows = false;
+    this.lastTop = scrollTop;
+    const before = this.chat?.earlier ?? 0;
+    if (before === 0 || before === this.askedBefore || scrollTop > AHEAD * clientHeight) return;
+    this.askedBefore = before;
+    this.post({ type: 'earlier', before });
+  }
+
   private draw(): void {
-    const { chat, element } = this;
+    const { chat } = this;
     if (!chat) return;
-    const follows = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    const changed = chat.takeChanged();
-    for (const entry of changed) {
+    for (const entry of chat.takeChanged()) {
       const view = this.views.get(entry);
       const at = chat.entries.lastIndexOf(entry);
       if (at < 0) {
         view?.element.remove();
         this.views.delete(entry);
       } else if (view) view.draw();
-      else if (at >= this.from) this.insert(entry, at);
+      else this.insert(entry, at);
     }
-    if (follows) this.toEnd();
   }
 
   private insert(entry: Entry, at: number): void {
@@ -72,7 +95,7 @@ export class Transcript {
     const before = next && this.views.get(next)?.element;
     const made = this.make(entry);
     if (before) before.before(made);
-    else this.element.append(made);
+    else this.list.append(made);
   }
 
   private make(entry: Entry): HTMLElement {
@@ -80,19 +103,5 @@ export class Transcript {
     this.views.set(entry, view);
     view.draw();
     return view.element;
-  }
-
-  private earlier(generation: number): void {
-    if (this.from === 0) return;
-    setTimeout(() => {
-      if (generation !== this.generation || !this.chat) return;
-      const { element } = this;
-      const from = Math.max(0, this.from - MORE);
-      const bottom = element.scrollHeight - element.scrollTop;
-      element.prepend(...this.chat.entries.slice(from, this.from).map((entry) => this.make(entry)));
-      element.scrollTop = element.scrollHeight - bottom;
-      this.from = from;
-      this.earlier(generation);
-    }, 30);
   }
 }

@@ -1,4 +1,4 @@
-// The chat in a real VS Code, by keyboard: `node test/e2e/chat.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
+// The chat in a real VS Code, by keyboard: `node test/e2e/chat.mjs --vsix FILE [--shots FOLDER] [--theme NAME] [--wide]`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -6,16 +6,10 @@ import { parseArgs } from 'node:util';
 import * as steps from './steps.mjs';
 import { startWorld } from './world.mjs';
 
-const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' } } });
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' }, wide: { type: 'boolean' } } });
 const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-chat'));
 fs.mkdirSync(shots, { recursive: true });
 
-const hostile = [
-  '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>',
-  '[run it](command:workbench.action.quit) and [look](javascript:alert(1)) ![beacon](https://example.com/x.png)',
-  '\u001b]52;c;b3duZWQ=\u0007 and \u202egnp.exe\u202c',
-  'x'.repeat(300_000),
-].join('\n\n');
 const answer = [
   'The file has **three** functions:', '',
   '| name | gives |', '| --- | ---: |', '| `first` | 1 |', '| `second` | 2 |', '',
@@ -28,12 +22,11 @@ const world = await startWorld({
   files: { 'src/lib.rs': 'fn first() -> u8 {\n    1\n}\n\nfn second() -> u8 {\n    2\n}\n' },
   settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'terminal.integrated.gpuAcceleration': 'off' },
   answers: [
-    { calls: [{ tool: 'read_file', input: { path: 'src/lib.rs' } }, { tool: 'search_text', input: { pattern: 'fn' } }] },
+    { calls: [{ tool: 'read_file', input: { path: 'src/lib.rs' } }, { tool: 'search_text', input: { query: 'fn' } }] },
     { text: answer, delayMs: 15 },
     { text: 'I check it first. ', calls: [{ tool: 'shell_run', input: { command: 'printf "made" > made.txt && cat made.txt' } }] },
     { calls: [{ tool: 'edit_replace_exact', input: { path: 'src/lib.rs', old_text: '    1\n', new_text: '    10\n' } }, { tool: 'edit_create_file', input: { path: 'notes.md', content: '# Notes\n\nTen.\n' } }] },
     { text: 'Both are proposed.' },
-    { text: hostile },
     { text: 'word ', delayMs: 5, forever: true },
     { text: 'I heard you.' },
   ],
@@ -48,6 +41,10 @@ try {
   await steps.azimuth(world, 'Open Chat');
   let frame = await steps.chatFrame(world);
   await steps.status(world, /ready/);
+  if (values.wide) {
+    await page.setViewportSize({ width: 1920, height: 1000 });
+    await steps.widenChat(world);
+  }
   const text = frame.locator('textarea');
   await text.click();
   await page.keyboard.type('What is in @lib', { delay: 10 });
@@ -89,31 +86,57 @@ try {
   await frame.locator('.changes .row').first().waitFor({ state: 'detached' });
   told('a command is allowed by Alt+1, and both changes are accepted');
 
-  await text.click();
-  await page.keyboard.type('Say something evil.');
-  await press('Enter');
-  await frame.locator('.entry.end').nth(2).waitFor();
-  const evil = frame.locator('.entry.answer').last();
-  assert.equal(await evil.locator('img, script, a').count(), 0);
-  assert.match(await evil.innerText(), /<script>document\.title/);
-  assert.ok(!(await page.title()).includes('owned'));
-  await shot('hostile');
-  told('an answer of markup, scripts, commands, escapes and a long line is only text');
+  // Code of an answer, copied and put at the cursor of the editor.
+  await steps.openFile(world, 'notes.md');
+  await press('Control+End');
+  const code = frame.locator('.entry.answer .code').first();
+  await code.getByRole('button', { name: 'Copy this code' }).click();
+  await steps.until('the code in the clipboard', async () => (await page.evaluate(() => navigator.clipboard.readText())) === 'fn first() -> u8 {\n    1 // the first\n}');
+  await code.getByRole('button', { name: 'Insert this code' }).click();
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+  assert.equal(await steps.bufferText(world), '# Notes\n\nTen.\nfn first() -> u8 {\n    1 // the first\n}');
+  told('code of an answer is copied, and inserted at the cursor');
 
-  await page.keyboard.type('Go on for ever.');
-  await press('Enter');
+  // A selection and a dragged file go with the prompt.
+  await press('Control+Home', 'Shift+ArrowDown');
+  await steps.chord(world, 'Shift+A');
+  await frame.locator('.chip', { hasText: 'notes.md:1' }).waitFor();
+  await steps.dragFile(world, 'made.txt', frame.locator('textarea'));
+  await frame.locator('.chip', { hasText: 'made.txt' }).waitFor();
+  await text.click();
+  await page.keyboard.type('/hel');
+  await frame.locator('#completions li', { hasText: '/help' }).waitFor();
+  await shot('attached');
+  await press('Escape');
+  await text.fill('Go on for ever.');
+  await text.press('Enter');
   await frame.locator('.entry.answer.streaming').waitFor();
+  const sent = JSON.stringify(model.asked.at(-1).messages);
+  assert.ok(sent.includes('# Notes') && sent.includes('made.txt'), 'what was attached is before the model');
+  told('/ is completed, and a selection and a dragged file are attached');
+
+  // A word to the running turn, one for after it, and the end of it.
+  await page.keyboard.type('Mind the tests.');
+  await press('Enter');
+  const waits = frame.locator('.row.queued');
+  await waits.filter({ hasText: 'Mind the tests.' }).waitFor();
   await page.keyboard.type('and stop when I say');
   await press('Alt+Enter');
-  await frame.locator('.row.queued').waitFor();
+  await waits.filter({ hasText: 'and stop when I say' }).waitFor();
   await shot('streaming');
   const began = Date.now();
   await press('Escape');
   await frame.locator('.end-reason', { hasText: 'Cancelled' }).waitFor();
   console.log(`cancel shows after ${Date.now() - began} ms`);
-  await press('ArrowUp');
+  // The word is in the conversation now, and the prompt still waits for the user to decide.
+  await frame.locator('.entry.prompt', { hasText: 'Mind the tests.' }).waitFor();
+  assert.match(await waits.innerText(), /and stop when I say/);
+  await waits.locator('button').click();
+  await waits.waitFor({ state: 'detached' });
+  await text.click();
+  await press('ArrowUp', 'ArrowUp');
   assert.equal(await text.inputValue(), 'Go on for ever.');
-  told('a turn is cancelled by Escape, a prompt waits, and the history comes back by keys');
+  told('a turn is told something, a prompt waits and is taken back, Escape cancels, and the history comes back by keys');
   await shot('cancelled');
 } catch (error) {
   await shot('failure').catch(() => {});

@@ -65,6 +65,9 @@ try {
   await steps.pendingHunks(world, 3);
   assert.equal(fs.readFileSync(path.join(project, 'lib.rs'), 'utf8'), onDisk);
   await steps.openReview(world);
+  // No tip of a button in the picture.
+  await page.mouse.move(640, 700);
+  await page.locator('.monaco-hover:visible').waitFor({ state: 'detached' });
   await shot('review');
   await steps.closeTab(world);
   await steps.pendingHunks(world, 3);

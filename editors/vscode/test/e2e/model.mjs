@@ -2,17 +2,22 @@
 import http from 'node:http';
 
 /**
- * Starts it; resolves to `{ url, asked, add(...answers), stop() }`. An answer is `{ text?, calls?, delayMs?, forever? }`:
+ * Starts it; resolves to `{ url, asked, keys, strays, add(...answers), stop() }`: the requests to the model, the keys that
+ * came with them, and the addresses of any other request. An answer is `{ text?, calls?, delayMs?, forever? }`:
  * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves.
  */
 export async function startModel(...answers) {
   const queue = [...answers];
-  const asked = [];
+  const [asked, keys, strays] = [[], [], []];
   const server = http.createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    if (!request.url.endsWith('/chat/completions')) return response.writeHead(404).end();
+    if (!request.url.endsWith('/chat/completions')) {
+      strays.push(request.url);
+      return response.writeHead(404).end();
+    }
     asked.push(JSON.parse(body));
+    keys.push(request.headers.authorization);
     const answer = queue.shift();
     if (answer === undefined) {
       return response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'the test has no answer left' } }));
@@ -25,7 +30,7 @@ export async function startModel(...answers) {
     server.close(resolve);
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, add: (...more) => queue.push(...more), stop };
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, keys, strays, add: (...more) => queue.push(...more), stop };
 }
 
 async function play({ text = '', calls = [], delayMs = 0, forever = false }, response) {

@@ -41,6 +41,7 @@ const row = (text) => page.locator('.pane', { has: page.locator('.pane-header[ar
 try {
   await steps.openFile(world, 'numbers.rs');
   await steps.azimuth(world, 'Open Chat');
+  await steps.chatFrame(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Rename some numbers.');
   await steps.pendingHunks(world, 3);
@@ -66,7 +67,10 @@ try {
   await row('let thirty').hover();
   await row('let thirty').getByRole('button', { name: 'Accept Hunk' }).click();
   await steps.pendingHunks(world, 1);
-  await steps.openFile(world, 'numbers.rs');
+  // The diff closes, and its file is in the editor.
+  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
+  await page.locator('.tab.active[data-resource-name="numbers.rs"]').waitFor();
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
   const wanted = [...numbers.slice(0, 2), 'let two = 2;\n', 'let too = 2;\n', ...numbers.slice(3, 30), 'let thirty = 30; // mine\n', ...numbers.slice(31)].join('');
   assert.equal(await steps.bufferText(world), wanted);
   told('a proposal that the user changed is accepted as they wrote it');

@@ -7,20 +7,31 @@ import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
 export async function command({ page }, title) {
   const input = page.locator('.quick-input-widget:visible input.input');
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
+  let problem;
   await until(`the command ${title}`, async () => {
     // A key that is pressed while a webview loads reaches nobody.
     await page.keyboard.press('F1');
     try {
       await input.waitFor({ timeout: 2_000 });
-      await input.fill(`>${title}`);
+      await input.fill(`>${title}`, { timeout: 2_000 });
       await row.waitFor({ timeout: 2_000 });
       await row.click({ timeout: 2_000 });
       return true;
-    } catch {
+    } catch (error) {
+      problem = error;
       await page.keyboard.press('Escape');
       return false;
     }
-  }, 60_000);
+  }, 60_000, async () => `${problem?.message}; the keyboard is at ${await keyboardAt(page)}`);
+}
+
+/** Which element of which frame has the keyboard. */
+async function keyboardAt(page) {
+  const frames = page.frames().map((frame) => frame.evaluate(() => {
+    const { activeElement: element } = document;
+    return document.hasFocus() ? `${location.host} ${element?.tagName}.${element?.className}` : '';
+  }).catch(() => ''));
+  return (await Promise.all(frames)).filter((place) => place !== '').join(' > ');
 }
 
 /** Runs a command of ours by its title. */
@@ -30,11 +41,19 @@ export async function azimuth(world, title) {
 
 /** Opens a file of the project in an editor. */
 export async function openFile({ page }, name) {
-  await page.keyboard.press('Control+p');
   const input = page.locator('.quick-input-widget:visible input.input');
-  await input.fill(name);
-  await page.locator('.quick-input-list .monaco-list-row').filter({ hasText: path.basename(name) }).first().waitFor();
-  await page.keyboard.press('Enter');
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: path.basename(name) }).first();
+  await until(`the file ${name} in the list`, async () => {
+    // Whatever takes the keyboard meanwhile, such as a diff that closes, closes the list.
+    await page.keyboard.press('Control+p');
+    try {
+      await input.fill(name, { timeout: 2_000 });
+      await row.click({ timeout: 2_000 });
+      return true;
+    } catch {
+      return false;
+    }
+  });
   await page.locator(`.tab[data-resource-name="${path.basename(name)}"].active`).waitFor();
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 }
@@ -145,6 +164,31 @@ export function serverPid(dir) {
 /** The frame of the chat. */
 export async function chatFrame({ page }) {
   return webview(page, '#chat');
+}
+
+/** Gives the chat half of the window. */
+export async function widenChat({ page }) {
+  const { x, y, height } = await page.locator('.part.auxiliarybar').boundingBox();
+  await page.mouse.move(x - 2, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(page.viewportSize().width / 2, y + height / 2, { steps: 10 });
+  await page.mouse.up();
+}
+
+/** Drags a file from the Explorer to a place in a webview, with Shift, as VS Code wants it there. */
+export async function dragFile({ page }, name, to) {
+  const from = page.locator('.explorer-folders-view .monaco-list-row', { hasText: name });
+  await from.waitFor();
+  const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+  const [start, end] = [middle(await from.boundingBox()), middle(await to.boundingBox())];
+  await page.mouse.move(...start);
+  await page.mouse.down();
+  await page.keyboard.down('Shift');
+  await page.mouse.move(start[0] + 20, start[1] + 5, { steps: 5 });
+  await page.mouse.move(...end, { steps: 20 });
+  await page.mouse.move(end[0] + 2, end[1], { steps: 5 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
 }
 
 /** Waits until `look` gives something that is neither undefined nor empty. */

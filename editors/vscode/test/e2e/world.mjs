@@ -9,10 +9,11 @@ import { startModel } from './model.mjs';
 export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.cache/azimuth-tests/code-server/bin/code-server');
 
 /**
- * Starts all of it. `files` are the project's, by path. Resolves to the world that the steps work on:
- * `{ page, model, project, data, log(), reopen(), stop() }`.
+ * Starts all of it. `files` are the project's, by path; `prepare({ program, project, env })` is done before there is a
+ * window, with the server's program and its environment. Resolves to the world that the steps work on:
+ * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, configuration = '' }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
   const project = path.join(home, 'project');
   for (const [name, text] of Object.entries(files)) {
@@ -22,7 +23,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   }
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
-  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\nkey = "key-of-the-test"\nwire = "openai-chat"\nmodels = ["model-1"]\n${configuration}`);
+  fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n`);
   const env = { AZIMUTH_CONFIG: config, AZIMUTH_DATA_DIR: path.join(home, 'data'), AZIMUTH_LOG: 'debug' };
   const from = path.dirname(path.dirname(codeServer));
   let server;
@@ -30,6 +31,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   const open = async () => {
     const window = await openVsCode({ url: server.url, folder: project, from });
     await window.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    window.page.setDefaultTimeout(30_000);
     windows.push(window);
     return window;
   };
@@ -41,6 +43,8 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, con
   };
   try {
     server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env });
+    const [extension] = fs.readdirSync(path.join(server.dir, 'extensions')).filter((name) => name.startsWith('azimuth.azimuth-'));
+    await prepare({ program: path.join(server.dir, 'extensions', extension, 'server/azimuth'), project, env });
     const { page, console: messages } = await open();
     return { page, messages, model, project, home, server, open, stop };
   } catch (error) {

@@ -1,9 +1,11 @@
-// What the chat shows of a session, as a fold of its events. No DOM here.
+// What the chat shows of a session, as a fold of its events. Pure: the host folds a session that is opened and hands over
+// its end, and the webview goes on from there.
 
 import type {
   Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PromptBlock, Proposal, ProposalId,
   QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
+import { pendingHunks } from '../session/fold';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
 export type Entry = { key: string; version: number } & (
@@ -23,15 +25,39 @@ export interface ToolEntry {
   state: 'running' | 'done' | 'failed';
   summary: string;
   result: string;
-  input: unknown;
   locations: Location[];
   milliseconds: number | undefined;
   terminal: TerminalId | undefined;
 }
 
+/** A chat as it stands, with the last of its entries. It can be sent. */
+export interface ChatSnapshot {
+  entries: Entry[];
+  /** How many entries stand before these. */
+  earlier: number;
+  /** What waits for a decision. */
+  proposals: Proposal[];
+  queue: [QueueId, PromptBlock[]][];
+  title: string;
+  model: string;
+  scripted: boolean;
+  cost: number;
+  context: { used: number; limit: number } | undefined;
+  runningTurn: TurnId | undefined;
+  doing: string;
+  lastSeq: number;
+  /** What was said before the first of `entries`, last first. */
+  saidBefore: string[];
+}
+
+/** So many earlier prompts can be recalled. */
+const RECALL = 200;
+
 /** The fold. Entries are changed in place; `takeChanged` tells which. */
 export class Chat {
   readonly entries: Entry[] = [];
+  /** How many entries stand before `entries`. */
+  earlier = 0;
   readonly proposals = new Map<ProposalId, Proposal>();
   /** The prompts that wait, first to go first. */
   readonly queue = new Map<QueueId, PromptBlock[]>();
@@ -46,14 +72,61 @@ export class Chat {
   lastSeq = 0;
 
   private readonly byKey = new Map<string, Entry>();
-  private readonly titles = new Map<ToolCallId, string>();
+  private saidBefore: string[] = [];
   private changed = new Set<Entry>();
+
+  /** A chat from all events of its session. */
+  static of(events: readonly SequencedEvent[]): Chat {
+    const chat = new Chat();
+    for (const event of events) chat.take(event);
+    return chat;
+  }
+
+  /** A chat that goes on from where another one stood. */
+  static from({ entries, proposals, queue, saidBefore, ...rest }: ChatSnapshot): Chat {
+    const chat = new Chat();
+    Object.assign(chat, rest);
+    chat.saidBefore = saidBefore;
+    chat.prepend(entries);
+    for (const proposal of proposals) chat.proposals.set(proposal.proposalId, proposal);
+    for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
+    return chat;
+  }
 
   /** Takes the next event. One that was seen already, or is not known, changes nothing. */
   take({ seq, event }: SequencedEvent): void {
     if (seq <= this.lastSeq) return;
     this.lastSeq = seq;
     this.apply(seq, event);
+  }
+
+  /** This chat with its last entries: `count` of them, and more where a question among the earlier ones waits. */
+  snapshot(count: number): ChatSnapshot {
+    const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
+    const tail = Math.max(0, this.entries.length - count);
+    const from = waits >= 0 ? Math.min(waits, tail) : tail;
+    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq } = this;
+    return {
+      entries: this.entries.slice(from),
+      earlier: from,
+      proposals: pending,
+      queue: [...queue],
+      title, model, scripted, cost, context, runningTurn, doing, lastSeq,
+      saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
+    };
+  }
+
+  /** Takes earlier entries, of which the first has this number. False where they do not fit before those that are here. */
+  takeEarlier(from: number, entries: readonly Entry[]): boolean {
+    if (from + entries.length !== this.earlier) return false;
+    this.earlier = from;
+    this.prepend(entries);
+    return true;
+  }
+
+  private prepend(entries: readonly Entry[]): void {
+    this.entries.unshift(...entries);
+    for (const entry of entries) this.byKey.set(entry.key, entry);
   }
 
   /** The entries that are new or changed since this was last asked, in no order. */
@@ -75,8 +148,7 @@ export class Chat {
 
   /** What was said in this session, last first. */
   get history(): string[] {
-    const texts = this.entries.flatMap((entry) => (entry.kind === 'prompt' ? [textOf(entry.blocks)] : []));
-    return [...new Set(texts.filter((text) => text !== '').reverse())];
+    return [...new Set([...saidIn(this.entries), ...this.saidBefore])];
   }
 
   private apply(seq: number, event: Event): void {
@@ -133,9 +205,8 @@ export class Chat {
         break;
       case 'toolCallStarted':
         this.doing = event.title;
-        this.titles.set(event.toolCallId, event.title);
         this.add(`t${event.toolCallId}`, {
-          kind: 'tool', name: event.name, title: event.title, state: 'running', summary: '', result: '', input: event.input,
+          kind: 'tool', name: event.name, title: event.title, state: 'running', summary: '', result: '',
           locations: event.locations, milliseconds: undefined, terminal: undefined,
         });
         break;
@@ -256,9 +327,10 @@ export class Chat {
 
 type EntryContent = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | 'version'> : never) : never;
 
-/** The hunks that wait. */
-export function pendingHunks(proposal: Proposal): Hunk[] {
-  return proposal.hunks.filter((hunk) => hunk.state === 'pending');
+/** What the user said in these entries, last first, each once. */
+function saidIn(entries: readonly Entry[]): string[] {
+  const texts = entries.flatMap((entry) => (entry.kind === 'prompt' ? [textOf(entry.blocks)] : []));
+  return [...new Set(texts.filter((text) => text !== '').reverse())];
 }
 
 /** The typed text of a prompt. */

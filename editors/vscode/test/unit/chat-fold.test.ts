@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Event, PermissionRequest, Usage } from '../generated/protocol';
-import { Chat } from './fold';
+import type { Event, PermissionRequest, Usage } from '../../src/generated/protocol';
+import { Chat } from '../../src/chat/fold';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
@@ -69,5 +69,36 @@ describe('the chat', () => {
   it('remembers what was said, last first, each once', () => {
     const again = (text: string): Event => ({ ...started, prompt: [{ type: 'text', text }] });
     assert.deepEqual(chatOf(again('a'), ended, again('b'), ended, again('a')).history, ['a', 'b']);
+  });
+
+  it('goes on from its end as if all of it were there, and takes the beginning later', () => {
+    const request: PermissionRequest = {
+      permissionId: 'q', about: 'tool_call', title: 'Run a command?', detail: 'ls', reason: 'no rule', options: [],
+    };
+    const events: Event[] = [
+      started, completed('One'), ended, { ...started, prompt: [{ type: 'text', text: 'And?' }] }, says('Tw', 'm2'),
+      { type: 'permissionAsked', turnId: 't', request },
+    ];
+    const whole = chatOf(...events);
+    const end = Chat.from(structuredClone(whole.snapshot(2)));
+    assert.deepEqual([kinds(end), end.earlier, end.cost, end.runningTurn], [['answer', 'question'], 4, 0.5, 't']);
+    assert.deepEqual(end.history, ['And?', 'Hello']);
+    assert.deepEqual(end.questions, [request]);
+    end.take({ seq: 6, at: 0, event: says('was there', 'm2') });
+    for (const chat of [whole, end]) chat.take({ seq: 7, at: 0, event: says('o', 'm2') });
+
+    assert.ok(!end.takeEarlier(0, whole.entries.slice(0, 3)), 'one is missing between');
+    assert.ok(end.takeEarlier(1, whole.entries.slice(1, 4)));
+    assert.ok(end.takeEarlier(0, whole.entries.slice(0, 1)));
+    assert.deepEqual(end.entries, whole.entries);
+    assert.equal(end.earlier, 0);
+  });
+
+  it('hands over a question that waits, however much was said since', () => {
+    const request: PermissionRequest = {
+      permissionId: 'q', about: 'tool_call', title: 'Run a command?', detail: 'ls', reason: 'no rule', options: [],
+    };
+    const chat = chatOf(started, { type: 'permissionAsked', turnId: 't', request }, completed('One'), completed('Two', 'm2'));
+    assert.deepEqual(kinds(Chat.from(chat.snapshot(1))), ['question', 'answer', 'answer']);
   });
 });

@@ -1,0 +1,21 @@
+// Texts of others, such as a model's, made safe to be looked at. Pure.
+
+/**
+ * Shows what cannot be seen: controls of a terminal, marks that turn text round, letters without width. They could make a
+ * text look like another one, or hide one.
+ */
+export function visible(text: string): string {
+  return text.replace(unseen, (c) => {
+    const code = c.codePointAt(0) ?? 0;
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    const digits = code.toString(16).padStart(4, '0');
+    return digits.length > 4 ? `\\u{${digits}}` : `\\u${digits}`;
+  });
+}
+
+/** As `visible`, for a message of VS Code: there `[words](command:…)` would be a link that runs a command. */
+export function unlinked(text: string): string {
+  return visible(text).replaceAll('](', '] (');
+}
+
+const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;

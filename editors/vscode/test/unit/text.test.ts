@@ -1,0 +1,20 @@
+// What a text of others looks like.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unlinked, visible } from '../../src/text';
+
+test('what cannot be seen, or turns text round, is shown as what it is', () => {
+  assert.equal(visible('user\u202egnp.exe'), 'user\\u202egnp.exe');
+  assert.equal(visible('\u001b]0;title\u0007\u009b31m'), '␛]0;title␇\\u009b31m');
+  assert.equal(visible('a\u200bb\u{e0041}'), 'a\\u200bb\\u{e0041}');
+});
+
+test('letters of every script, joined emoji, tabs and new lines stay', () => {
+  const text = 'שלום, 日本語, é,\t👩\u200d🚀\n';
+  assert.equal(visible(text), text);
+});
+
+test('a message holds no link that runs a command', () => {
+  assert.equal(unlinked('[free](command:workbench.action.quit)'), '[free] (command:workbench.action.quit)');
+});
