@@ -482,11 +482,11 @@ function T.without_a_usable_model_a_key_is_asked_for_and_kept_from_others()
   end, 20))
   support.equal(vim.uv.fs_stat(path).mode % 512, tonumber("600", 8))
   child:wait([[(function()
-    if not require("azimuth.client").lsp_client() or _G.asking then
+    if _G.usable or _G.asking or not require("azimuth.client").lsp_client() then
       return _G.usable
     end
     _G.asking = true
-    require("azimuth.client").request("azimuth/model/list", {}, function(err, result)
+    require("azimuth.client").request(require("azimuth.generated.protocol").requests.model_list, {}, function(err, result)
       _G.asking = false
       _G.usable = not err and vim.iter(result.models):any(function(model)
         return model.available and model.provider == "openai"

@@ -74,10 +74,11 @@ function T.the_server_can_ask_for_a_text_and_have_it_saved()
     local bufnr = vim.fn.bufnr("a b.txt")
     vim.api.nvim_buf_set_lines(bufnr, 0, 1, false, { "changed" })
     local handlers = require("azimuth.client").lsp_client().handlers
-    local before = handlers["azimuth/editor/text"](nil, { uri = uri })
-    local saved = handlers["azimuth/editor/save"](nil, { uri = uri })
-    local none = handlers["azimuth/editor/text"](nil, { uri = "file:///not/open" })
-    local unsaved = handlers["azimuth/editor/save"](nil, { uri = "file:///not/open" })
+    local requests = require("azimuth.generated.protocol").client_requests
+    local before = handlers[requests.editor_text](nil, { uri = uri })
+    local saved = handlers[requests.editor_save](nil, { uri = uri })
+    local none = handlers[requests.editor_text](nil, { uri = "file:///not/open" })
+    local unsaved = handlers[requests.editor_save](nil, { uri = "file:///not/open" })
     return { before.text, saved.saved, next(none) == nil, unsaved.saved }
   ]])
   support.equal(answers, { "changed\r\ntwo\r\n", true, true, false })
@@ -128,6 +129,17 @@ function T.health_says_what_is_there()
   child:stop()
 end
 
+function T.methods_are_named_by_the_generated_file_alone()
+  local files = vim.fn.glob(support.plugin .. "/lua/**/*.lua", true, true)
+  assert(#files > 20, "the files of the plugin are found")
+  for _, file in ipairs(files) do
+    if not file:find("/generated/", 1, true) then
+      local typed = support.read(file):match("[\"'](azimuth/%l+/%l+)[\"']")
+      assert(not typed, ("%s types the method %s by hand"):format(file, tostring(typed)))
+    end
+  end
+end
+
 function T.the_help_names_every_subcommand_setting_and_mapping()
   local help = support.read(support.plugin .. "/doc/azimuth.txt")
   for name in pairs(require("azimuth.command").subcommands) do
@@ -143,11 +155,13 @@ function T.the_help_names_every_subcommand_setting_and_mapping()
     assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
   end
   local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
+  local review = support.read(support.plugin .. "/doc/azimuth-review.txt")
   support.write(tags .. "/azimuth.txt", help)
+  support.write(tags .. "/azimuth-review.txt", review)
   vim.cmd("helptags " .. tags)
   local known = support.read(tags .. "/tags")
   vim.fn.delete(tags, "rf")
-  for tag in help:gmatch("|(:?[aA]zimuth[%w:.-]*)|") do
+  for tag in (help .. review):gmatch("|(:?[aA]zimuth[%w:.-]*)|") do
     support.contains(known, tag .. "\t")
   end
 end

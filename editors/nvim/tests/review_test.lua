@@ -355,6 +355,30 @@ function T.a_reason_is_asked_for_and_told()
   end)
 end
 
+function T.a_second_window_sees_the_same_hunks_and_decides_for_both()
+  review(three_hunks(), function(child, _, place)
+    wait_for_hunks(child, 3)
+    local second = support.start(place)
+    local ok, problem = xpcall(function()
+      second:command("edit src/values.lua")
+      second:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+      second:open_chat()
+      support.equal(second:lua("return require('azimuth.client').session()"), child:lua("return require('azimuth.client').session()"))
+      wait_for_hunks(second, 3)
+      second:command("stopinsert | Azimuth chat")
+      second:wait("vim.api.nvim_get_current_buf() == _G.bufnr")
+      second:command("Azimuth reject file")
+      wait_for_hunks(second, 0)
+      wait_for_hunks(child, 0)
+      support.equal(text(child), expected({}))
+    end, debug.traceback)
+    second:stop()
+    if not ok then
+      error(problem, 0)
+    end
+  end)
+end
+
 function T.closing_the_diff_decides_nothing_and_do_accepts()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)

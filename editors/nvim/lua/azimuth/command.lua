@@ -120,7 +120,7 @@ M.subcommands = {
       local client = require("azimuth.client")
       local session_id = client.session()
       if session_id and args.rest ~= "" then
-        client.request("azimuth/session/rename", { sessionId = session_id, title = args.rest })
+        client.request(require("azimuth.generated.protocol").requests.session_rename, { sessionId = session_id, title = args.rest })
       else
         vim.notify("Azimuth: open a session and give its new title: :Azimuth rename {title}", vim.log.levels.WARN)
       end

@@ -91,7 +91,11 @@ local function check_keys(cmd)
   end)
   if ran and result.code == 0 then
     local lines = vim.split(vim.trim(result.stdout), "\n")
-    health.info("`azimuth models` says:\n" .. table.concat(vim.list_slice(lines, 1, 15), "\n"))
+    local shown = vim.list_slice(lines, 1, 15)
+    if #lines > #shown then
+      table.insert(shown, ("and %d more; `:Azimuth! models` lists them all."):format(#lines - #shown))
+    end
+    health.info("`azimuth models` says:\n" .. table.concat(shown, "\n"))
   else
     health.warn("`azimuth models` failed.", { "Run `azimuth doctor` in a terminal; it says what is wrong and what to do." })
   end

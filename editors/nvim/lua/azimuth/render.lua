@@ -98,7 +98,9 @@ local function markdown(into, body, whole)
   while whole and #lines > 1 and lines[#lines]:match("^%s*$") do
     table.remove(lines)
   end
-  vim.list_extend(into.lines, lines)
+  for _, line in ipairs(lines) do
+    put(into, line)
+  end
   local fence = whole and M.open_fence(lines)
   if fence then
     put(into, fence)

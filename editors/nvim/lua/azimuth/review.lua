@@ -5,6 +5,7 @@
 
 local apply = require("azimuth.review.apply")
 local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
 local decide = require("azimuth.review.decide")
 local diff = require("azimuth.review.diff")
 local documents = require("azimuth.review.documents")
@@ -357,7 +358,7 @@ function commands.auto(words)
     say(("it is :Azimuth auto, :Azimuth auto on or :Azimuth auto off, not %q."):format(words[2]), vim.log.levels.ERROR)
     return
   end
-  client.request("azimuth/review/auto", { sessionId = session_id, on = on }, function(err)
+  client.request(protocol.requests.review_auto, { sessionId = session_id, on = on }, function(err)
     if err then
       decide.failed(session_id, err, "accepting edits automatically")
       return

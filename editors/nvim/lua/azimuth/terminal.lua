@@ -2,6 +2,7 @@
 --- when the user asks for it.
 
 local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
 local views = require("azimuth.terminal.view")
 
@@ -101,7 +102,7 @@ function M.command(words)
   end)
 end
 
-client.on_notification("azimuth/terminal/output", function(params)
+client.on_notification(protocol.notifications.terminal_output, function(params)
   local view = views.get(params.sessionId)
   if view then
     view:output(params)

@@ -32,13 +32,17 @@ end
 ---@param text string
 ---@return string[]
 function M.lines(text)
-  local lines = vim.split(text, "\n", { plain = true })
-  for at, line in ipairs(lines) do
+  -- A session has thousands of texts, and in Neovim 0.10 `vim.split` takes as long as all else that draws them.
+  local lines, first = {}, 1
+  repeat
+    local stop = text:find("\n", first, true)
+    local line = text:sub(first, stop and stop - 1 or -1)
     if line:byte(-1) == 13 then
       line = line:sub(1, -2)
     end
-    lines[at] = M.cut(line)
-  end
+    lines[#lines + 1] = M.cut(line)
+    first = stop and stop + 1
+  until not first
   return lines
 end
 
@@ -48,7 +52,7 @@ end
 ---@return string
 function M.one_line(text, limit)
   limit = limit or 200
-  local line = vim.trim((text:sub(1, limit * 4):gsub("%s+", " ")))
+  local line = text:sub(1, limit * 4):gsub("%s+", " "):match("^ ?(.-) ?$")
   if #line > limit then
     return line:sub(1, boundary(line, limit)) .. "…"
   end

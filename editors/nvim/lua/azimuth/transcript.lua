@@ -208,7 +208,9 @@ function Transcript:draw(state)
     self.versions[at] = entry and entry.version or 0
     self.heights[at] = #block.lines
     self.folds[at] = block.fold
-    vim.list_extend(lines, block.lines)
+    for _, line in ipairs(block.lines) do
+      lines[#lines + 1] = line
+    end
   end
   if #lines > 0 then
     vim.api.nvim_buf_set_lines(bufnr, row, row, false, lines)

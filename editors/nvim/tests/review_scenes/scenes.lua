@@ -127,9 +127,10 @@ vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit("src/temperature.lua")
 vim.treesitter.start()
 local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
 client.new_session(nil, function(err, session_id)
   assert(not err, vim.inspect(err))
-  client.request("azimuth/turn/start", { sessionId = session_id, prompt = { { type = "text", text = "Mend it." } } })
+  client.request(protocol.requests.turn_start, { sessionId = session_id, prompt = { { type = "text", text = "Mend it." } } })
 end)
 
 local timer = assert(vim.uv.new_timer())
@@ -142,7 +143,7 @@ timer:start(50, 50, vim.schedule_wrap(function()
   if scene.permission and state.questions[1] and not answered then
     answered = true
     local question = state.questions[1]
-    client.request("azimuth/permission/answer", {
+    client.request(protocol.requests.permission_answer, {
       sessionId = client.session(),
       permissionId = question.permissionId,
       optionId = question.options[1].optionId,

@@ -1,6 +1,7 @@
 --- Decisions on hunks, sent to the server. What comes of them are events.
 
 local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
 
 local M = {}
 
@@ -49,7 +50,7 @@ function M.decide(decision, targets, message)
   if message and message ~= "" then
     params.message = message
   end
-  client.request("azimuth/review/decide", params, function(err)
+  client.request(protocol.requests.review_decide, params, function(err)
     if err then
       M.failed(session_id, err, decision == "accept" and "accepting" or "rejecting")
     end

@@ -5,6 +5,7 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
+local protocol = require("azimuth.generated.protocol")
 local decide = require("azimuth.review.decide")
 local documents = require("azimuth.review.documents")
 local hunks = require("azimuth.review.hunks")
@@ -128,7 +129,7 @@ end
 ---@param view azimuth.review.View
 local function fetch(view)
   local params = { sessionId = view.session_id, proposalId = view.proposal_id }
-  client.request("azimuth/review/text", params, function(err, result)
+  client.request(protocol.requests.review_text, params, function(err, result)
     if views[view.right] ~= view or vim.bo[view.right].modified then
       return
     end
@@ -170,7 +171,7 @@ end
 ---@param view azimuth.review.View
 local function change(view)
   local sent = vim.api.nvim_buf_get_changedtick(view.right)
-  client.request("azimuth/review/change", {
+  client.request(protocol.requests.review_change, {
     sessionId = view.session_id,
     proposalId = view.proposal_id,
     revision = view.revision,
@@ -405,7 +406,7 @@ function M.open(session_id, proposal)
   elseif M.is_alone(proposal) then
     documents.show_buffer(vim.fn.bufadd(name))
   else
-    client.request("azimuth/review/text", { sessionId = session_id, proposalId = proposal.proposalId }, function(err, result)
+    client.request(protocol.requests.review_text, { sessionId = session_id, proposalId = proposal.proposalId }, function(err, result)
       if err then
         decide.failed(session_id, err, "the side-by-side view")
       else

@@ -1,6 +1,7 @@
 --- A session's shell as a terminal buffer: its bytes come in by offset, what is typed goes out.
 
 local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
 local filter = require("azimuth.terminal.filter")
 
 local M = {}
@@ -100,7 +101,7 @@ end
 function View:follow()
   local size = self:window_size()
   local params = { sessionId = self.session_id, since = self.offset, size = size }
-  client.request("azimuth/terminal/open", params, function(err, result)
+  client.request(protocol.requests.terminal_open, params, function(err, result)
     if err then
       failed(err, "the terminal could not be opened")
       return
@@ -170,7 +171,7 @@ function View:send_typed()
     return
   end
   self.writing = true
-  client.request("azimuth/terminal/write", {
+  client.request(protocol.requests.terminal_write, {
     sessionId = self.session_id,
     terminalId = self.terminal_id,
     data = vim.base64.encode(typed),
@@ -192,7 +193,7 @@ function View:resize()
     return
   end
   self.size = size
-  client.request("azimuth/terminal/resize", {
+  client.request(protocol.requests.terminal_resize, {
     sessionId = self.session_id,
     terminalId = self.terminal_id,
     size = size,
@@ -208,7 +209,7 @@ function View:kill()
   if not self.terminal_id then
     return
   end
-  client.request("azimuth/terminal/kill", { sessionId = self.session_id, terminalId = self.terminal_id }, function(err)
+  client.request(protocol.requests.terminal_kill, { sessionId = self.session_id, terminalId = self.terminal_id }, function(err)
     if err then
       failed(err, "what runs in the terminal could not be ended")
     end
