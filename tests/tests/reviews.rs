@@ -7,7 +7,7 @@ use harness::client::Timing;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::event::ApplyOutcome;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{HunkState, Proposal, ReviewResult};
+use protocol::review::{FileChange, HunkState, Proposal, ReviewResult};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -46,6 +46,14 @@ impl World {
         let session = client.new_session().await;
         let world = Self { _setup: setup, model, project, client, session, uri };
         world.turn("Write numbers.").await;
+        world
+    }
+
+    /// The same with nothing pending.
+    async fn rejected(profile: Profile) -> Self {
+        let world = Self::new(profile, true, &[("seven", "7")]).await;
+        world.decide(&world.proposal().await, "reject", &[]).await;
+        world.until_noted("rejected").await;
         world
     }
 
@@ -562,5 +570,93 @@ async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
     world.turn("Write another.").await;
     let states: Vec<_> = world.proposal().await.hunks.iter().map(|hunk| hunk.state).collect();
     assert_eq!(states, [HunkState::Accepted, HunkState::Pending, HunkState::Pending]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_new_file_that_the_editor_shows_as_an_empty_document_is_made_in_it() {
+    for (empty, opened_first) in [("", false), ("\n", false), ("", true)] {
+        let world = World::rejected(Profile::panel()).await;
+        let uri = world.project.uri("new.txt");
+        if opened_first {
+            world.client.open_with(&uri, empty);
+        }
+        world.model.then(Answer::calls("edit_create_file", json!({ "path": "new.txt", "content": "new\n" })));
+        world.model.then(Answer::says("Proposed."));
+        world.turn("Make a file.").await;
+        if !opened_first {
+            world.client.open_with(&uri, empty);
+        }
+        let proposal = world.proposal().await;
+        assert_eq!((proposal.change, proposal.hunks[0].state), (FileChange::Create, HunkState::Pending));
+        world.decide(&proposal, "accept", &[]).await;
+        world.until_applied().await;
+        world.until_noted("accepted").await;
+        assert_eq!(world.client.text(&uri), "new\n");
+        // It was clean, so it is on disk before a command.
+        command(&world, "cat new.txt | tee seen.txt").await;
+        let seen = result(&world).await;
+        assert!(seen.starts_with("new\n"), "{seen}");
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn an_accepted_edit_that_the_editor_tells_in_pieces_is_no_edit_of_the_users() {
+    let world = World::new(Profile::panel(), true, &[("one", "1"), ("four", "4")]).await;
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let asks = Arc::clone(&asked);
+    world.client.on_request("workspace/applyEdit", move |_| {
+        asks.notify_one();
+        Ok(json!({ "applied": true }))
+    });
+    world.decide(&world.proposal().await, "accept", &[]).await;
+    asked.notified().await;
+    // As Neovim does it: from the bottom, a message for each.
+    world.client.replace(&world.uri, "four\n", "");
+    world.client.replace(&world.uri, "five\n", "4\nfive\n");
+    world.client.replace(&world.uri, "one\n", "1\n");
+    let mut states = Vec::new();
+    let events =
+        world.client.until(&world.session, "the edit", |event| matches!(event, Event::EditApplied { .. })).await;
+    for event in &events {
+        if let Event::ProposalChanged { proposal } = event {
+            states.extend(proposal.hunks.iter().map(|hunk| hunk.state));
+        }
+    }
+    assert!(matches!(events.last(), Some(Event::EditApplied { outcome: ApplyOutcome::Verified, .. })), "{events:?}");
+    assert!(!states.contains(&HunkState::Conflicted) && !states.contains(&HunkState::Pending), "{events:?}");
+    world.until_noted("accepted").await;
+    assert!(world.listed().await.is_empty());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_cannot_save_for_us_has_the_user_told_what_was_not_saved() {
+    let profile = Profile::panel().with("/experimental/azimuth/save", json!(false));
+    let world = World::rejected(profile).await;
+    world.client.replace(&world.uri, "one", "my own one");
+    command(&world, SEE).await;
+    let question = asked(&world, "Save your own changes").await;
+    world.client.choose(&world.session, &question, "settle_and_run").await;
+    let told = |event: &Event| matches!(event, Event::Notice { text, .. } if text.contains("a.txt is not saved"));
+    world.client.until(&world.session, "a word to the user", told).await;
+    let seen = result(&world).await;
+    assert!(seen.contains("a.txt is not saved"), "{seen}");
+    assert_eq!(world.project.read("a.txt"), TEXT);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_document_that_is_closed_out_of_sync_has_its_text_on_disk_again() {
+    let world = World::new(Profile::panel(), true, &[("four", "4")]).await;
+    world.project.write("a.txt", &format!("zero\n{TEXT}"));
+    let nowhere = json!({ "line": 99, "character": 0 });
+    let changes = json!([{ "range": { "start": nowhere, "end": nowhere }, "text": "x" }]);
+    let document = json!({ "uri": world.uri, "version": 7 });
+    world.client.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+    world.client.close(&world.uri);
+    let moved = world.until_states(&[HunkState::Pending]).await;
+    assert_eq!(moved.hunks[0].start_line, 4);
     world.finish().await;
 }

@@ -204,3 +204,34 @@ async fn after_a_reconnect_a_terminal_gives_what_was_missed() {
     assert!(shown.contains("before"), "{shown}");
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn keys_typed_in_quick_succession_arrive_in_the_order_they_were_typed() {
+    const KEYS: &str = "the quick brown fox jumps over the lazy dog 0123456789";
+    let command = "printf 'go? '; read line; stty size; printf 'heard %s!\\n' \"$line\"";
+    let (_model, setup, project) = world(&[command]).await;
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let terminal = client.open_terminal(&session).await;
+    client.prompt(&session, "Listen.").await;
+    client.terminal_until(&terminal, "go? ").await;
+    // Nothing waits for the answer to the one before.
+    let write = |text: &str| {
+        let data = BASE64_STANDARD.encode(text);
+        let params = json!({ "sessionId": session, "terminalId": terminal, "data": data });
+        client.request("azimuth/terminal/write", params)
+    };
+    let mut answers: Vec<_> = KEYS.chars().map(|key| write(&key.to_string())).collect();
+    let size = json!({ "sessionId": session, "terminalId": terminal, "size": { "columns": 61, "rows": 17 } });
+    let resized = client.request("azimuth/terminal/resize", size);
+    answers.push(write("\n"));
+    for answer in answers {
+        answer.await.unwrap();
+    }
+    resized.await.unwrap();
+    assert_eq!(ended(&client, &session).await.2, Some(0));
+    let shown = client.terminal_until(&terminal, "!\r\n").await;
+    assert!(shown.contains(&format!("heard {KEYS}!\r\n")), "{shown}");
+    assert!(shown.contains("17 61\r\n"), "the size was set before the line was ended: {shown}");
+    assert_eq!(client.finish().await, 0);
+}

@@ -250,13 +250,10 @@ impl Router {
                 let saved = buffers.save(&uri, text.as_deref());
                 self.document_changed(id, saved);
             }
-            Input::Closed { uri } => {
-                let path = buffers.by_uri(&uri).map(|snapshot| snapshot.path.clone());
-                if let Err(error) = buffers.close(&uri) {
-                    tracing::warn!(%error, "a document was closed that was not open");
-                }
-                self.files_changed(path.into_iter().collect());
-            }
+            Input::Closed { uri } => match buffers.close(&uri) {
+                Ok(path) => self.files_changed(vec![path]),
+                Err(error) => tracing::warn!(%error, "a document was closed that was not open"),
+            },
             Input::FilesChanged { paths } => self.files_changed(paths),
             Input::FoldersChanged { folders } => client.folders = folders,
             Input::ConfigChanged(config) => {

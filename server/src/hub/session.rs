@@ -116,6 +116,8 @@ enum Own {
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Vec<(PathBuf, Option<Arc<str>>)>, oneshot::Sender<Vec<String>>),
+    /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
+    Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
@@ -332,6 +334,8 @@ struct Session {
     seen: Seen,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
+    /// What the user was last told could not be saved.
+    not_saved: Vec<String>,
     /// Accepted hunks on their way into each file, the first of them being carried out.
     applying: HashMap<PathBuf, VecDeque<Application>>,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
@@ -467,6 +471,7 @@ impl Session {
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
             Own::ReadAfterCommand(files, reply) => self.read_after_command(files, reply),
+            Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 if config.accept_edits != self.config.accept_edits {

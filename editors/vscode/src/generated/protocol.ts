@@ -5,7 +5,7 @@ export interface Requests {
   /**
    * Makes a session and attaches the client to it.
    *
-   * Errors: `notFound`, `storeFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/session/new': { params: SessionNewParams; result: SessionNewResult };
   /**
@@ -17,109 +17,109 @@ export interface Requests {
   /**
    * Opens a session and gives its events after a number. The client is attached to it.
    *
-   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/session/open': { params: SessionOpenParams; result: SessionOpenResult };
   /**
    * Detaches the client from a session.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/session/close': { params: SessionCloseParams; result: Done };
   /**
    * Gives a session another title.
    *
-   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/session/rename': { params: SessionRenameParams; result: Done };
   /**
    * Deletes a session with all that belongs to it. This cannot be undone.
    *
-   * Errors: `notFound`, `sessionLocked`, `storeFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/session/delete': { params: SessionDeleteParams; result: Done };
   /**
    * Starts a turn. Answers at once with the turn's id; the rest are events.
    *
-   * Errors: `notFound`, `turnRunning`, `storeFailed`.
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/turn/start': { params: TurnStartParams; result: TurnStartResult };
   /**
    * Says something to the running turn.
    *
-   * Errors: `notFound`, `wrongTurn`.
+   * Errors: `notFound`, `wrongTurn`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/turn/steer': { params: TurnSteerParams; result: Done };
   /**
    * Adds a prompt to the queue, or takes one back.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/turn/queue': { params: TurnQueueParams; result: TurnQueueResult };
   /**
    * Cancels the running turn.
    *
-   * Errors: `notFound`, `wrongTurn`.
+   * Errors: `notFound`, `wrongTurn`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/turn/cancel': { params: TurnCancelParams; result: TurnCancelResult };
   /**
    * Answers a question for permission.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/permission/answer': { params: PermissionAnswerParams; result: PermissionAnswerResult };
   /**
    * Lists the proposals that wait for a decision.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/list': { params: ReviewListParams; result: ReviewResult };
   /**
    * Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
    *
-   * Errors: `notFound`, `staleReview`.
+   * Errors: `notFound`, `staleReview`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/decide': { params: ReviewDecideParams; result: ReviewResult };
   /**
    * Gives a file before and after its pending hunks, to be compared.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/text': { params: ReviewTextParams; result: ProposedText };
   /**
    * Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
    *
-   * Errors: `notFound`, `staleReview`.
+   * Errors: `notFound`, `staleReview`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/change': { params: ReviewChangeParams; result: ReviewResult };
   /**
    * Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/review/auto': { params: ReviewAutoParams; result: Done };
   /**
    * Follows a terminal's output from an offset on.
    *
-   * Errors: `notFound`, `operationFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/open': { params: TerminalOpenParams; result: TerminalOpenResult };
   /**
    * Types into a terminal.
    *
-   * Errors: `notFound`, `operationFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/write': { params: TerminalWriteParams; result: Done };
   /**
    * Sets a terminal's size.
    *
-   * Errors: `notFound`, `operationFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/resize': { params: TerminalResizeParams; result: Done };
   /**
    * Ends what runs in a terminal.
    *
-   * Errors: `notFound`, `operationFailed`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/kill': { params: TerminalKillParams; result: Done };
   /** Lists the models. */
@@ -127,13 +127,13 @@ export interface Requests {
   /**
    * Chooses a model for a session, or for new sessions.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
   /**
    * Completes a prompt: slash commands and their arguments after `/`, files after `@`.
    *
-   * Errors: `notFound`.
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/prompt/complete': { params: PromptCompleteParams; result: PromptCompleteResult };
 }

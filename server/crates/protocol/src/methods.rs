@@ -54,7 +54,8 @@ pub struct MethodSpec {
     pub params: fn(&mut SchemaGenerator) -> Schema,
     /// The schema of its result; none for a notification.
     pub result: Option<fn(&mut SchemaGenerator) -> Schema>,
-    /// The errors it can give beside `invalidParams` and `internalError`.
+    /// The errors it can give beside `invalidParams`, `internalError` and `requestCancelled`. Every request about a session
+    /// can fail to open it, or to reach the window that has it.
     pub errors: &'static [ErrorCode],
 }
 
@@ -111,51 +112,51 @@ requests! {
     /// Every request from client to server, in the order of the documentation.
     REQUESTS;
     /// Makes a session and attaches the client to it.
-    SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, StoreFailed];
+    SessionNew = "azimuth/session/new", SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists sessions.
     SessionList = "azimuth/session/list", SessionListParams => SessionListResult, [StoreFailed];
     /// Opens a session and gives its events after a number. The client is attached to it.
-    SessionOpen = "azimuth/session/open", SessionOpenParams => SessionOpenResult, [NotFound, SessionLocked, StoreFailed];
+    SessionOpen = "azimuth/session/open", SessionOpenParams => SessionOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Detaches the client from a session.
-    SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound];
+    SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Gives a session another title.
-    SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed];
+    SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Deletes a session with all that belongs to it. This cannot be undone.
-    SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed];
+    SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Starts a turn. Answers at once with the turn's id; the rest are events.
-    TurnStart = "azimuth/turn/start", TurnStartParams => TurnStartResult, [NotFound, TurnRunning, StoreFailed];
+    TurnStart = "azimuth/turn/start", TurnStartParams => TurnStartResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
     /// Says something to the running turn.
-    TurnSteer = "azimuth/turn/steer", TurnSteerParams => Done, [NotFound, WrongTurn];
+    TurnSteer = "azimuth/turn/steer", TurnSteerParams => Done, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
     /// Adds a prompt to the queue, or takes one back.
-    TurnQueue = "azimuth/turn/queue", TurnQueueParams => TurnQueueResult, [NotFound];
+    TurnQueue = "azimuth/turn/queue", TurnQueueParams => TurnQueueResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Cancels the running turn.
-    TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn];
+    TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
     /// Answers a question for permission.
-    PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound];
+    PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the proposals that wait for a decision.
-    ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound];
+    ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
-    ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview];
+    ReviewDecide = "azimuth/review/decide", ReviewDecideParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
     /// Gives a file before and after its pending hunks, to be compared.
-    ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound];
+    ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
-    ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview];
+    ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
     /// Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
-    ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound];
+    ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Follows a terminal's output from an offset on.
-    TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, OperationFailed];
+    TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Types into a terminal.
-    TerminalWrite = "azimuth/terminal/write", TerminalWriteParams => Done, [NotFound, OperationFailed];
+    TerminalWrite = "azimuth/terminal/write", TerminalWriteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Sets a terminal's size.
-    TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, OperationFailed];
+    TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Ends what runs in a terminal.
-    TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, OperationFailed];
+    TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the models.
     ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
-    ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound];
+    ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
-    PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound];
+    PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
 }
 
 notifications! {

@@ -50,6 +50,8 @@ pub struct Snapshot {
     /// can open a document with unsaved text, so only a comparison with the disk shows that there is none
     /// ([`crate::reader::Reader::unsaved`]).
     pub saved_version: Option<i32>,
+    /// The version that it was opened with.
+    pub opened_version: i32,
     derived: Arc<Derived>,
 }
 
@@ -184,6 +186,7 @@ impl Buffers {
             version,
             text: text.into(),
             saved_version: None,
+            opened_version: version,
             derived: Arc::new(Derived::new()),
         });
         let mut documents = self.write();
@@ -210,11 +213,12 @@ impl Buffers {
         Some(snapshot)
     }
 
-    /// Changes a document: each change on the text that the one before it left, all or none of them.
+    /// Changes a document: each change on the text that the one before it left, all or none of them. A message that has
+    /// the version that is there already, and leaves the text as it is, is passed over: some editors repeat themselves.
     ///
     /// # Errors
-    /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, a version that is not
-    /// higher than the last, changes of parts while the text is not known, or thousands of changes of a large document
+    /// [`BufferError::NotOpen`]; [`BufferError::OutOfSync`] for a range that is not in the text, another text of a version
+    /// that is not higher than the last, changes of parts while the text is not known, or thousands of changes of a large document
     /// that are sorted neither up nor down.
     pub fn change(
         &self,
@@ -226,12 +230,17 @@ impl Buffers {
         let old = self.read().by_uri.get(uri).map(|document| (document.snapshot.clone(), document.in_sync));
         let (old, in_sync) = old.ok_or_else(|| BufferError::NotOpen { uri: uri.to_owned() })?;
         // The text is made outside the lock: there is one writer, and readers need not wait for it.
+        let applied = || apply::apply(&old.text, old.lines(), changes, encoding);
         let result = if version <= old.version {
+            let repeated = in_sync && version == old.version;
+            if repeated && applied().is_ok_and(|Applied { text, .. }| text == old.text) {
+                return Ok(old);
+            }
             Err(format!("it has version {} already", old.version))
         } else if !in_sync && changes.first().is_none_or(|change| change.range.is_some()) {
             Err("an earlier change did not fit".to_owned())
         } else {
-            apply::apply(&old.text, old.lines(), changes, encoding)
+            applied()
         };
         let mut documents = self.write();
         let Some(document) = documents.by_uri.get_mut(uri) else {
@@ -279,17 +288,17 @@ impl Buffers {
         Ok(snapshot)
     }
 
-    /// Closes a document; the file's text is that on disk again.
+    /// Closes a document; the file's text is that on disk again. Gives the file, as in [`Snapshot::path`].
     ///
     /// # Errors
     /// [`BufferError::NotOpen`].
-    pub fn close(&self, uri: &str) -> Result<(), BufferError> {
+    pub fn close(&self, uri: &str) -> Result<PathBuf, BufferError> {
         let mut documents = self.write();
-        if documents.remove(uri).is_none() {
+        let Some(document) = documents.remove(uri) else {
             return Err(BufferError::NotOpen { uri: uri.to_owned() });
-        }
+        };
         self.announce(documents);
-        Ok(())
+        Ok(document.snapshot.path.clone())
     }
 
     /// The open document with this URI; none where the text is out of sync.
@@ -413,6 +422,12 @@ impl Snapshot {
             let (normal, _) = text::normalise(text);
             if normal.len() == self.text.len() { self.text.clone() } else { normal.into() }
         })
+    }
+
+    /// Whether there is nothing in it, as where an editor shows a file that is not on disk. Some end an empty document
+    /// with a line end, as they do with every other.
+    pub fn is_blank(&self) -> bool {
+        matches!(&**self.normal(), "" | "\n")
     }
 
     /// The name of the text.

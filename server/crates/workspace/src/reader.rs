@@ -113,12 +113,18 @@ impl Reader {
         }
     }
 
-    /// The file as the user has it: without what is pending. Blocks where the disk is asked.
+    /// The file as the user has it: without what is pending. A file that is not on disk and that an editor shows as an
+    /// empty document is not there. Blocks where the disk is asked.
     ///
     /// # Errors
     /// As [`Reader::read`], but never [`ReadError::Deleted`].
     pub fn base(&self, path: &Path) -> Result<FileText, ReadError> {
         match self.buffers().get(path) {
+            Open::Yes(snapshot)
+                if snapshot.is_blank() && matches!(files::read(path), Err(FileError::NotFound { .. })) =>
+            {
+                Err(FileError::NotFound { path: path.to_owned() }.into())
+            }
             Open::Yes(snapshot) => Ok(FileText {
                 text: snapshot.normal().clone(),
                 hash: snapshot.hash().clone(),
@@ -134,13 +140,13 @@ impl Reader {
 
     /// The open documents whose text is not what the disk has, sorted by path. Where the disk's text cannot be told, as
     /// with another encoding than UTF-8 or a file that is too large, a document is one if it changed since it was last
-    /// saved; if nothing was ever heard of a save it is not, since nothing can be told of it. Blocks.
+    /// saved, or else since it was opened; of one that was only opened nothing can be told. Blocks.
     pub fn unsaved(&self) -> Vec<Arc<Snapshot>> {
         let differs = |open: &Arc<Snapshot>| match files::read(&open.path) {
             Ok(disk) => text::hash(&disk.text) != *open.hash(),
             // A new document that nothing was written into has nothing to lose.
-            Err(FileError::NotFound { .. }) => !open.text.is_empty(),
-            Err(_) => open.saved_version.is_some_and(|saved| saved != open.version),
+            Err(FileError::NotFound { .. }) => !open.is_blank(),
+            Err(_) => open.saved_version.unwrap_or(open.opened_version) != open.version,
         };
         self.buffers().all().into_iter().filter(differs).collect()
     }
@@ -294,12 +300,29 @@ mod tests {
         let unsaved = || world.reader(&[]).unsaved().iter().map(|open| open.path.clone()).collect::<Vec<_>>();
         assert!(unsaved().is_empty(), "of what was only opened nothing can be told");
         let uri = paths::to_uri(&world.path("latin1.txt"));
+        let typed = crate::buffers::Change { range: None, text: "un café\n".into() };
+        world.buffers.change(&uri, 8, &[typed], text::PositionEncoding::Utf8).unwrap();
+        assert_eq!(unsaved(), [world.path("latin1.txt")], "what was typed since is not on disk");
         world.buffers.save(&uri, None).unwrap();
         assert!(unsaved().is_empty());
         let typed = crate::buffers::Change { range: None, text: "cafés\n".into() };
-        world.buffers.change(&uri, 8, &[typed], text::PositionEncoding::Utf8).unwrap();
+        world.buffers.change(&uri, 9, &[typed], text::PositionEncoding::Utf8).unwrap();
         assert_eq!(unsaved(), [world.path("latin1.txt")]);
         world.buffers.save(&uri, None).unwrap();
         assert!(unsaved().is_empty());
+    }
+
+    #[test]
+    fn an_empty_document_of_a_file_that_is_not_there_is_no_file() {
+        let world = World::new();
+        for (name, text) in [("new.rs", ""), ("newer.rs", "\n"), ("newest.rs", "\r\n")] {
+            world.open(name, text);
+            let read = world.reader(&[]).base(&world.path(name));
+            assert!(matches!(read, Err(ReadError::File(FileError::NotFound { .. }))), "{name}: {read:?}");
+        }
+        assert!(world.reader(&[]).unsaved().is_empty());
+        // Of one that is there, it is the user's text.
+        world.open("a.rs", "");
+        assert_eq!(&*world.reader(&[]).base(&world.path("a.rs")).unwrap().text, "");
     }
 }

@@ -341,9 +341,12 @@ impl Review {
     /// it: a change on disk, or a text that was sent whole. A pending one whose lines changed (for an insertion, the lines beside it)
     /// is conflicted, unless the change is just what the hunk would do: then it is accepted. If all that changed there
     /// comes to be as it was, the hunk is pending again. An accepted one whose text is as before it is undone. A change that is an
-    /// application of ours is known as such and moves nothing.
+    /// application of ours is known as such and moves nothing, also where an editor tells it bit by bit.
     pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
         let base = base.into();
+        if self.proposals.iter_mut().any(|proposal| proposal.path == path && proposal.is_arriving(base)) {
+            return false;
+        }
         let mut by = None;
         // The open proposal goes first: it knows whether the change is ours.
         for open in [true, false] {

@@ -310,11 +310,12 @@ impl Shell {
         })
     }
 
-    /// Types into the terminal, for the command that runs. What it does not read is forgotten when the next one starts.
+    /// Types into the terminal, for the command that runs, after all that was typed before. What it does not read is
+    /// forgotten when the next one starts.
     ///
     /// # Errors
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
-    pub async fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
+    pub fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
         let mut state = self.state();
         let State { flight: Some(flight), terminal, .. } = &mut *state else { return Err(ShellError::Idle) };
         match (&mut flight.early, terminal) {
@@ -341,20 +342,27 @@ impl Shell {
     }
 
     /// Stops the command that runs. Where none runs, ends the shell and what it has left in the background.
-    pub async fn kill(&self) {
+    ///
+    /// Which it is counts from the call on: a command that comes after it is not stopped, and has a new shell. The future
+    /// waits for the shell's end.
+    pub fn kill(&self) -> impl Future<Output = ()> + Send + use<> {
         let terminal = {
             let mut state = self.state();
             match &state.flight {
                 Some(flight) => {
                     flight.kill.notify_one();
-                    return;
+                    None
                 }
-                None => state.cwd = self.config.cwd.clone(),
+                None => {
+                    state.cwd = self.config.cwd.clone();
+                    state.terminal.take()
+                }
             }
-            state.terminal.take()
         };
-        if let Some(terminal) = terminal {
-            blocking(move || terminal.kill()).await;
+        async move {
+            if let Some(terminal) = terminal {
+                blocking(move || terminal.kill()).await;
+            }
         }
     }
 
@@ -398,6 +406,7 @@ impl Shell {
             return Err(ShellError::NoSuchFolder(start.cwd));
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
+        let size = start.size;
         let spool = Arc::clone(&self.spool);
         let opened = tokio::task::spawn_blocking(move || Terminal::open(&start, spool)).await;
         let terminal = match opened {
@@ -410,7 +419,12 @@ impl Shell {
             let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
             terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
         }
-        self.state().terminal = Some(Arc::clone(&terminal));
+        let mut state = self.state();
+        // The view may have got another size while the shell was starting.
+        if state.size != size {
+            terminal.resize(state.size);
+        }
+        state.terminal = Some(Arc::clone(&terminal));
         Ok(terminal)
     }
 

@@ -74,10 +74,11 @@ pub(super) async fn load(
         Some(new) => new.folders.clone(),
         None => state.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect(),
     };
-    let (user, of_session) = (Arc::clone(&config), folders.clone());
-    let restricted = tokio::task::spawn_blocking(move || user.with_projects(&of_session)).await;
-    let config = Arc::new(restricted.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?);
-    let roots = Roots::new(folders).map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+    let user = Arc::clone(&config);
+    let looked = tokio::task::spawn_blocking(move || (user.with_projects(&folders), Roots::new(folders))).await;
+    let (restricted, roots) = looked.map_err(|error| Error::new(ErrorCode::InternalError, error.to_string()))?;
+    let config = Arc::new(restricted);
+    let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
@@ -117,6 +118,7 @@ pub(super) async fn load(
             .collect(),
         review: Review::default(),
         settling: Vec::new(),
+        not_saved: Vec::new(),
         applying: HashMap::new(),
         begun: 0,
         went_well: true,

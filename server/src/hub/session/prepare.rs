@@ -227,7 +227,7 @@ fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: 
     let (name, place) = (name(roots, uri), lines_of(range));
     match read(reader, roots, uri) {
         Ok(text) => {
-            let (start, end) = (range.start.line as usize, range.end.line as usize);
+            let (start, end) = (range.start.line as usize, last_line(range) as usize);
             let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
             section(context, &name, &format!(" {place}"), cut(&lines.join("\n"), RANGE_BYTES));
         }
@@ -253,9 +253,16 @@ fn read(reader: &Reader, roots: &Roots, uri: &str) -> Result<String, String> {
     reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
 }
 
+/// The last line that a range has something of, from 0. Where it ends at a line's very beginning, as a selection of whole
+/// lines does, that line is not part of it.
+fn last_line(range: Range) -> u32 {
+    let whole = range.end.character == 0 && range.end.line > range.start.line;
+    if whole { range.end.line - 1 } else { range.end.line }
+}
+
 /// Lines are counted from 1 for people and models.
 fn lines_of(range: Range) -> String {
-    let (start, end) = (range.start.line + 1, range.end.line + 1);
+    let (start, end) = (range.start.line + 1, last_line(range) + 1);
     if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
 }
 
@@ -279,6 +286,8 @@ fn day(at: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protocol::content::Position;
+
     use super::*;
 
     #[test]
@@ -293,5 +302,25 @@ mod tests {
         let mut context = String::new();
         section(&mut context, "a.md", "", "```rust\nfn f() {}\n```");
         assert_eq!(context, "a.md:\n````\n```rust\nfn f() {}\n```\n````\n");
+    }
+
+    #[test]
+    fn a_range_that_ends_where_a_line_begins_does_not_take_that_line() {
+        let range = |start: (u32, u32), end: (u32, u32)| {
+            let at = |(line, character)| Position { line, character };
+            Range { start: at(start), end: at(end) }
+        };
+        assert_eq!(lines_of(range((1, 0), (3, 0))), "lines 2-3");
+        assert_eq!(lines_of(range((1, 0), (2, 0))), "line 2");
+        assert_eq!(lines_of(range((1, 0), (2, 1))), "lines 2-3");
+        assert_eq!(lines_of(range((1, 0), (1, 0))), "line 2", "a cursor is in a line");
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        workspace::files::create(&root.join("a.txt"), "one\ntwo\nthree\n").unwrap();
+        let roots = Roots::new([&root]).unwrap();
+        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        let mut context = String::new();
+        part(&mut context, &reader, &roots, &paths::to_uri(&root.join("a.txt")), range((0, 0), (2, 0)));
+        assert_eq!(context, "a.txt lines 1-2:\n```\none\ntwo\n```\n");
     }
 }

@@ -11,7 +11,7 @@ use agent::edit::{EditPlan, EditRefused, Proposed, TextHash};
 use agent::session::{Answer, Unsettled};
 use agent::store::Store;
 use futures_util::FutureExt;
-use protocol::event::ApplyOutcome;
+use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewDecideParams, ReviewResult};
 use protocol::{ErrorCode, Event, ToolCallId};
@@ -21,7 +21,7 @@ use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::{self, FileError};
 use workspace::paths::{self, Roots};
 use workspace::reader::{ReadError, Reader};
-use workspace::review::{Application, Base, DecideError, Note, Review, with_mark};
+use workspace::review::{Application, Base, DecideError, LineEdit, Note, Review, with_mark};
 use workspace::text::hash;
 
 use super::port::TurnMessage;
@@ -77,6 +77,8 @@ impl Session {
             // What was read may be older than what the editor has said since.
             let open = self.reader.buffers().get(&file.path);
             let base = match &open {
+                // No file, which the editor shows as an empty document.
+                Open::Yes(snapshot) if base.is_none() && snapshot.is_blank() => Base::Text(None),
                 Open::Yes(snapshot) => Base::Open(snapshot),
                 Open::No | Open::OutOfSync => Base::Text(base.as_deref()),
             };
@@ -416,7 +418,7 @@ impl Session {
     /// Saves buffers through the editor: those with nothing unsaved but our edits, and with `own` the others too.
     pub(super) fn save(&mut self, own: bool, done: oneshot::Sender<Vec<String>>) {
         let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
-        let editor = self.home_editor();
+        let (editor, session) = (self.home_editor(), self.own.clone());
         tokio::spawn(async move {
             let wanted = tokio::task::spawn_blocking(move || {
                 let unsaved = unsaved(&reader, &roots).into_iter();
@@ -435,8 +437,19 @@ impl Session {
                     Err(error) => failures.push(format!("{display} is not saved: {error}")),
                 }
             }
-            let _ = done.send(failures);
+            let _ = session.send(Own::Saved { own, failures, done });
         });
+    }
+
+    /// Tells the user what was not saved before a command: of their own text, which they wanted saved, each time, and else
+    /// once for as long as it is the same. The turn is told each time.
+    pub(super) fn saved(&mut self, own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>>) {
+        if !failures.is_empty() && (own || failures != self.not_saved) {
+            let text = format!("{}. The command sees what is on disk; save it yourself", failures.join("; "));
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+        self.not_saved.clone_from(&failures);
+        let _ = done.send(failures);
     }
 
     /// The editor whose unsaved texts count.
@@ -538,17 +551,29 @@ async fn through_editor(
         return failed("it is open in the editor; close it there to have it deleted".into());
     };
     let Some(editor) = editor else { return failed("no editor is there to change the open document".into()) };
-    if Some(snapshot.hash()) != application.base_hash.as_ref() {
-        return failed("the document changed meanwhile; look at the hunks again".into());
-    }
     let (reading, path) = (Arc::clone(reader), snapshot.path.clone());
-    let unsaved = tokio::task::spawn_blocking(move || reading.unsaved().iter().any(|buffer| buffer.path == path));
-    let was_clean = !unsaved.await.unwrap_or(true);
+    let looked = tokio::task::spawn_blocking(move || {
+        let unsaved = reading.unsaved().iter().any(|buffer| buffer.path == path);
+        base(&reading, &path).map(|text| (text.as_deref().map(hash), unsaved))
+    });
+    let was_clean = match looked.await {
+        Ok(Ok((now, unsaved))) if now == application.base_hash => !unsaved,
+        Ok(Err(error)) => return failed(error.to_string()),
+        _ => return failed("the document changed meanwhile; look at the hunks again".into()),
+    };
+    let edits = match application.base_hash {
+        Some(_) => application.edits.clone(),
+        // What the editor shows of a file that is not there can be an empty line.
+        None => {
+            let end_line = snapshot.normal().lines().count();
+            vec![LineEdit { start_line: 0, end_line, new_text: target.to_string() }]
+        }
+    };
     let edit = DocumentEdit {
         uri: Arc::clone(&snapshot.uri),
         version: snapshot.version,
         label: "Azimuth".into(),
-        edits: with_mark(application.edits.clone(), &snapshot.text),
+        edits: with_mark(edits, &snapshot.text),
     };
     if let Err(error) = editor.apply(edit).await {
         return failed(error.to_string());

@@ -46,14 +46,11 @@ impl Session {
             let text = "invalid params: `data`: not base64";
             return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
         };
-        match self.terminal(&params.terminal_id) {
-            Err(error) => drop(reply.send(Err(error))),
-            Ok(shell) => drop(tokio::spawn(async move {
-                let written = shell.write(&bytes).await;
-                let failed = |error: ShellError| Error::new(ErrorCode::OperationFailed, error.to_string());
-                let _ = reply.send(written.map(|()| Done {}).map_err(failed));
-            })),
-        }
+        let written = self.terminal(&params.terminal_id).and_then(|shell| {
+            let failed = |error: ShellError| Error::new(ErrorCode::OperationFailed, error.to_string());
+            shell.write(&bytes).map(|()| Done {}).map_err(failed)
+        });
+        let _ = reply.send(written);
     }
 
     pub(super) fn terminal_resize(&mut self, params: TerminalResizeParams, reply: Reply<Done>) {
@@ -68,10 +65,13 @@ impl Session {
     pub(super) fn terminal_kill(&mut self, params: TerminalKillParams, reply: Reply<Done>) {
         match self.terminal(&params.terminal_id) {
             Err(error) => drop(reply.send(Err(error))),
-            Ok(shell) => drop(tokio::spawn(async move {
-                shell.kill().await;
-                let _ = reply.send(Ok(Done {}));
-            })),
+            Ok(shell) => {
+                let ended = shell.kill();
+                tokio::spawn(async move {
+                    ended.await;
+                    let _ = reply.send(Ok(Done {}));
+                });
+            }
         }
     }
 

@@ -229,3 +229,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_change_that_comes_again_and_changes_nothing_is_passed_over() {
+    let buffers = opened("one\ntwo\n");
+    buffers.change(URI, 2, &[change((0, 0), (0, 3), "1")], PositionEncoding::Utf8).unwrap();
+    let whole = Change { range: None, text: "1\ntwo\n".into() };
+    for again in [&[][..], &[change((0, 0), (0, 1), "1")], &[whole]] {
+        let snapshot = buffers.change(URI, 2, again, PositionEncoding::Utf8).unwrap();
+        assert_eq!((snapshot.version, &*snapshot.text), (2, "1\ntwo\n"));
+    }
+    assert!(matches!(buffers.get(Path::new(PATH)), Open::Yes(_)));
+    let other = buffers.change(URI, 2, &[change((0, 0), (0, 1), "I")], PositionEncoding::Utf8);
+    assert!(matches!(other, Err(BufferError::OutOfSync { .. })), "two texts of one version do not fit");
+    let again = buffers.change(URI, 2, &[], PositionEncoding::Utf8);
+    assert!(again.is_err(), "what does not fit is not mended by saying nothing");
+}
+
+#[test]
+fn a_document_out_of_sync_that_is_closed_names_its_file() {
+    let buffers = opened("one");
+    buffers.change(URI, 2, &[change((9, 0), (9, 1), "")], PositionEncoding::Utf8).unwrap_err();
+    assert_eq!(buffers.close(URI).unwrap(), Path::new(PATH));
+}

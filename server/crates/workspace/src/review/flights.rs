@@ -9,7 +9,7 @@ use std::ops::Range;
 use protocol::HunkId;
 
 use super::document::Document;
-use super::lines::{self, Block};
+use super::lines::{self, Block, Lines};
 
 /// The applications on their way.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +72,21 @@ impl Flights {
     /// The number of the application that made a text.
     pub(super) fn made(&self, text: Option<&str>) -> Option<usize> {
         self.unseen.iter().position(|flight| flight.after.is(text))
+    }
+
+    /// Whether a text may be a step on the way to the first application: all that it leaves alone is there, in order.
+    /// Editors tell one edit in one message or in many.
+    pub(super) fn may_become(&self, text: &str) -> bool {
+        let Some(flight) = self.unseen.front() else { return false };
+        let Some(before) = flight.before.get() else { return true };
+        let lines = Lines::new(before);
+        let starts = std::iter::once(0).chain(flight.back.iter().map(|block| block.new.end));
+        let ends = flight.back.iter().map(|block| block.new.start).chain([usize::MAX]);
+        let kept: Vec<&str> = starts.zip(ends).map(|(start, end)| lines.slice(start..end)).collect();
+        let [head, between @ .., tail] = kept.as_slice() else { return false };
+        let rest = text.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+        let after = |rest, run| str::split_once(rest, run).map(|(_, rest)| rest);
+        rest.and_then(|rest| between.iter().copied().try_fold(rest, after)).is_some()
     }
 
     /// How many applications a text seems to hold, by what it takes to get there from each.

@@ -19,7 +19,7 @@ use super::flights::Flights;
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
-use crate::buffers::{Move, TextId};
+use crate::buffers::{Move, Snapshot, TextId};
 use crate::text;
 
 /// The proposal of one file.
@@ -45,6 +45,8 @@ pub(super) struct FileProposal {
     seen: Option<TextId>,
     pub(super) text: Document,
     flights: Flights,
+    /// The document in the middle of an application, as it seems, until the outcome is known.
+    arriving: Option<Snapshot>,
     /// The hunks that were accepted together, so that the editor undoes them together.
     groups: Vec<Vec<HunkId>>,
     /// `text` with all pending hunks in it.
@@ -70,6 +72,7 @@ impl FileProposal {
             document,
             seen: name(base),
             flights: Flights::default(),
+            arriving: None,
             groups: Vec::new(),
         }
     }
@@ -295,6 +298,10 @@ impl FileProposal {
     /// Takes the outcome of an application.
     pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
         let ids = &application.hunk_ids;
+        // What did not become the application's text was not on its way there.
+        if let (Some(document), false) = (self.arriving.take(), *outcome == ApplyOutcome::Verified) {
+            self.document_changed(Base::Open(&document), By::Others);
+        }
         let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
         let arrived = self
@@ -340,6 +347,35 @@ impl FileProposal {
     ///
     /// `by` is whose it is where it is not one of the applications on their way.
     pub(super) fn base_changed(&mut self, base: Base<'_>, by: By) -> Option<By> {
+        let base = self.shown(base);
+        self.arriving = None;
+        self.document_changed(base, by)
+    }
+
+    /// Whether the editor seems to be telling an application on its way bit by bit. What it shows meanwhile is not looked
+    /// at before the application's text is there or its outcome is known.
+    pub(super) fn is_arriving(&mut self, base: Base<'_>) -> bool {
+        let Base::Open(snapshot) = self.shown(base) else { return false };
+        let text = snapshot.normal();
+        let arriving =
+            !self.document.is(Some(text)) && self.flights.made(Some(text)).is_none() && self.flights.may_become(text);
+        if arriving {
+            self.arriving = Some(snapshot.clone());
+        }
+        arriving
+    }
+
+    /// What an editor shows of a file. One that is not there, or that is there only by a hunk, it shows as an empty
+    /// document.
+    fn shown<'t>(&self, base: Base<'t>) -> Base<'t> {
+        let made = || self.hunks.iter().any(|hunk| hunk.kind == Kind::Create);
+        match base {
+            Base::Open(snapshot) if snapshot.is_blank() && (!self.document.present || made()) => Base::Text(None),
+            base => base,
+        }
+    }
+
+    fn document_changed(&mut self, base: Base<'_>, by: By) -> Option<By> {
         let seen = |own: &Self| -> Vec<(HunkState, usize)> {
             own.hunks.iter().map(|hunk| (hunk.state, own.place_in_document(hunk).start)).collect()
         };

@@ -286,7 +286,7 @@ async fn the_user_can_answer_a_question() {
     let fixture = Fixture::new();
     let command = "printf 'name? '; read name; echo \"hello $name\"";
     let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "name? ").await;
-    fixture.shell.write(b"Ada\n").await.unwrap();
+    fixture.shell.write(b"Ada\n").unwrap();
     let ran = task.await.unwrap();
     assert_eq!(ran.output, "name? Ada\nhello Ada\n");
 }
@@ -299,7 +299,7 @@ async fn the_user_can_type_control_c() {
         let fixture = Fixture::with(program);
         let options = RunOptions { timeout: LONG, ..RunOptions::default() };
         let task = fixture.start(command, options, "ready").await;
-        fixture.shell.write(b"\x03").await.unwrap();
+        fixture.shell.write(b"\x03").unwrap();
         let ran = task.await.unwrap();
         assert_eq!(ran.exit_code, Some(130));
         assert!(!ran.output.contains("not reached"));
@@ -312,7 +312,7 @@ async fn what_was_typed_and_not_read_does_not_reach_the_next_command() {
     let fixture = Fixture::new();
     let options = RunOptions { timeout: LONG, ..RunOptions::default() };
     let task = fixture.start("stty -echo; echo ready; read first; echo got $first", options, "ready").await;
-    fixture.shell.write(b"one\nrm -rf two\n").await.unwrap();
+    fixture.shell.write(b"one\nrm -rf two\n").unwrap();
     assert_eq!(task.await.unwrap().output, "ready\ngot one\n");
     let ran = fixture.run("read -t 0.2 x; echo \"[$x]\"; stty -a | grep -o '.echo '").await;
     assert_eq!(ran.output, "[]\n echo \n", "the terminal's settings are put back too");
@@ -321,9 +321,9 @@ async fn what_was_typed_and_not_read_does_not_reach_the_next_command() {
 #[tokio::test]
 async fn typing_when_nothing_runs_is_refused() {
     let fixture = Fixture::new();
-    assert!(matches!(fixture.shell.write(b"x").await, Err(ShellError::Idle)));
+    assert!(matches!(fixture.shell.write(b"x"), Err(ShellError::Idle)));
     fixture.run("true").await;
-    assert!(matches!(fixture.shell.write(b"x").await, Err(ShellError::Idle)));
+    assert!(matches!(fixture.shell.write(b"x"), Err(ShellError::Idle)));
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn a_second_command_is_refused_while_one_runs() {
     let task = fixture.start("echo ready; read x", options, "ready").await;
     let refused = fixture.shell.run(&ToolCallId::from("call"), "echo second", RunOptions::default()).await;
     assert!(matches!(refused, Err(ShellError::Busy { command }) if command == "echo ready; read x"));
-    fixture.shell.write(b"\n").await.unwrap();
+    fixture.shell.write(b"\n").unwrap();
     assert_eq!(task.await.unwrap().exit_code, Some(0));
 }
 
@@ -492,7 +492,7 @@ async fn a_program_that_handles_control_c_is_given_it_once() {
     let fixture = Fixture::new();
     let command = r#"sh -c 'trap "echo caught" INT; echo ready; for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done; exit 7'"#;
     let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "ready").await;
-    fixture.shell.write(b"\x03").await.unwrap();
+    fixture.shell.write(b"\x03").unwrap();
     let ran = task.await.unwrap();
     assert_eq!((ran.exit_code, ran.output.matches("caught").count()), (Some(7), 1), "{}", ran.output);
 }
@@ -502,8 +502,8 @@ async fn a_program_in_raw_mode_reads_control_c_as_a_byte() {
     let fixture = Fixture::new();
     let command = "stty raw -echo; echo ready; dd bs=1 count=2 2>/dev/null | od -An -tx1";
     let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "ready").await;
-    fixture.shell.write(b"\x03").await.unwrap();
-    fixture.shell.write(b"x").await.unwrap();
+    fixture.shell.write(b"\x03").unwrap();
+    fixture.shell.write(b"x").unwrap();
     let ran = task.await.unwrap();
     assert!(ran.output.contains("03 78"), "{}", ran.output);
     assert_eq!(ran.exit_code, Some(0));
@@ -515,10 +515,11 @@ async fn what_is_typed_before_a_command_has_started_is_for_the_command() {
         let fixture = Fixture::with(program);
         // A new shell is started here, and there is one already the next time.
         for _ in 0..2 {
-            let (ran, typed) = tokio::join!(fixture.run("read name; echo hello $name"), fixture.shell.write(b"Ada\n"));
+            let (ran, typed) =
+                tokio::join!(fixture.run("read name; echo hello $name"), async { fixture.shell.write(b"Ada\n") });
             typed.unwrap();
             assert!(ran.output.ends_with("hello Ada\n"), "{}", ran.output);
-            let (ran, typed) = tokio::join!(fixture.run("sleep 1000"), fixture.shell.write(b"\x03"));
+            let (ran, typed) = tokio::join!(fixture.run("sleep 1000"), async { fixture.shell.write(b"\x03") });
             typed.unwrap();
             assert_eq!(ran.exit_code, Some(130));
         }
@@ -531,7 +532,7 @@ async fn the_shell_is_back_in_its_folder_after_control_c() {
         let fixture = Fixture::with(program);
         let options = RunOptions { cwd: Some("/".into()), timeout: LONG, ..RunOptions::default() };
         let task = fixture.start("pwd; echo ready; sleep 1000", options, "ready").await;
-        fixture.shell.write(b"\x03\x03").await.unwrap();
+        fixture.shell.write(b"\x03\x03").unwrap();
         assert!(task.await.unwrap().output.starts_with("/\n"));
         assert_eq!(fixture.run("pwd").await.output, format!("{}\n", fixture.project().display()));
     }
@@ -550,7 +551,7 @@ async fn control_c_at_instants(instants: u32, program: Option<&str>) {
         while typed.elapsed() < Duration::from_micros(u64::from(instant * 577 % 12_000)) {
             tokio::task::yield_now().await;
         }
-        fixture.shell.write(b"\x03").await.unwrap();
+        fixture.shell.write(b"\x03").unwrap();
         let ran = task.await.unwrap();
         assert_eq!((ran.exit_code, ran.note.as_deref()), (Some(130), None), "instant {instant}: {}", ran.output);
         assert!(!ran.output.contains("not reached"), "instant {instant}");
@@ -567,4 +568,16 @@ async fn a_typed_control_c_ends_the_command_at_any_instant() {
     for program in [None, Some("/bin/sh")] {
         control_c_at_instants(instants, program).await;
     }
+}
+
+#[tokio::test]
+async fn a_size_given_while_the_shell_starts_holds_for_its_first_command() {
+    let fixture = Fixture::new();
+    // The run is polled first, and waits for the shell's start.
+    let (ran, ()) = tokio::join!(fixture.run("stty size"), async {
+        assert!(!fixture.shell.is_alive());
+        fixture.shell.resize(TerminalSize { columns: 77, rows: 33 });
+    });
+    assert_eq!(ran.output, "33 77\n");
+    assert_eq!(fixture.run("stty size").await.output, "33 77\n");
 }

@@ -126,6 +126,75 @@ fn a_formatter_that_replaces_everything_moves_no_hunk_in_lines_it_left_alone() {
     assert_eq!((editor.states(), editor.hunks()[0].start_line), (vec![HunkState::Pending], 2));
 }
 
+/// What Neovim tells of an edit that takes two hunks: one message for each piece, from the bottom.
+#[test]
+fn an_accepted_edit_that_the_editor_tells_in_pieces_is_ours() {
+    let base = "one\ntwo\nthree\nfour\nfive\n";
+    let pieces: [&[(Place, Place, &str)]; 2] = [
+        &[((3, 0), (4, 0), "4\n"), ((0, 0), (1, 0), "1\n")],
+        &[((3, 0), (4, 0), ""), ((3, 0), (3, 0), "4\n"), ((0, 0), (1, 0), ""), ((0, 0), (0, 0), "1\n")],
+    ];
+    for outcome in [ApplyOutcome::Verified, ApplyOutcome::Unverified] {
+        for pieces in pieces {
+            let mut editor = Editor::open(base);
+            editor.propose("1\ntwo\nthree\n4\nfive\n");
+            let targets = editor.review.all_pending();
+            let application = editor.review.decide(Decision::Accept, &targets, None).unwrap().applications.remove(0);
+            for piece in pieces {
+                assert_eq!(editor.states(), [HunkState::Applying; 2]);
+                editor.change(&[*piece]);
+                editor.look();
+            }
+            editor.review.applied(&application, &outcome);
+            assert_eq!(editor.states(), [HunkState::Accepted; 2], "{pieces:?}");
+            assert!(editor.review.notes().iter().all(|note| note.text.contains("accepted")));
+        }
+    }
+}
+
+#[test]
+fn what_the_user_types_into_an_edit_on_its_way_is_theirs_once_the_edit_has_failed() {
+    let mut editor = Editor::open("one\ntwo\nthree\n");
+    editor.propose("one\n2\nthree\n");
+    let targets = editor.review.all_pending();
+    let application = editor.review.decide(Decision::Accept, &targets, None).unwrap().applications.remove(0);
+    editor.change(&[((1, 0), (1, 3), "zwei")]);
+    editor.look();
+    editor.review.applied(&application, &ApplyOutcome::Failed { reason: "version".into() });
+    editor.look();
+    assert_eq!(editor.states(), [HunkState::Conflicted]);
+}
+
+#[test]
+fn an_empty_document_of_a_file_that_is_to_be_made_is_no_file() {
+    for empty in ["", "\n"] {
+        let mut editor = Editor::open(empty);
+        let plan = FilePlan { path: editor.path.clone(), read: None, new_text: Some("new\n".into()) };
+        let review = &mut editor.review;
+        review.propose(&plan, None, "src/a.yaml", URI, &ToolCallId::new("call")).unwrap();
+        editor.look();
+        assert_eq!(editor.states(), [HunkState::Pending]);
+        let targets = editor.review.all_pending();
+        let application = editor.review.decide(Decision::Accept, &targets, None).unwrap().applications.remove(0);
+        assert_eq!(application.base_hash, None);
+        let whole = ((0, 0), (u32::try_from(empty.len()).unwrap(), 0), "new\n");
+        editor.change(&[whole]);
+        editor.look();
+        editor.review.applied(&application, &ApplyOutcome::Verified);
+        assert_eq!(editor.states(), [HunkState::Accepted]);
+        // Emptied again, which is how an editor undoes it.
+        editor.change(&[((0, 0), (1, 0), empty)]);
+        editor.look();
+        assert_eq!(editor.states(), [HunkState::Undone]);
+        editor.change(&[whole]);
+        editor.look();
+        assert_eq!(editor.states(), [HunkState::Accepted]);
+        editor.change(&[((0, 0), (0, 0), "# mine\n")]);
+        editor.look();
+        assert_eq!(editor.states(), [HunkState::Accepted]);
+    }
+}
+
 /// A line of the document, known for what it is whatever its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Line(usize);
