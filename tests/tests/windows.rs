@@ -421,8 +421,8 @@ async fn a_text_that_an_attached_window_does_not_know_any_more_is_not_believed()
     let session = first.new_session().await;
     second.open_with(&uri, "typed\n");
     show(&second, &session).await;
-    // A change that does not fit: there is no such version.
-    let document = json!({ "uri": uri, "version": 1 });
+    // A change that does not fit: that version is over.
+    let document = json!({ "uri": uri, "version": 0 });
     second.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [] }));
     second.prompt(&session, "Read it.").await;
     second.until_end(&session, StopReason::EndTurn).await;

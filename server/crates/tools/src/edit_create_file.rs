@@ -123,7 +123,8 @@ mod tests {
         let world = World::new(&[]);
         world.open("new.rs", "");
         let output = world.call("edit_create_file", json!({ "path": "new.rs", "content": "x\n" })).await.unwrap();
-        assert_eq!(output.plan.unwrap().files[0].read, Some(text::hash("")));
+        assert_eq!(output.text, "New file new.rs (1 line).", "there is no such file until it is written");
+        assert_eq!(output.plan.unwrap().files[0].read, None);
     }
 
     #[tokio::test]

@@ -67,8 +67,8 @@ impl Mirror {
         of_file
             .filter_map(|(uri, shown)| {
                 shown.text.take()?;
-                // A change to a version that a document has already does not fit, which is what there is to say.
-                let document = json!({ "uri": uri, "version": shown.version });
+                // A change to a version before the one that a document has does not fit, which is what there is to say.
+                let document = json!({ "uri": uri, "version": shown.version.saturating_sub(1) });
                 Some(("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [] })))
             })
             .collect()
