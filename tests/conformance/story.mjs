@@ -118,13 +118,12 @@ export const differences = [
     why: 'Hints belong to the file and are there as long as it is open.',
   },
   {
-    client: 'plain', what: 'After a restart, and in a second window, the hunks show once a prompt is sent in the chat document.',
+    client: 'plain', what: 'A second window shows the hunks once a prompt is sent in its chat document.',
     lacks: [
-      ['a killed server is started again, and the hunks stand', 'hunks'],
       ['a second window sees the same hunks'],
       ['the third is accepted: the text is exactly that, and unsaved; the second window sees it', 'hunksInSecondWindow'],
     ],
-    why: 'The server opens the session that a chat document names with the first prompt, not with the document.',
+    why: 'Both windows have the same chat document open, so only the one that has the session writes into it.',
   },
   {
     client: 'VS Code', what: 'A file named by @ is taken from the completion.',
