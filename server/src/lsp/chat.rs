@@ -477,7 +477,7 @@ impl Chat {
         let is_there = |length: &usize| self.unwritten.get(..*length).is_some_and(|sent| self.place.has(text, sent));
         let Some(length) = self.sent.iter().rev().copied().find(is_there) else { return false };
         let written: String = self.unwritten.drain(..length).collect();
-        self.place.wrote(&written);
+        self.place.wrote(text, &written);
         self.sent.clear();
         self.refusals = 0;
         true

@@ -80,6 +80,8 @@ pub(super) fn session_line(session: &SessionId) -> String {
 pub(super) struct Place {
     /// The last lines that were written; none before the first.
     last: Vec<String>,
+    /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are meant.
+    line: usize,
 }
 
 impl Place {
@@ -95,7 +97,7 @@ impl Place {
     /// The end of a document.
     pub(super) fn at_end(text: &str) -> Self {
         let mut place = Self::default();
-        place.wrote(text);
+        place.wrote("", text);
         place
     }
 
@@ -105,14 +107,13 @@ impl Place {
         text.lines().skip(at).collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 
-    /// The line after the last lines written; the document's end where they are not to be found.
+    /// The line after the last lines written, where they stand nearest to where they were written; the document's end where
+    /// they are not to be found.
     fn find(&self, text: &str) -> usize {
-        let lines: Vec<_> = text.lines().collect();
-        let is_here =
-            |window: &[&str]| window.iter().map(|line| line.trim_end()).eq(self.last.iter().map(String::as_str));
-        let fits = !self.last.is_empty() && self.last.len() <= lines.len();
-        let found = if fits { lines.windows(self.last.len()).rposition(is_here) } else { None };
-        found.map_or(lines.len(), |at| at + self.last.len())
+        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+        let ends = (self.last.len()..=lines.len()).filter(|_| !self.last.is_empty());
+        let found = ends.filter(|end| lines.get(end - self.last.len()..*end).is_some_and(|here| here == self.last));
+        found.min_by_key(|end| end.abs_diff(self.line)).unwrap_or(lines.len())
     }
 
     /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
@@ -123,8 +124,9 @@ impl Place {
         !more.is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
     }
 
-    /// These whole lines have been written.
-    pub(super) fn wrote(&mut self, more: &str) {
+    /// These whole lines have been written into a document, which may hold them already.
+    pub(super) fn wrote(&mut self, text: &str, more: &str) {
+        self.line = self.find(text) + more.lines().count();
         self.last.extend(more.lines().map(|line| line.trim_end().to_owned()));
         let excess = self.last.len().saturating_sub(ANCHOR);
         self.last.drain(..excess);
@@ -197,10 +199,10 @@ mod tests {
         let mut place = Place::default();
         let start = place.insert("## You\n\nHello", "\n## Azimuth\n\n");
         assert_eq!((start.start_line, start.new_text.as_str()), (3, "\n\n## Azimuth\n\n"));
-        place.wrote("\n## Azimuth\n\n");
+        place.wrote("## You\n\nHello", "\n## Azimuth\n\n");
         let text = "## You\n\nHello\n\n## Azimuth\n\n\nthe user's next thought";
         assert_eq!(place.insert(text, "Hi.\n").start_line, 6);
-        place.wrote("Hi.\n");
+        place.wrote(text, "Hi.\n");
         let text = "## You\n\nHello\n\n## Azimuth\n\nHi.\n\nthe user's next thought";
         assert_eq!(place.insert(text, "More.\n").start_line, 7);
         // The user has taken out what was written: the end is the best place left.
@@ -214,6 +216,22 @@ mod tests {
         assert!(!place.has("## You\n\nHello\n", "\n"));
         assert!(!place.has("## You\n\nHello\n\n## Azimuth\n", "\n## Azimuth\n\nHi.\n"));
         assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
+    }
+
+    #[test]
+    fn an_answer_that_repeats_itself_is_written_on_below_its_last_line() {
+        let mut place = Place::at_end("## You\n\nHello\n");
+        let (mut text, more) = (String::from("## You\n\nHello\n"), "ok\n".repeat(20));
+        for written in [0, 20, 40] {
+            assert!(!place.has(&text, &more), "{written} lines are written");
+            let edit = place.insert(&text, &more);
+            assert_eq!((edit.start_line, &edit.new_text), (3 + written, &more));
+            text.push_str(&more);
+            let (typed_below, typed_above) = (format!("{text}ok\nmine"), format!("mine\n{text}"));
+            assert!(place.has(&text, &more) && place.has(&typed_below, &more));
+            assert!(written > 0 || place.has(&typed_above, &more));
+            place.wrote(&text, &more);
+        }
     }
 
     #[test]
