@@ -126,10 +126,6 @@ export const differences = [
     why: 'Both windows have the same chat document open, so only the one that has the session writes into it.',
   },
   {
-    client: 'VS Code', what: 'A file named by @ is taken from the completion.',
-    why: 'The prompt of the view knows a file by what the completion says of it; typed out in full it stays text.',
-  },
-  {
     client: 'VS Code', what: 'The review is a diff that closes with its last hunk; in Neovim the hunks stand in the file.',
     why: 'Each is the way of its editor.',
   },

@@ -32,13 +32,7 @@ export class VsCode {
     const { page } = this.world;
     const frame = await this.frame();
     await frame.locator('textarea').click();
-    for (const part of text.split(/(@\S+) /)) {
-      await page.keyboard.type(part);
-      if (part.startsWith('@')) {
-        await frame.locator('#completions li', { hasText: part.slice(1) }).first().waitFor();
-        await page.keyboard.press('Tab');
-      }
-    }
+    await page.keyboard.type(text);
     await page.keyboard.press('Enter');
   }
 

@@ -1,6 +1,8 @@
 // Files and selections as blocks of the prompt.
 
 import * as vscode from 'vscode';
+import type { PromptBlock } from '../generated/protocol';
+import { mentions } from './mentions';
 import type { Attachment } from './messages';
 
 /** The selection of the active editor, if there is one. */
@@ -29,4 +31,28 @@ export function labelOf(uri: vscode.Uri, range?: vscode.Range): string {
   if (range === undefined) return path;
   const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line : range.end.line + 1;
   return last === range.start.line + 1 ? `${path}:${last}` : `${path}:${range.start.line + 1}-${last}`;
+}
+
+/** A prompt with the files that its text mentions and its blocks do not hold yet. What is no file stays only text. */
+export async function withMentions(blocks: PromptBlock[]): Promise<PromptBlock[]> {
+  const known = new Set(blocks.flatMap((block) => (block.type === 'file' ? [block.uri] : [])));
+  const all = [...blocks];
+  for (const { path, range } of blocks.flatMap((block) => (block.type === 'text' ? mentions(block.text) : []))) {
+    const uri = (await fileNamed(path))?.toString();
+    if (uri === undefined || (range === undefined && known.has(uri))) continue;
+    known.add(uri);
+    all.push(range === undefined ? { type: 'file', uri } : { type: 'range', uri, range });
+  }
+  return all;
+}
+
+/** The file with a path, which may be relative to a workspace folder. */
+async function fileNamed(path: string): Promise<vscode.Uri | undefined> {
+  const folders = vscode.workspace.workspaceFolders?.map((folder) => folder.uri) ?? [];
+  const candidates = path.startsWith('/') ? folders.slice(0, 1).map((uri) => uri.with({ path })) : folders.map((uri) => vscode.Uri.joinPath(uri, path));
+  for (const uri of candidates) {
+    const found = await Promise.resolve(vscode.workspace.fs.stat(uri)).catch(() => undefined);
+    if (found !== undefined && (found.type & vscode.FileType.File) !== 0) return uri;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
 import type { Session } from '../session/session';
 import { unlinked } from '../text';
-import { file, selection } from './attachments';
+import { file, selection, withMentions } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
 
 /** What an intent may need beside the session. */
@@ -29,9 +29,9 @@ export async function carryOut(intent: Intent, hands: Hands): Promise<void> {
 async function dispatch(intent: Intent, hands: Hands): Promise<void> {
   const { session, tell } = hands;
   switch (intent.type) {
-    case 'send': return settle(intent.promptId, session.prompt(intent.blocks), tell);
-    case 'steer': return settle(intent.promptId, session.steer(intent.turnId, intent.blocks), tell);
-    case 'queue': return settle(intent.promptId, session.enqueue(intent.blocks), tell);
+    case 'send': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.prompt(blocks)), tell);
+    case 'steer': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.steer(intent.turnId, blocks)), tell);
+    case 'queue': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.enqueue(blocks)), tell);
     case 'unqueue': return session.dequeue(intent.queueId);
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);

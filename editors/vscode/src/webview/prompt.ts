@@ -1,5 +1,6 @@
 // The prompt: what is typed, what is attached, completion, history, and how it is sent.
 
+import { holdsWord } from '../chat/mentions';
 import type { Attachment, Draft, Facts } from '../chat/messages';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
@@ -152,8 +153,8 @@ export class Prompt {
   private blocks(): PromptBlock[] {
     const text = this.text.value.trim();
     const typed: PromptBlock[] = text === '' ? [] : [{ type: 'text', text }];
-    const words = new Set(text.split(/\s+/));
-    const files = [...this.mentioned].filter(([word]) => words.has(word)).map(([, uri]): PromptBlock => ({ type: 'file', uri }));
+    // Those that are typed in full are found where the files are.
+    const files = [...this.mentioned].filter(([word]) => holdsWord(text, word)).map(([, uri]): PromptBlock => ({ type: 'file', uri }));
     return [...typed, ...files, ...this.attachments.map((it) => it.block)];
   }
 

@@ -1,0 +1,32 @@
+// The files that a prompt mentions in its text.
+
+import type { Range } from '../generated/protocol';
+
+export interface Mention {
+  /** As typed, without `@` and lines. */
+  path: string;
+  /** The lines that are meant, where they are said. */
+  range?: Range;
+}
+
+/** The mentions in a text: `@path`, `@path:10` and `@path:10-20`, at its start or after a blank or a bracket. */
+export function mentions(text: string): Mention[] {
+  const words = [...text.matchAll(/(?:^|[\s([{"'])@(\S+)/gu)].map(([, word = '']) => word.replace(/[.,;:!?)\]}"']+$/u, ''));
+  return words.flatMap((word): Mention[] => {
+    const { path = word, first, last } = /^(?<path>.+?):(?<first>\d+)(?:-(?<last>\d+))?$/u.exec(word)?.groups ?? {};
+    if (path === '') return [];
+    if (first === undefined) return [{ path }];
+    const begin = Math.max(Number(first), 1);
+    const end = Math.max(Number(last ?? first), begin);
+    // A character beyond a line's end means its end.
+    return [{ path, range: { start: { line: begin - 1, character: 0 }, end: { line: end - 1, character: 2 ** 31 - 1 } } }];
+  });
+}
+
+/** Whether a word, which may hold blanks, stands in a text as one. */
+export function holdsWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    if (/(?:^|[\s([{"'])$/u.test(text.slice(0, at)) && /^(?:$|[\s.,;:!?)\]}"'])/u.test(text.slice(at + word.length))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,30 @@
+// What a prompt mentions, as a user types it.
+
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { holdsWord, mentions } from '../../src/chat/mentions';
+
+const range = (first: number, last: number) =>
+  ({ start: { line: first - 1, character: 0 }, end: { line: last - 1, character: 2 ** 31 - 1 } });
+
+describe('a mention', () => {
+  it('is a path behind an @', () => {
+    assert.deepEqual(mentions('@a.rs and (@src/b.rs), or "@c"?'), [{ path: 'a.rs' }, { path: 'src/b.rs' }, { path: 'c' }]);
+  });
+
+  it('may name lines', () => {
+    assert.deepEqual(mentions('@a.rs:3 @b.rs:10-20, @c.rs:5-2.'), [
+      { path: 'a.rs', range: range(3, 3) }, { path: 'b.rs', range: range(10, 20) }, { path: 'c.rs', range: range(5, 5) },
+    ]);
+  });
+
+  it('is no address and no lone sign', () => {
+    assert.deepEqual(mentions('me@host.org @ @. a@b'), []);
+  });
+
+  it('that was completed may hold blanks', () => {
+    assert.ok(holdsWord('Read @my notes.md, please', '@my notes.md'));
+    assert.ok(!holdsWord('Read @my notes.mdx', '@my notes.md'));
+    assert.ok(holdsWord('@a.rsx @a.rs', '@a.rs'));
+  });
+});
