@@ -458,12 +458,29 @@ fn size_and_depth_are_bounded() {
     assert_eq!(shown(&format!("cat > out <<'EOF'\n{}EOF", "a line of a file\n".repeat(3000))), "cat >out");
 }
 
+#[test]
+fn characters_that_the_grammar_breaks_down_at_are_kept_from_it() {
+    for after in ["", "1", "12..", "..", "1..3"] {
+        for character in ['\u{100}', '\u{1F980}', '\u{10FFFD}'] {
+            let line = format!("echo {{{after}{character}}}");
+            let ShellLine::Unparsable { reason } = parse(&line) else { panic!("{line}") };
+            assert!(reason.contains("cannot take"), "{line}: {reason}");
+        }
+    }
+    assert!(matches!(parse("echo {1..3} {a,b} '\u{1F980}'"), ShellLine::Commands(_)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn any_text_can_be_parsed(text in any::<String>()) {
         parse(&text);
+    }
+
+    #[test]
+    fn any_characters_among_shell_can_be_parsed(parts in prop::collection::vec((part(), any::<char>()), 0..20)) {
+        parse(&parts.into_iter().map(|(part, character)| format!("{part}{character}")).collect::<String>());
     }
 
     #[test]
