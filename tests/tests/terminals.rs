@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use harness::model::Said;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::terminal::TerminalOpenResult;
 use protocol::turn::StopReason;
@@ -67,6 +68,37 @@ async fn a_terminal_shows_what_a_command_prints_byte_for_byte() {
     // The model reads plain text.
     assert!(model.asked()[1].last_results()[0].starts_with("red \u{1F980}\n"), "{:?}", model.asked()[1].last_results());
     assert!(open(&client, &session, json!({ "since": 9999 })).await.alive);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn what_the_model_was_not_shown_of_a_long_output_it_reads_by_its_handle_after_a_restart_too() {
+    let model = ModelServer::responding(|asked| match asked.said().last() {
+        Some(Said::User(text)) => match text.rsplit_once("It is ") {
+            Some((_, handle)) => Answer::calls("read_result", json!({ "handle": handle, "containing": "45678" })),
+            None => Answer::calls("shell_run", json!({ "command": "seq 100000" })),
+        },
+        _ => Answer::says("Done."),
+    })
+    .await;
+    let setup = Setup::empty();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let project = Project::new([]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    run(&client, &session).await;
+    let shown = model.asked()[1].last_results()[0].to_owned();
+    assert!(shown.len() < 40_000 && !shown.contains("\n45678\n"), "{} bytes", shown.len());
+    let (_, rest) = shown.split_once("by the handle `").unwrap();
+    let (handle, _) = rest.split_once('`').unwrap();
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.request("azimuth/session/open", json!({ "sessionId": session })).await.unwrap();
+    client.prompt(&session, &format!("Look for 45678. It is {handle}")).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked();
+    assert_eq!(asked.last().unwrap().last_results(), [" 45678\t45678"]);
     assert_eq!(client.finish().await, 0);
 }
 

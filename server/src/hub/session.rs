@@ -39,6 +39,7 @@ use tokio::sync::{mpsc, oneshot};
 use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
+use workspace::results::Results;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
@@ -332,6 +333,7 @@ struct Session {
     reader: Arc<Reader>,
     search: Search,
     seen: Seen,
+    results: Results,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.

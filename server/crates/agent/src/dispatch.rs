@@ -123,6 +123,7 @@ impl Gate {
             }
             (None, Ok(_)) => Outcome::failed("there is no such tool"),
         };
+        let outcome = self.shorten(outcome).await;
         self.end(call, outcome, began)
     }
 
@@ -163,8 +164,18 @@ impl Gate {
         }
     }
 
+    /// Bounds what the model reads of an outcome. All of it is kept, and the model told how to read more.
+    async fn shorten(&self, mut outcome: Outcome) -> Outcome {
+        let Some(shown) = bound::bound(&outcome.text, self.limits.result_bytes) else { return outcome };
+        let whole = std::mem::replace(&mut outcome.text, shown);
+        let how = at_any_rate(&self.cancel, self.session.keep(whole)).await.flatten();
+        let how = how.unwrap_or_else(|| "it could not be kept; ask for less at a time".to_owned());
+        append(&mut outcome.text, &format!("\n[This is not all of it: {how}]"));
+        outcome
+    }
+
     fn end(&self, call: &OpenCall, outcome: Outcome, began: Instant) -> Ended {
-        let text = bound::bound(outcome.text, self.limits.result_bytes);
+        let text = outcome.text;
         let event = Event::ToolCallEnded {
             turn_id: self.turn_id.clone(),
             result: ToolResult { tool_call_id: call.id.clone(), text, is_error: outcome.is_error },

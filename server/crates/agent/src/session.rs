@@ -50,6 +50,10 @@ pub trait Session: Send + Sync {
     /// are no longer as the model last saw them, for people (design D4).
     async fn after_command(&self) -> Vec<String>;
 
+    /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of it,
+    /// such as the tool and the handle; none where it cannot be kept.
+    async fn keep(&self, result: String) -> Option<String>;
+
     /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.

@@ -10,6 +10,7 @@ use workspace::buffers::Buffers;
 use workspace::files;
 use workspace::paths::{Roots, to_uri};
 use workspace::reader::{NoOverlay, Overlay, Reader};
+use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, ShellConfig};
@@ -62,7 +63,14 @@ impl World {
             program: None,
         };
         let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
-        Services { search: Search::new(roots.clone(), reader.clone()), roots, reader, shell, seen: Seen::default() }
+        Services {
+            search: Search::new(roots.clone(), reader.clone()),
+            roots,
+            reader,
+            shell,
+            seen: Seen::default(),
+            results: Results::new(self.private.path()),
+        }
     }
 
     /// With a search that shows only some files.

@@ -15,9 +15,12 @@ use agent::tool::{Description, Output, Tool, ToolError};
 use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
+use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::Shell;
+
+pub use read_result::how_to_read;
 
 pub mod typed;
 
@@ -26,6 +29,7 @@ mod edit_replace_exact;
 mod find_files;
 mod list_files;
 mod read_file;
+mod read_result;
 mod search_text;
 mod shell_run;
 
@@ -45,6 +49,8 @@ pub struct Services {
     pub search: Search,
     /// The session's shell.
     pub shell: Arc<Shell>,
+    /// What was too long for the model to read at once.
+    pub results: Results,
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -57,6 +63,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
         typed::erase(edit_create_file::EditCreateFile::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
+        typed::erase(read_result::ReadResult::new(services)),
     ]
 }
 

@@ -17,13 +17,14 @@ use crate::{Services, blocking, counted, location};
 
 /// How many lines are given at most (001 §13.1).
 const MAX_LINES: usize = 500;
-/// How many bytes of lines are given at most (001 §13.1).
-const MAX_BYTES: usize = 100_000;
+/// How many bytes of lines are given at most: half of what 001 §13.1 says, since dispatch bounds every result
+/// ([`agent::turn::Limits`]), and lines that go on are better than lines without their middle.
+const MAX_BYTES: usize = 48_000;
 /// How much of one line is given, in bytes; longer ones are seldom written by people.
 const MAX_LINE_BYTES: usize = 2_000;
 
 /// Reads a text file, or some of its lines, as it is in the user's editor, unsaved changes and your own pending edits
-/// included. Each line comes after its number and a tab, which are not part of the file. At most 500 lines or 100 KB
+/// included. Each line comes after its number and a tab, which are not part of the file. At most 500 lines or 48 KB
 /// are given at once; of a large file read only the lines that you need, which search_text finds. Of a line longer than
 /// 2,000 bytes one part is given at a time.
 #[derive(Deserialize, JsonSchema)]
@@ -75,7 +76,9 @@ impl Typed for ReadFile {
             let name = services.roots.display(&path);
             let file = services.reader.read(&path).map_err(|error| in_words(&services, &path, error, &call))?;
             services.seen.note(&path, Some(file.hash.clone()));
-            let mut part = part(&name, &file.text, &input)?;
+            let wanted =
+                Wanted { start_line: input.start_line, end_line: input.end_line, start_column: input.start_column };
+            let mut part = part("read_file", &name, &file.text, &wanted)?;
             if file.source == Source::Pending {
                 part.text.insert_str(0, "[with your edits that the user has not decided yet]\n");
             }
@@ -86,14 +89,24 @@ impl Typed for ReadFile {
     }
 }
 
-struct Part {
-    text: String,
-    summary: String,
+/// Which lines are wanted, as the inputs of [`Input`] say it.
+pub(crate) struct Wanted {
+    pub(crate) start_line: Option<usize>,
+    pub(crate) end_line: Option<usize>,
+    pub(crate) start_column: Option<usize>,
+}
+
+/// Some lines of a text, for a model.
+pub(crate) struct Part {
+    pub(crate) text: String,
+    pub(crate) summary: String,
+    /// The number of the first line.
     first: usize,
 }
 
-fn part(name: &str, text: &str, input: &Input) -> Result<Part, ToolError> {
-    let (first, end, column) = (input.start_line.unwrap_or(1), input.end_line, input.start_column.unwrap_or(1));
+/// The lines of a text that a call of this tool wants, or as many of them as fit, with their numbers.
+pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Result<Part, ToolError> {
+    let (first, end, column) = (wanted.start_line.unwrap_or(1), wanted.end_line, wanted.start_column.unwrap_or(1));
     if first == 0 {
         return Err(ToolError::InvalidInput("`start_line` counts from 1".to_owned()));
     }
@@ -140,7 +153,7 @@ fn part(name: &str, text: &str, input: &Input) -> Result<Part, ToolError> {
         _ => format!("{name}, lines {first}-{last} of {total}:\n"),
     };
     if last < wanted {
-        let _ = write!(out, "[cut off; to read on, call read_file with start_line {}]", last + 1);
+        let _ = write!(out, "[cut off; to read on, call {tool} with start_line {}]", last + 1);
     } else if last < total {
         let _ = write!(out, "[{} more]", counted(total - last, "line"));
     }
@@ -222,9 +235,9 @@ mod tests {
         let more = "é… [this line has 8000 more bytes; read on with start_line 1 and start_column 2001]";
         assert!(text.ends_with(more), "{}", text.len());
         let text = world.text("read_file", json!({ "path": "wide" })).await;
-        assert!(text.len() < 101_000, "{}", text.len());
+        assert!(text.len() < 49_000, "{}", text.len());
         assert!(
-            text.ends_with("[cut off; to read on, call read_file with start_line 53]"),
+            text.ends_with("[cut off; to read on, call read_file with start_line 26]"),
             "{}",
             &text[text.len() - 80..]
         );

@@ -1,5 +1,6 @@
 //! `shell_run`.
 
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use workspace::paths;
 use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Ran, RunOptions};
 
 use crate::typed::Typed;
-use crate::{Services, location};
+use crate::{Services, blocking, how_to_read, location};
 
 /// How much of a command its title shows, in characters.
 const TITLE: usize = 80;
@@ -24,7 +25,8 @@ const TITLE: usize = 80;
 /// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
 /// - One command runs at a time. Do not start servers, watchers or editors, and nothing that waits for input: use
 ///   options such as `--yes`. What takes too long is stopped with all it has started.
-/// - Output is given without colours, its middle left out when it is long. Make it short: `--quiet`, `| tail -50`.
+/// - Output is given without colours. Of a long one the middle is left out, and read_result reads it; better make it
+///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
 ///   see unsaved text, and edits that the user reviews.
 /// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to be
@@ -101,8 +103,25 @@ impl Typed for ShellRun {
         let options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
         let before = self.services.shell.cwd();
         let ran = self.services.shell.run(&call.id, &input.command, options).await;
-        ran.map(|ran| self.in_words(&ran, &before)).map_err(|error| ToolError::Failed(error.to_string()))
+        let ran = ran.map_err(|error| ToolError::Failed(error.to_string()))?;
+        let mut output = self.in_words(&ran, &before);
+        if ran.is_cut {
+            let services = self.services.clone();
+            let kept = blocking(move || Ok(keep(&services, &ran))).await?;
+            output.text.push_str(&match kept {
+                Ok(handle) => format!("\n[not all of its output is shown: {}]", how_to_read(&handle)),
+                Err(error) => format!("\n[not all of its output is shown, and it could not be kept: {error}]"),
+            });
+        }
+        Ok(output)
     }
+}
+
+/// Keeps all that a command printed. Blocks.
+fn keep(services: &Services, ran: &Ran) -> io::Result<String> {
+    let mut keeper = services.results.keeper()?;
+    services.shell.printed(ran.start_offset, ran.end_offset, &mut keeper)?;
+    keeper.finish()
 }
 
 fn timeout(input: &Input) -> Result<Duration, ToolError> {

@@ -6,7 +6,7 @@
 //! Reading order: [`paths`] (what belongs to the project), [`text`] (what a text is), [`buffers`] (what editors hold
 //! open), [`files`] (the disk), [`reader`] (all three joined), [`seen`] (what the model knows of them), [`search`]
 //! (finding files and text), [`edit`] (where an edit goes), [`review`] (edits that wait for the user), [`shell`]
-//! (commands).
+//! (commands), [`results`] (what was too long for a model to read at once).
 
 pub mod paths;
 
@@ -27,3 +27,5 @@ pub mod edit;
 pub mod review;
 
 pub mod shell;
+
+pub mod results;

@@ -16,6 +16,7 @@
 //! a model reads), `screen` (which joins them), `environment`, `processes`, `keyboard`, `terminal` (the process),
 //! [`parse()`].
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use screen::Ended;
 use terminal::{Force, Start, Terminal};
+use transcript::{Plain, Printed};
 
 mod spool;
 
@@ -66,6 +68,9 @@ const START: Duration = Duration::from_secs(15);
 
 /// How much can be typed before a command has started.
 const MAX_EARLY: usize = 64 << 10;
+
+/// So many bytes of a long output are read at once.
+const PART: usize = 64 << 10;
 
 /// How long a command has to end after each stage of force.
 const GRACE: [(Force, Duration); 3] = [
@@ -126,6 +131,8 @@ pub struct Ran {
     /// What it printed, standard output and error as they came: plain text, at most 33 KiB, its middle left out with a
     /// word where it was more.
     pub output: String,
+    /// Whether any was left out. [`Shell::printed`] gives it.
+    pub is_cut: bool,
     /// Its exit code; none where it was stopped or killed.
     pub exit_code: Option<i32>,
     /// Whether its time was over.
@@ -204,7 +211,7 @@ impl Shell {
     ///
     /// # Errors
     /// A folder that cannot be read.
-    pub fn new(config: ShellConfig, observer: Arc<dyn Observer>) -> std::io::Result<Self> {
+    pub fn new(config: ShellConfig, observer: Arc<dyn Observer>) -> io::Result<Self> {
         let spool = Arc::new(Spool::open(&config.folder)?);
         Ok(Self::with_spool(config, spool, observer))
     }
@@ -297,8 +304,10 @@ impl Shell {
             }
         }
         running.land(end_offset, exit_code);
+        let Printed { text: output, is_cut } = ended.map(|ended| ended.output).unwrap_or_default();
         Ok(Ran {
-            output: ended.map(|ended| ended.output).unwrap_or_default(),
+            output,
+            is_cut,
             exit_code,
             timed_out: matches!(stop, Some(Stop::TimedOut(_))),
             cancelled: matches!(stop, Some(Stop::Cancelled | Stop::Killed)),
@@ -308,6 +317,34 @@ impl Shell {
             end_offset,
             note,
         })
+    }
+
+    /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it. Where the first
+    /// of it is no longer kept, it begins with a word that says so. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn printed(&self, start: u64, end: u64, out: &mut impl Write) -> io::Result<()> {
+        let (mut at, mut plain, mut written) = (start, Plain::default(), Ok(()));
+        while at < end {
+            let (from, bytes) = self.spool.read_from(at, PART.min(usize::try_from(end - at).unwrap_or(PART)));
+            if bytes.is_empty() || from >= end {
+                break;
+            }
+            if from > at {
+                writeln!(out, "[... the first {} bytes are not kept ...]", from - at)?;
+            }
+            at = from + bytes.len() as u64;
+            plain.push(&bytes, &mut |text| {
+                if written.is_ok() {
+                    written = out.write_all(text);
+                }
+            });
+        }
+        written?;
+        let mut last = Ok(());
+        plain.finish(&mut |text| last = out.write_all(text));
+        last
     }
 
     /// Types into the terminal, for the command that runs, after all that was typed before. What it does not read is

@@ -12,6 +12,7 @@ use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
+use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
@@ -84,6 +85,7 @@ pub(super) async fn load(
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
+    let results = Results::new(&folder);
     let shell = shell(&own, &roots, folder, spool, terminal.clone());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -94,6 +96,7 @@ pub(super) async fn load(
         search: search.clone().showing_only(may_read(&rules, &roots)),
         seen: seen.clone(),
         shell: Arc::clone(&shell),
+        results: results.clone(),
     };
     let alerts = own.clone();
     open.feed.announce(last);
@@ -129,6 +132,7 @@ pub(super) async fn load(
         reader,
         search,
         seen,
+        results,
         overlay,
         shell,
         terminal,

@@ -1,16 +1,20 @@
-//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read.
+//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read, and
+//! long results, which are files of their own.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules};
 use agent::session::{Answer, Interjection, Unsettled};
+use agent::store::StoreError;
 use async_trait::async_trait;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
+use workspace::results::Results;
 
 use super::Own;
+use crate::hub::feed::blocking;
 
 /// A turn's end of its session.
 pub(super) struct Port {
@@ -18,6 +22,7 @@ pub(super) struct Port {
     pub(super) turn: TurnId,
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: Arc<RwLock<Arc<Rules>>>,
+    pub(super) results: Results,
     /// How many questions this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -96,6 +101,18 @@ impl agent::session::Session for Port {
 
     async fn after_command(&self) -> Vec<String> {
         self.call(TurnMessage::AfterCommand).await.unwrap_or_default()
+    }
+
+    async fn keep(&self, result: String) -> Option<String> {
+        let results = self.results.clone();
+        let failed = |error: std::io::Error| StoreError::Failed(error.to_string());
+        match blocking(move || results.keep(&result).map_err(failed)).await {
+            Ok(handle) => Some(tools::how_to_read(&handle)),
+            Err(error) => {
+                tracing::warn!(%error, session = %self.session, "a long result could not be kept");
+                None
+            }
+        }
     }
 
     async fn interjections(&self) -> Vec<Interjection> {

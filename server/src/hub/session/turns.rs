@@ -171,6 +171,7 @@ impl Session {
                         turn: id.clone(),
                         own: self.own.clone(),
                         rules: Arc::clone(&self.rules),
+                        results: self.results.clone(),
                         questions: AtomicU64::new(0),
                     }),
                     cancel: running.cancel.clone(),

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::marker::{Filter, Nonce, Piece};
 use super::spool::Spool;
-use super::transcript::Transcript;
+use super::transcript::{Printed, Transcript};
 
 /// Takes in what a terminal prints.
 pub(super) struct Screen {
@@ -36,7 +36,7 @@ pub(super) struct Followed {
 /// A command's end.
 pub(super) struct Ended {
     /// Its output, for a model.
-    pub(super) output: String,
+    pub(super) output: Printed,
     /// The offset after its last byte.
     pub(super) offset: u64,
     /// Its exit code; none where a signal ended the shell.

@@ -14,14 +14,35 @@ const TAIL: usize = 20 << 10;
 /// A line longer than this is taken as it is, in pieces; nothing is folded in it.
 const LINE: usize = 8 << 10;
 
-/// Takes in a command's output.
+/// Takes in a command's output, and keeps its ends.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
+    plain: Plain,
+    ends: Ends,
+}
+
+/// What was kept of a command's output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Printed {
+    /// The text. Says how much was left out in the middle, if any was.
+    pub(super) text: String,
+    /// Whether any was.
+    pub(super) is_cut: bool,
+}
+
+/// Makes plain text of what a terminal gets, line by line.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
     state: State,
     parameters: Vec<u8>,
     line: Vec<u8>,
     /// The cursor went back to the line's beginning; what comes next writes over it.
     returned: bool,
+}
+
+/// The ends of a text.
+#[derive(Debug, Default)]
+struct Ends {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     left_out: u64,
@@ -47,6 +68,43 @@ enum State {
 impl Transcript {
     /// Takes in bytes, cut anywhere.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.plain.push(bytes, &mut |text| self.ends.push(text));
+    }
+
+    /// What was printed.
+    pub(super) fn finish(mut self) -> Printed {
+        self.plain.finish(&mut |text| self.ends.push(text));
+        let Ends { mut head, tail, left_out } = self.ends;
+        let tail: Vec<u8> = tail.into();
+        if left_out == 0 {
+            head.extend_from_slice(&tail);
+            return Printed { text: String::from_utf8_lossy(&head).into_owned(), is_cut: false };
+        }
+        let (first, last) = (whole_lines_until(&head), whole_lines_from(&tail));
+        let left_out = left_out + (head.len() - first.len() + tail.len() - last.len()) as u64;
+        let text = format!(
+            "{}\n[... {left_out} bytes left out here ...]\n{}",
+            String::from_utf8_lossy(first).trim_end_matches('\n'),
+            String::from_utf8_lossy(last)
+        );
+        Printed { text, is_cut: true }
+    }
+}
+
+impl Ends {
+    fn push(&mut self, text: &[u8]) {
+        let (head, tail) = text.split_at(text.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend(tail);
+        let surplus = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        self.left_out += surplus as u64;
+    }
+}
+
+impl Plain {
+    /// Takes in bytes, cut anywhere, and gives out text: whole lines, but for very long ones.
+    pub(super) fn push(&mut self, bytes: &[u8], out: &mut impl FnMut(&[u8])) {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
             // Most of any output is plain text, which is taken in runs.
@@ -61,35 +119,22 @@ impl Transcript {
                 self.line.extend_from_slice(text);
                 rest = after;
             } else {
-                self.state = self.step(*byte);
+                self.state = self.step(*byte, out);
                 rest = after;
             }
         }
     }
 
-    /// The text. Says how much was left out in the middle, if any was.
-    pub(super) fn finish(mut self) -> String {
-        self.end_line();
-        let tail: Vec<u8> = self.tail.into();
-        if self.left_out == 0 {
-            self.head.extend_from_slice(&tail);
-            return String::from_utf8_lossy(&self.head).into_owned();
-        }
-        let head = whole_lines_until(&self.head);
-        let end = whole_lines_from(&tail);
-        let left_out = self.left_out + (self.head.len() - head.len() + tail.len() - end.len()) as u64;
-        format!(
-            "{}\n[... {left_out} bytes left out here; narrow the output with grep, head or tail to see them ...]\n{}",
-            String::from_utf8_lossy(head).trim_end_matches('\n'),
-            String::from_utf8_lossy(end)
-        )
+    /// Gives out what is left: a line without an end.
+    pub(super) fn finish(&mut self, out: &mut impl FnMut(&[u8])) {
+        self.end_line(out);
     }
 
-    fn step(&mut self, byte: u8) -> State {
+    fn step(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) -> State {
         match (self.state, byte) {
             // A line's end, CAN and SUB end whatever is unfinished, so that broken output cannot swallow the rest.
             (_, b'\n') => {
-                self.newline();
+                self.newline(out);
                 State::Text
             }
             (_, 0x18 | 0x1a) => State::Text,
@@ -116,7 +161,7 @@ impl Transcript {
                 State::Text
             }
             (_, _) => {
-                self.text(byte);
+                self.text(byte, out);
                 State::Text
             }
         }
@@ -131,7 +176,7 @@ impl Transcript {
         }
     }
 
-    fn text(&mut self, byte: u8) {
+    fn text(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) {
         match byte {
             b'\r' => self.returned = true,
             0x08 => {
@@ -147,27 +192,22 @@ impl Transcript {
                 }
                 self.line.push(byte);
                 if self.line.len() >= LINE {
-                    self.end_line();
+                    self.end_line(out);
                 }
             }
             _ => {}
         }
     }
 
-    fn newline(&mut self) {
+    fn newline(&mut self, out: &mut impl FnMut(&[u8])) {
         self.returned = false;
         self.line.push(b'\n');
-        self.end_line();
+        self.end_line(out);
     }
 
-    fn end_line(&mut self) {
-        let (head, tail) = self.line.split_at(self.line.len().min(HEAD - self.head.len()));
-        self.head.extend_from_slice(head);
-        self.tail.extend(tail);
+    fn end_line(&mut self, out: &mut impl FnMut(&[u8])) {
+        out(&self.line);
         self.line.clear();
-        let surplus = self.tail.len().saturating_sub(TAIL);
-        self.tail.drain(..surplus);
-        self.left_out += surplus as u64;
     }
 }
 
@@ -203,7 +243,7 @@ mod tests {
     fn plain(bytes: &[u8]) -> String {
         let mut transcript = Transcript::default();
         transcript.push(bytes);
-        transcript.finish()
+        transcript.finish().text
     }
 
     #[test]
@@ -265,7 +305,7 @@ mod tests {
             let mut transcript = Transcript::default();
             transcript.push(&bytes[..cut]);
             transcript.push(&bytes[cut..]);
-            prop_assert_eq!(transcript.finish(), plain(&bytes));
+            prop_assert_eq!(transcript.finish().text, plain(&bytes));
         }
 
         #[test]

@@ -201,6 +201,7 @@ pub(super) struct LoggedSession {
     unsettled: Mutex<Unsettled>,
     saved: Mutex<Vec<bool>>,
     proposed: Mutex<Vec<EditPlan>>,
+    kept: Mutex<Vec<String>>,
     refuses_edits: Mutex<Option<EditRefused>>,
     /// The calls of an earlier turn that came to propose their edits.
     has_proposed: Mutex<Vec<ToolCallId>>,
@@ -253,6 +254,13 @@ impl Session for LoggedSession {
     async fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
         let proposed = Proposed { pending_hunks: 2, added: 3, removed: 1, applied: false };
         self.has_proposed.lock().unwrap().contains(call).then_some(proposed)
+    }
+
+    async fn keep(&self, result: String) -> Option<String> {
+        self.steps.wait().await;
+        let bytes = result.len();
+        self.kept.lock().unwrap().push(result);
+        Some(format!("{bytes} bytes are kept"))
     }
 
     async fn unsettled(&self) -> Unsettled {
@@ -433,6 +441,7 @@ pub(super) struct Left {
     pub(super) asked: Vec<PermissionRequest>,
     pub(super) saved: Vec<bool>,
     pub(super) proposed: Vec<EditPlan>,
+    pub(super) kept: Vec<String>,
     pub(super) rules: Rules,
     /// Scripts that were not played.
     pub(super) unplayed: usize,
@@ -555,6 +564,7 @@ impl Stage {
             asked: session.asked.lock().unwrap().clone(),
             saved: session.saved.lock().unwrap().clone(),
             proposed: session.proposed.lock().unwrap().clone(),
+            kept: session.kept.lock().unwrap().clone(),
             rules: session.rules.lock().unwrap().clone(),
             unplayed: model.scripts.lock().unwrap().len(),
         };

@@ -177,13 +177,15 @@ async fn tools_that_fail_or_panic_or_do_not_exist_are_failed_calls_and_the_turn_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_long_result_is_cut_and_says_so() {
+async fn a_long_result_is_cut_and_says_where_all_of_it_is() {
     let left = Stage::new(vec![answer(vec![call("a", "ramble", json!({}))]), answer(vec![says("ok")])])
         .tool("ramble", Access::Read, Does::Rambles(1_000_000))
         .play()
         .await;
     let (text, _) = left.result("a");
     assert!(text.len() < 51_000 && text.contains("bytes are left out here"), "{}", text.len());
+    assert!(text.ends_with("\n[This is not all of it: 999999 bytes are kept]"));
+    assert_eq!(left.kept.iter().map(String::len).collect::<Vec<_>>(), [999_999]);
 }
 
 #[tokio::test(start_paused = true)]

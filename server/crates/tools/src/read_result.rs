@@ -1,0 +1,181 @@
+//! `read_result`.
+
+use std::fmt::Write;
+
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::read_file::{self, Wanted};
+use crate::typed::Typed;
+use crate::{Services, blocking, counted};
+
+/// How many lines with the text looked for are given at most.
+const MAX_MATCHES: usize = 100;
+/// How much of a line with it is given, in bytes.
+const MAX_MATCH_BYTES: usize = 300;
+
+/// Reads more of an earlier result that was too long to be given at once, such as a command's output. The result says its
+/// handle. Each line comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with
+/// `containing` first, then read the lines around what you find.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The handle, as the result says it.
+    handle: String,
+    /// Only lines with this text, whatever the case, at most 100.
+    containing: Option<String>,
+    /// The first line to read, from 1. Without it reading starts at the beginning.
+    start_line: Option<usize>,
+    /// The last line to read. Without it reading goes on to the end, or as far as fits.
+    end_line: Option<usize>,
+    /// Where in the first line to begin, in bytes from 1: for a line that was cut off.
+    start_column: Option<usize>,
+}
+
+pub(crate) struct ReadResult {
+    services: Services,
+}
+
+impl ReadResult {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+/// What a model is told of a long result that is kept under a handle.
+pub fn how_to_read(handle: &str) -> String {
+    format!("all of it is kept, and {} reads it by the handle `{handle}`", ReadResult::NAME)
+}
+
+#[async_trait]
+impl Typed for ReadResult {
+    type Input = Input;
+    const NAME: &'static str = "read_result";
+    const KIND: ToolKind = ToolKind::Read;
+    const ACCESS: Access = Access::Read;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        let title = match &input.containing {
+            Some(text) => format!("Looking for {text} in a long result"),
+            None => format!("Reading a long result from line {}", input.start_line.unwrap_or(1)),
+        };
+        Ok(Description { title, locations: Vec::new(), action: Action::Read })
+    }
+
+    async fn run(&self, _: Call, input: Input) -> Result<Output, ToolError> {
+        let results = self.services.results.clone();
+        blocking(move || {
+            let failed = |words: String| ToolError::Failed(words);
+            let Input { handle, containing, start_line, end_line, start_column } = input;
+            let kept = results.get(&handle).map_err(|error| failed(format!("the result cannot be read: {error}")))?;
+            let text = kept.ok_or_else(|| {
+                failed(format!(
+                    "no result is kept under `{handle}`; old ones make room for new ones. Do again what gave it"
+                ))
+            })?;
+            let (text, summary) = match containing {
+                Some(wanted) => matching(&text, &wanted, start_line.unwrap_or(1), end_line.unwrap_or(usize::MAX)),
+                None => {
+                    let wanted = Wanted { start_line, end_line, start_column };
+                    let part = read_file::part(Self::NAME, "the result", &text, &wanted)?;
+                    (part.text, part.summary)
+                }
+            };
+            Ok(Output { text, summary, ..Output::default() })
+        })
+        .await
+    }
+}
+
+/// The lines with a text, between two lines, and what they are in a few words.
+fn matching(text: &str, wanted: &str, first: usize, last: usize) -> (String, String) {
+    let lower = wanted.to_lowercase();
+    let lines = (1..).zip(text.split_terminator('\n')).filter(|(number, _)| (first..=last).contains(number));
+    let mut out = String::new();
+    let mut found = 0;
+    for (number, line) in lines.filter(|(_, line)| line.to_lowercase().contains(&lower)) {
+        found += 1;
+        if found <= MAX_MATCHES {
+            let end = line.floor_char_boundary(MAX_MATCH_BYTES);
+            let (shown, more) = (line.get(..end).unwrap_or(line), if end < line.len() { "…" } else { "" });
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "{number:>6}\t{shown}{more}");
+        }
+    }
+    if found == 0 {
+        let _ = write!(out, "No line has `{wanted}` in it.");
+    } else if found > MAX_MATCHES {
+        let _ = write!(out, "[the first {MAX_MATCHES} of {found} lines; go on with a later start_line]");
+    }
+    let summary = if found == 0 { "no lines".to_owned() } else { counted(found, "line") };
+    (out.trim_end_matches('\n').to_owned(), summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::fixture::{World, call};
+
+    #[tokio::test]
+    async fn a_long_result_is_read_in_parts_and_looked_through() {
+        let world = World::new(&[]);
+        let services = world.services();
+        let log: String =
+            (1..=2000).map(|n| format!("{} {n}\n", if n % 1000 == 0 { "Error" } else { "step" })).collect();
+        let handle = services.results.keep(&log).unwrap();
+        let read = |input| {
+            let services = services.clone();
+            async move { call(&services, "read_result", input).await.unwrap() }
+        };
+
+        let found = read(json!({ "handle": handle, "containing": "ERROR" })).await;
+        assert_eq!(
+            (found.text.as_str(), found.summary.as_str()),
+            ("  1000\tError 1000\n  2000\tError 2000", "2 lines")
+        );
+        let found = read(json!({ "handle": handle, "containing": "error", "start_line": 1001 })).await;
+        assert_eq!(found.text, "  2000\tError 2000");
+        let none = read(json!({ "handle": handle, "containing": "panic" })).await;
+        assert_eq!((none.text.as_str(), none.summary.as_str()), ("No line has `panic` in it.", "no lines"));
+        let many = read(json!({ "handle": handle, "containing": "step" })).await;
+        assert!(many.text.ends_with("\n[the first 100 of 1998 lines; go on with a later start_line]"), "{}", many.text);
+
+        let around = read(json!({ "handle": handle, "start_line": 999, "end_line": 1001 })).await;
+        let lines = "   999\tstep 999\n  1000\tError 1000\n  1001\tstep 1001\n";
+        assert_eq!(around.text, format!("the result, lines 999-1001 of 2000:\n{lines}[999 lines more]"));
+        let begin = read(json!({ "handle": handle })).await;
+        assert!(begin.text.ends_with("[cut off; to read on, call read_result with start_line 501]"));
+    }
+
+    #[tokio::test]
+    async fn a_result_that_is_not_kept_says_what_to_do() {
+        let world = World::new(&[("secret", "x")]);
+        for handle in ["0123456789ab", "../secret"] {
+            let text = world.text("read_result", json!({ "handle": handle })).await;
+            assert_eq!(
+                text,
+                format!(
+                    "error: no result is kept under `{handle}`; old ones make room for new ones. Do again what gave it"
+                )
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn all_that_a_command_printed_can_be_read() {
+        let world = World::new(&[]);
+        let services = world.services();
+        let output = call(&services, "shell_run", json!({ "command": "seq 100000" })).await.unwrap();
+        assert!(output.text.len() < 40_000 && output.text.contains("bytes left out here"), "{}", output.text.len());
+        let (_, rest) = output.text.split_once("reads it by the handle `").unwrap();
+        let (handle, _) = rest.split_once('`').unwrap();
+        let input = json!({ "handle": handle, "start_line": 50_000, "end_line": 50_000 });
+        let text = call(&services, "read_result", input).await.unwrap().text;
+        assert!(text.contains("50000\n[50000 lines more]"), "{text}");
+    }
+}
