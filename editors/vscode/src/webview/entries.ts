@@ -1,6 +1,6 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import type { Location, PermissionRequest, PromptBlock, Usage } from '../generated/protocol';
+import type { Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
 import { visible } from '../text';
 import { type Child, button, h } from './dom';
@@ -49,6 +49,10 @@ export class EntryView {
         break;
       case 'tool':
         this.drawTool(entry);
+        break;
+      case 'plan':
+        element.setAttribute('aria-label', 'The plan');
+        element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
         break;
       case 'question':
         this.drawQuestion(entry.request, entry.outcome && outcomeInWords(entry));
@@ -173,6 +177,13 @@ export class EntryView {
       ].filter((child) => child !== false),
     );
   }
+}
+
+/** A step of a plan. */
+function step({ content, status }: PlanEntry): HTMLElement {
+  const marks = { pending: ['○', 'to do'], in_progress: ['▸', 'now'], completed: ['✓', 'done'] } as const;
+  const [mark, words] = marks[status];
+  return h('li', { class: status }, h('span', { class: 'mark', 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `), visible(content));
 }
 
 function outcomeInWords(entry: Extract<Entry, { kind: 'question' }>): string {
