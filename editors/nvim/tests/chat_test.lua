@@ -119,6 +119,7 @@ function T.a_question_is_shown_with_its_scope_and_answered_by_key()
     support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil, "typing answers nothing")
     child:type("<Esc><Space>ap")
     child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    child:wait_for_question()
     child:type("a")
     child:wait_for("It is made.")
     assert(vim.uv.fs_stat(place.project .. "/made.txt"), "the command ran")
@@ -137,6 +138,7 @@ function T.a_question_can_be_answered_in_the_transcript()
     child:wait_for("[a] ")
     child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
     child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:wait_for_question()
     child:type("r")
     child:wait_for("Done")
     support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil)
@@ -162,6 +164,7 @@ function T.several_questions_are_asked_one_after_the_other()
       local id = child:lua("return require('azimuth.client').state().questions[1].permissionId")
       child:command("Azimuth permission")
       child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:wait_for_question()
       child:type("a")
       child:wait(([[(function()
         local first = require("azimuth.client").state().questions[1]
@@ -171,6 +174,67 @@ function T.several_questions_are_asked_one_after_the_other()
     child:wait_for("Both are made.")
     assert(vim.uv.fs_stat(place.project .. "/one.txt") and vim.uv.fs_stat(place.project .. "/two.txt"))
     child:wait([[not vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+  end)
+end
+
+--- Answers the question that stands by a key that is held down until another question has taken its place.
+---@param child Child
+---@param place Place
+---@param unread string The file that the second question's command makes.
+local function hold_the_key(child, place, unread)
+  child:wait_for_question()
+  local first = child:lua("return require('azimuth.permission').open()[1].request.permissionId")
+  child:wait([[(function()
+    vim.api.nvim_input("a")
+    return vim.iter(_G.said):any(function(said) return said[1]:find("has only just come up", 1, true) end)
+  end)()]])
+  child:type("am")
+  local second = child:lua("return require('azimuth.permission').open()[1].request.permissionId")
+  assert(second ~= first, "the second question stands")
+  child:wait(([[require("azimuth.permission").takes_keys(%q)]]):format(second))
+  support.equal(vim.uv.fs_stat(place.project .. "/" .. unread), nil, "nobody has read the second question")
+  child:type("a")
+  assert(vim.wait(5000, function()
+    return vim.uv.fs_stat(place.project .. "/" .. unread) ~= nil
+  end, 20), "the second command runs once it was answered")
+end
+
+function T.a_key_held_down_in_the_transcript_allows_nothing_that_nobody_has_read()
+  chat({
+    {
+      calls = {
+        { name = "shell_run", input = { command = "touch one.txt" } },
+        { name = "shell_run", input = { command = "touch two.txt" } },
+      },
+    },
+    { text = "Both are done." },
+  }, function(child, _, place)
+    child:prompt("Make them.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    hold_the_key(child, place, "two.txt")
+  end)
+end
+
+function T.a_key_held_down_in_the_questions_window_allows_nothing_that_nobody_has_read()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch older.txt" } } } },
+    { calls = { { name = "shell_run", input = { command = "touch newer.txt" } } } },
+    { text = "Done with it." },
+    { text = "Done with it." },
+  }, function(child, _, place)
+    child:prompt("Make one.")
+    child:wait_for("touch older.txt")
+    child:wait_for("[a] ")
+    child:command("Azimuth new")
+    child:wait("require('azimuth.client').state().entries[1] == nil")
+    child:prompt("Make another.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth permission")
+    child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    hold_the_key(child, place, "older.txt")
   end)
 end
 
@@ -194,8 +258,11 @@ function T.the_questions_window_says_what_the_session_says_after_the_server_was_
     end)()]])
     child:lua("vim.cmd.stopinsert()")
     child:command("Azimuth continue")
-    child:wait([[#require("azimuth.client").state().questions > 0
-      or require("azimuth.client").state().entries[#require("azimuth.client").state().entries].stop_reason == "end_turn"]])
+    child:wait([[(function()
+      local state, open = require("azimuth.client").state(), require("azimuth.permission").open()[1]
+      return state.entries[#state.entries].stop_reason == "end_turn"
+        or open and require("azimuth.permission").takes_keys(open.request.permissionId)
+    end)()]])
     if child:lua("return #require('azimuth.client').state().questions") > 0 then
       child:command("Azimuth permission")
       child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
@@ -235,6 +302,7 @@ function T.words_to_a_running_turn_are_steered_or_queued()
     child:wait_for("Waits, 2: And then this.")
     child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
     child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:wait_for_question()
     child:type("a")
     child:wait_for("Second turn over.")
     support.contains(child:transcript(), "You, to the running turn")

@@ -193,6 +193,15 @@ function Child:prompt(prompt)
   self:type("<C-s>")
 end
 
+--- Waits until a question stands that takes a key.
+function Child:wait_for_question()
+  self:wait([[(function()
+    local permission = require("azimuth.permission")
+    local first = permission.open()[1]
+    return first and permission.takes_keys(first.request.permissionId)
+  end)()]])
+end
+
 --- Ends the child.
 function Child:stop()
   pcall(vim.rpcnotify, self.channel, "nvim_command", "qall!")

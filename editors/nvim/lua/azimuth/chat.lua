@@ -249,7 +249,8 @@ local function set_keys(bufnr)
   end, "help")
   require("azimuth.permission").set_keys(bufnr, function()
     local entry = entry_under_cursor()
-    return entry and entry.kind == "permission" and entry.request.permissionId or nil
+    local open = entry and entry.kind == "permission" and not entry.outcome and not entry.done
+    return open and entry.request.permissionId or nil
   end)
 end
 

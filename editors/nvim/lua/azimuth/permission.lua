@@ -2,6 +2,9 @@
 ---
 --- The window never takes the cursor by itself: what the user is typing, in insert or in normal mode, must not become
 --- an answer. One key goes there; in the transcript the keys answer without going anywhere.
+---
+--- Nor does a key that was meant for one question answer the next: a question takes no key until it has stood for
+--- `READING`, and a key that comes sooner, such as of one that is held down, begins that time anew.
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
@@ -11,6 +14,10 @@ local text = require("azimuth.text")
 require("azimuth.highlights")
 
 local M = {}
+
+--- How long a question stands before a key answers it, in milliseconds: longer than a held key waits before it repeats,
+--- which is at most 660 where nobody set it otherwise, and than between the presses of a double tap.
+local READING = 750
 
 local namespace = vim.api.nvim_create_namespace("azimuth.permission")
 
@@ -28,6 +35,11 @@ local dismissed = {}
 --- Where the cursor was before it went to the window.
 ---@type integer?
 local came_from = nil
+--- Since when each question is the one that a key would answer, or when a key came too soon for it, in milliseconds.
+---@type table<string, integer>
+local stands_since = {}
+---@type string? The oldest open question, which a key in the transcript answers.
+local oldest = nil
 
 --- The open questions of all sessions, those of the current one first.
 ---@return azimuth.Question[]
@@ -47,6 +59,41 @@ function M.open()
     end
   end
   return questions
+end
+
+--- Whether a key answers a question by now.
+---@param permission_id string
+---@return boolean
+function M.takes_keys(permission_id)
+  local since = stands_since[permission_id]
+  return since ~= nil and vim.uv.now() - since >= READING
+end
+
+---@param permission_id string
+local function begin_reading(permission_id)
+  vim.uv.update_time()
+  stands_since[permission_id] = vim.uv.now()
+end
+
+--- Notes which questions are open, and which of them is the oldest.
+local function note_questions()
+  local open = {}
+  for _, question in ipairs(M.open()) do
+    local id = question.request.permissionId
+    open[id] = true
+    if not stands_since[id] then
+      begin_reading(id)
+    end
+  end
+  for id in pairs(stands_since) do
+    stands_since[id] = open[id] and stands_since[id]
+  end
+  local first = M.open()[1]
+  local id = first and first.request.permissionId
+  if id and id ~= oldest then
+    begin_reading(id)
+  end
+  oldest = id
 end
 
 ---@param question azimuth.Question
@@ -100,15 +147,20 @@ end
 ---@param bufnr integer
 ---@param which fun(): string? The question that is meant; without one, the oldest.
 function M.set_keys(bufnr, which)
+  --- The question that is meant, unless a key comes too soon for it.
   local function find()
     local wanted = which()
-    local questions = M.open()
-    for _, question in ipairs(questions) do
-      if question.request.permissionId == wanted then
-        return question
+    for _, question in ipairs(M.open()) do
+      local id = question.request.permissionId
+      if wanted == nil or id == wanted then
+        if M.takes_keys(id) then
+          return question
+        end
+        begin_reading(id)
+        vim.notify("Azimuth: this question has only just come up. Read it, then press the key again.")
+        return nil
       end
     end
-    return questions[1]
   end
   local keys = { "a", "A", "r", "R" }
   for digit = 1, 9 do
@@ -206,6 +258,9 @@ local function show(question, more)
   vim.api.nvim_set_option_value("wrap", true, { scope = "local", win = window })
   vim.api.nvim_set_option_value("linebreak", true, { scope = "local", win = window })
   local id = question.request.permissionId
+  if shown ~= id then
+    begin_reading(id)
+  end
   shown = id
   M.set_keys(bufnr, function()
     return id
@@ -259,8 +314,12 @@ local function refresh_soon()
 end
 
 for _, event in ipairs({ "permissionAsked", "permissionAnswered", "sessionOpened", "sessionSelected", "turnEnded" }) do
-  client.on(event, refresh_soon)
+  client.on(event, function()
+    note_questions()
+    refresh_soon()
+  end)
 end
+note_questions()
 vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, {
   group = vim.api.nvim_create_augroup("azimuth.permission", { clear = true }),
   callback = function()
