@@ -453,6 +453,38 @@ function T.hostile_answers_stay_text()
   end)
 end
 
+function T.each_tab_page_has_its_own_chat()
+  chat({ { text = "Seen in both." } }, function(child)
+    local function shown()
+      return child:lua([[
+        return vim.iter(vim.api.nvim_list_tabpages()):map(function(tabpage)
+          return vim.iter(vim.api.nvim_tabpage_list_wins(tabpage)):map(function(window)
+            return (vim.fn.bufname(vim.api.nvim_win_get_buf(window)):gsub("azimuth://", ""))
+          end):join(" ")
+        end):totable()
+      ]])
+    end
+    child:command("stopinsert | tabnew")
+    child:command("Azimuth")
+    support.equal(shown(), { " chat prompt", " chat prompt" })
+    child:prompt("Say it.")
+    child:wait_for("Seen in both.")
+    support.equal(child:lua([[
+      return vim.iter(vim.fn.win_findbuf(vim.fn.bufnr("azimuth://chat"))):map(function(window)
+        return vim.api.nvim_win_get_cursor(window)[1] == vim.fn.line("$", window)
+      end):totable()
+    ]]), { true, true }, "both follow the answer")
+    child:command("stopinsert | tabnext")
+    child:command("Azimuth")
+    support.equal(shown(), { "", " chat prompt" }, "the chat of the first tab page is closed, and no other")
+    child:command("Azimuth")
+    child:command("stopinsert | tabnext")
+    child:lua("vim.api.nvim_win_close(vim.fn.bufwinid('azimuth://chat'), true)")
+    child:wait("#vim.api.nvim_tabpage_list_wins(0) == 1")
+    support.equal(shown(), { " chat prompt", "" }, "an input goes with its transcript")
+  end)
+end
+
 function T.tool_calls_fold_and_unfold()
   chat({ { calls = { { name = "read_file", input = { path = "src/temperature.sh" } } } }, { text = "Read." } }, function(child)
     child:prompt("Read it.")
