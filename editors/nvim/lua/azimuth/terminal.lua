@@ -111,6 +111,13 @@ end)
 for _, type in ipairs({ "terminalStarted", "terminalEnded", "sessionOpened" }) do
   client.on(type, dress_all)
 end
+client.on("sessionSelected", function(session_id)
+  -- A session that was left and is opened again sends no more bytes by itself.
+  local view = views.get(session_id)
+  if view then
+    view:follow()
+  end
+end)
 client.on("terminalStarted", function(session_id)
   -- A shell that is just being started may have missed the size it was told.
   local view = views.get(session_id)
