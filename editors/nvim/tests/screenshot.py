@@ -3,8 +3,8 @@
 
     AZIMUTH_SERVER=... NVIM=... python3 screenshot.py OUT_FOLDER [SCENE ...]
 
-It needs the Python packages `pexpect` and `pyte`, and a chromium in PATH. A scene is a name of `scenes.lua`; without
-one, all are played. Each is drawn dark and light, at 80 and at 160 columns.
+It needs the Python packages `pexpect` and `pyte`, and a chromium in PATH or by CHROMIUM. A scene is a name of `scenes.lua`;
+without one, all are played. Each is drawn dark and light, at 80 and at 160 columns, or as its name says: `answer-dark-80`.
 """
 
 import html
@@ -114,7 +114,7 @@ def picture(screen, background, path):
     with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as file:
         file.write(page)
     width, height = round(screen.columns * 8.43) + 2, screen.lines * 18
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
     subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--screenshot={path}", f"--window-size={width},{height}", file.name],
         check=True,
@@ -126,10 +126,12 @@ def picture(screen, background, path):
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for scene in sys.argv[2:] or SCENES:
+    for wanted in sys.argv[2:] or SCENES:
         for background in ("dark", "light"):
             for size in SIZES:
-                print(play(scene, background, size, folder))
+                scene = wanted.split("-")[0]
+                if wanted in (scene, f"{scene}-{background}-{size[0]}"):
+                    print(play(scene, background, size, folder))
 
 
 if __name__ == "__main__":
