@@ -21,7 +21,7 @@ import pyte
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
-SCENES = ["answer", "tools", "permission", "picker", "completion"]
+SCENES = ["overview", "answer", "tools", "permission", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
 
 
@@ -63,7 +63,7 @@ def play(scene, background, size, folder):
     command = ["--clean", "-c", f"set background={background}", "-c", f"luafile {HERE / 'scenes.lua'}"]
     child = pexpect.spawn(NVIM, command, dimensions=(rows, columns), env=environment, cwd=home, timeout=1)
     screen.answer = child.send
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 30
     quiet_since = None
     while time.monotonic() < deadline:
         try:
@@ -76,7 +76,9 @@ def play(scene, background, size, folder):
         if done.exists() and quiet_since and time.monotonic() - quiet_since > 0.5:
             break
     else:
-        print(f"{scene}: the scene did not end in time", file=sys.stderr)
+        sys.exit(f"{scene}-{background}-{columns}: the scene did not end in time; the screen is:\n" + "\n".join(screen.display))
+    if not done.exists():
+        sys.exit(f"{scene}-{background}-{columns}: Neovim ended before the scene did; the screen is:\n" + "\n".join(screen.display))
     child.close(force=True)
     shutil.rmtree(home, ignore_errors=True)
     name = f"{scene}-{background}-{columns}"

@@ -5,6 +5,7 @@ local config = require("azimuth.config")
 local fold = require("azimuth.fold")
 local input = require("azimuth.input")
 local render = require("azimuth.render")
+local status = require("azimuth.status")
 local text = require("azimuth.text")
 local transcripts = require("azimuth.transcript")
 local turn = require("azimuth.turn")
@@ -46,11 +47,13 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript.
+--- What stands above the transcript: as much as fits, the title first.
 ---@param state azimuth.State
+---@param room integer
 ---@return string
-local function title_bar(state)
-  local parts = { text.bar(state.title ~= "" and state.title or "New session") }
+local function title_bar(state, room)
+  local title = text.one_line(state.title ~= "" and state.title or "New session")
+  local parts = { text.bar(text.shortened(title, math.max(20, room - 16))) }
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
   end
@@ -66,7 +69,7 @@ local function title_bar(state)
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))
   end
-  return " " .. table.concat(parts, " · ") .. "%<"
+  return text.fit(parts, room)
 end
 
 ---@param action string
@@ -75,52 +78,70 @@ local function key_of(action)
   return require("azimuth.mappings").shown(action)
 end
 
---- What stands above the input: what runs, what waits, and the key for it.
+--- What stands above the input: what runs, what waits, and first of each the key for it.
 ---@param state? azimuth.State
+---@param room integer
 ---@return string
-local function status_bar(state)
+local function status_bar(state, room)
   local parts = {}
   if not client.lsp_client() then
     table.insert(parts, "%#AzimuthWarning#The server is being started%*")
   end
   if state and #state.questions > 0 then
-    table.insert(parts, ("%%#AzimuthAsk#%s%%*: %s"):format(text.plural(#state.questions, "question"), text.bar(key_of("permission"))))
+    table.insert(parts, ("%s %%#AzimuthAsk#%s%%*"):format(text.bar(key_of("permission")), text.plural(#state.questions, "question")))
   end
   if state and state.running then
     local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
-    table.insert(parts, ("%%#AzimuthRunning#Working %d s%%*, <C-c> cancels"):format(seconds))
+    table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
   end
   if state then
-    local hunks, files = fold.pending(state)
+    local hunks = fold.pending(state)
     if hunks > 0 then
-      table.insert(parts, ("%s in %s to review: %s"):format(text.plural(hunks, "hunk"), text.plural(files, "file"), text.bar(key_of("review"))))
+      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), text.plural(hunks, "hunk")))
     end
     if #state.queue > 0 then
       table.insert(parts, text.plural(#state.queue, "prompt") .. " waiting")
     end
   end
   if #parts == 0 then
-    table.insert(parts, "%#AzimuthHint#<C-s> sends, @ mentions a file, / a command, g? helps%*")
+    for _, hint in ipairs({ "<C-s> sends", "@ mentions a file", "/ a command", "g? helps" }) do
+      table.insert(parts, "%#AzimuthHint#" .. hint .. "%*")
+    end
   end
-  return " " .. table.concat(parts, " · ") .. "%<"
+  return text.fit(parts, room)
+end
+
+--- Whether nobody has said how status lines look, and no plugin makes its own.
+---@return boolean
+local function has_plain_statusline()
+  return vim.go.statusline == vim.api.nvim_get_option_info2("statusline", {}).default
 end
 
 --- Sets a window's bar, if it is another one: a set bar is a redraw.
 ---@param window integer
+---@param which "winbar"|"statusline"
 ---@param bar string
-local function set_bar(window, bar)
-  if vim.wo[window].winbar ~= bar then
-    vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
+local function set_bar(window, which, bar)
+  if vim.wo[window][which] ~= bar then
+    vim.api.nvim_set_option_value(which, bar, { scope = "local", win = window })
   end
 end
 
 local function draw_bars()
   local state = client.state()
+  local plain = has_plain_statusline()
   for _, window in ipairs(state and transcript and transcript:windows() or {}) do
-    set_bar(window, title_bar(state))
+    set_bar(window, "winbar", title_bar(state, vim.api.nvim_win_get_width(window)))
+    if plain then
+      local title = text.bar(state.title ~= "" and state.title or "New session")
+      set_bar(window, "statusline", (" %%<%s%%= %s "):format(title, status.doing(state)))
+    end
   end
   for _, window in ipairs(vim.fn.win_findbuf(input.buffer())) do
-    set_bar(window, status_bar(state))
+    set_bar(window, "winbar", status_bar(state, vim.api.nvim_win_get_width(window)))
+    if plain then
+      set_bar(window, "statusline", " Prompt")
+    end
   end
 end
 
@@ -313,7 +334,8 @@ local plain = {
   breakindent = true,
   cursorline = false,
   colorcolumn = "",
-  statuscolumn = "",
+  -- A margin of one column, also beside lines that wrap.
+  statuscolumn = " ",
 }
 
 --- Opens the windows in this tab page, or finds them.
@@ -378,6 +400,12 @@ function M.is_open()
   return view_window() ~= nil
 end
 
+--- The window of the transcript in this tab page.
+---@return integer?
+function M.window()
+  return view_window()
+end
+
 --- Puts the cursor into the input, ready to type.
 function M.focus_input()
   local _, prompt = open_windows()
@@ -428,8 +456,10 @@ client.on("*", function(session_id)
   end
 end)
 
+local group = vim.api.nvim_create_augroup("azimuth.chat", { clear = true })
+vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, { group = group, callback = draw_soon })
 vim.api.nvim_create_autocmd("WinClosed", {
-  group = vim.api.nvim_create_augroup("azimuth.chat", { clear = true }),
+  group = group,
   callback = function(args)
     local closed = tonumber(args.match) --[[@as integer]]
     if not transcript or vim.api.nvim_win_get_buf(closed) ~= transcript.bufnr then

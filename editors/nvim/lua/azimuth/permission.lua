@@ -212,16 +212,16 @@ local function show(question, more)
     table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
   end
   render.question(into, question.request, true)
+  -- Over the transcript, whose end says the same, it hides neither the code nor the chat's title.
+  local chat = require("azimuth.chat").window()
+  local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
+  local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
+  local lines = host and vim.fn.winheight(host) - (vim.wo[host].winbar ~= "" and 1 or 0) or vim.o.lines - 4
   local widest = 30
   for _, line in ipairs(into.lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))
   end
-  local width = math.min(widest + 1, math.max(vim.o.columns - 6, 20), 90)
-  local height = 0
-  for _, line in ipairs(into.lines) do
-    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
-  end
-  height = math.max(1, math.min(height, vim.o.lines - 6))
+  local width = math.min(widest + 1, math.max(columns - 2, 20), 90)
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "wipe"
   vim.bo[bufnr].modeline = false
@@ -235,18 +235,19 @@ local function show(question, more)
   vim.bo[bufnr].modifiable = false
   local key = require("azimuth.mappings").shown("permission")
   local settings = {
-    relative = "editor",
-    anchor = "NE",
-    row = 1,
-    col = vim.o.columns - 1,
+    relative = host and "win" or "editor",
+    win = host,
+    anchor = host and "SE" or "NE",
+    row = host and lines or 1,
+    col = columns,
     width = width,
-    height = height,
+    height = math.max(1, math.min(#into.lines, lines - 2)),
     border = "rounded",
     style = "minimal",
     focusable = true,
     zindex = 60,
     title = more > 0 and (" Azimuth asks, and %d more "):format(more) or " Azimuth asks ",
-    footer = (" %s goes here · m rejects with a word · q puts it away "):format(key),
+    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
   }
   if window and vim.api.nvim_win_is_valid(window) then
     vim.api.nvim_win_set_buf(window, bufnr)
@@ -257,6 +258,9 @@ local function show(question, more)
   end
   vim.api.nvim_set_option_value("wrap", true, { scope = "local", win = window })
   vim.api.nvim_set_option_value("linebreak", true, { scope = "local", win = window })
+  -- Only the window itself knows how its lines wrap.
+  local height = vim.api.nvim_win_text_height(window, {}).all
+  vim.api.nvim_win_set_config(window, { height = math.max(1, math.min(height, lines - 2)) })
   local id = question.request.permissionId
   if shown ~= id then
     begin_reading(id)
