@@ -89,6 +89,12 @@ The offset is **30** and must be **32**: 0 °C is 32 °F.
 1. `OFFSET` is mended.
 2. `is_frozen` answers what the forecast asks in three places.
 
+```lua
+temperature.to_fahrenheit(0)   -- was 30, is 32
+temperature.to_celsius(212)    -- was 101.1, is 100
+temperature.is_frozen(-1)      -- true
+```
+
 `felt` and `to_kelvin` do not use the offset and are right as they are. Both changes wait for your review.
 ]]
 
@@ -183,6 +189,7 @@ vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit(scene.file or "src/temperature.sh")
 if scene.file then
   vim.treesitter.start()
+  vim.wo.statusline = " %{fnamemodify(getcwd(), ':t')}/%f %m%=%l,%c "
 end
 vim.cmd("Azimuth chat")
 

@@ -216,7 +216,7 @@ local function show(question, more)
   local chat = require("azimuth.chat").window()
   local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
   local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
-  local lines = host and vim.fn.winheight(host) - (vim.wo[host].winbar ~= "" and 1 or 0) or vim.o.lines - 4
+  local lines = host and vim.fn.winheight(host) or vim.o.lines - 4
   local widest = 30
   for _, line in ipairs(into.lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))
