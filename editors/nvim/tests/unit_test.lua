@@ -292,4 +292,13 @@ function T.a_cut_splits_no_character()
   support.equal(text.bar("100%{x}"), "100%%{x}")
 end
 
+function T.a_bar_that_is_too_narrow_loses_its_last_parts_and_no_key()
+  local parts = { "%#AzimuthAsk#<C-c>%* cancels", "50%% full", "the rest" }
+  support.equal(text.fit(parts, 40), " %#AzimuthAsk#<C-c>%* cancels · 50%% full · the rest ")
+  support.equal(text.fit(parts, 26), " %#AzimuthAsk#<C-c>%* cancels · 50%% full ")
+  support.equal(text.fit(parts, 5), " %#AzimuthAsk#<C-c>%* cancels ")
+  support.equal(text.shortened("as it is", 8), "as it is")
+  support.equal(text.shortened("wide 漢字 text", 9), "wide 漢…")
+end
+
 return T
