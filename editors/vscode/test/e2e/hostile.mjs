@@ -72,6 +72,20 @@ try {
   await shot('answer');
   told('markup, scripts, links to commands, escapes and marks of direction in an answer are text');
 
+  // Texts that go deeper than a parser can, or take it minutes.
+  model.add({ text: `deep\n\n${'>'.repeat(5_000)}\n\n${'1. '.repeat(5_000)}\n\n${'_a'.repeat(90_000)}` }, { text: 'Still here.' });
+  await steps.ask(world, 'Say something deep.');
+  await frame.locator('.entry.end').nth(1).waitFor();
+  await steps.ask(world, 'Are you still there?');
+  await frame.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
+  await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
+  await frame.locator('#chat').waitFor({ state: 'detached' });
+  await steps.azimuth(world, 'Open Chat');
+  const opened = await steps.chatFrame(world);
+  await opened.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
+  assert.ok((await opened.locator('.entry.answer').nth(1).innerText()).startsWith('deep'));
+  told('a text that a parser cannot take is shown all the same, with what comes after it and when the chat is opened again');
+
   // A question that stands in a notification too, since the chat is not to be seen.
   await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
   model.add(
