@@ -127,21 +127,21 @@ async function withSession(session: Session, work: (current: { sessionId: string
 }
 
 async function openReview({ review, diffs, threads }: Parts, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  const meant = resolve(review, threads, given);
   const proposal = meant?.proposal ?? review.pending[0];
   if (proposal === undefined) throw new Error('No hunk waits for a decision.');
   await diffs.open(proposal, meant?.hunk?.hunkId);
 }
 
 async function decideHunk({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  const meant = resolve(review, threads, given);
   if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
   const message = given !== undefined && 'text' in given ? given.text : undefined;
   await review.decideHunks(decision, meant.proposal, [meant.hunk], message);
 }
 
 async function decideFile({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor);
+  const meant = resolve(review, threads, given);
   if (meant === undefined) throw new Error('The file in the editor has no hunk that waits for a decision.');
   await review.decideFile(decision, meant.proposal);
 }
@@ -151,10 +151,12 @@ async function decideAll(review: Review, decision: Decision): Promise<void> {
   await review.decideAll(decision);
 }
 
-/** The proposal and hunk that a command was given, with the revision that was shown. */
+/** The proposal and hunk that a command was given, with the revision that was shown; without any, those at the cursor. */
 function resolve(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk?: Hunk } | undefined {
-  if (given === undefined) return undefined;
-  if (given instanceof vscode.Uri) return review.of(given);
+  if (given === undefined || given instanceof vscode.Uri) {
+    const at = review.at(editorOf(review, given));
+    return at && { proposal: at.proposal, ...(at.here === undefined ? {} : { hunk: at.here.hunk }) };
+  }
   if ('proposal' in given) return given;
   if ('proposalId' in given) {
     const proposal = review.proposal(given.proposalId);
@@ -163,4 +165,12 @@ function resolve(review: Review, threads: Threads, given: Given): { proposal: Pr
   }
   const shown = threads.find('thread' in given ? given.thread : given);
   return shown && { proposal: shown.proposal, hunk: shown.placed.hunk };
+}
+
+/** A button in an editor's title bar gives the document there: of a diff the right one, wherever its cursor is. */
+function editorOf(review: Review, uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
+  const active = vscode.window.activeTextEditor;
+  const meant = uri && review.of(uri)?.proposal.proposalId;
+  if (uri === undefined || (active !== undefined && review.of(active.document.uri)?.proposal.proposalId === meant)) return active;
+  return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

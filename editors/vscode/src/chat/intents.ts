@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
+import type { Review } from '../review/review';
 import type { Session } from '../session/session';
 import { unlinked } from '../text';
 import { file, selection, withMentions } from './attachments';
@@ -10,6 +11,7 @@ import type { Attachment, HostMessage, Intent } from './messages';
 /** What an intent may need beside the session. */
 export interface Hands {
   session: Session;
+  review: Review;
   request: Request;
   tell: (message: HostMessage) => void;
   attach: (attachments: Attachment[]) => Promise<void>;
@@ -36,7 +38,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
     case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
-    case 'decide': return session.decide(intent.decision, intent.targets, intent.message);
+    case 'decide': return hands.review.decide(intent.decision, intent.targets, intent.message);
     case 'complete': return complete(intent, hands);
     case 'openFile': return openFile(intent.uri, intent.line);
     case 'openDiff': return hands.openDiff(intent.proposalId, intent.hunkId);

@@ -79,7 +79,7 @@ try {
   await steps.ask(world, 'Are you still there?');
   await frame.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
   await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
-  await frame.locator('#chat').waitFor({ state: 'detached' });
+  await steps.until('the end of the chat', () => frame.isDetached());
   await steps.azimuth(world, 'Open Chat');
   const opened = await steps.chatFrame(world);
   await opened.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
