@@ -15,7 +15,7 @@ import type { Server } from './server/server';
 import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
 import type { Terminals } from './terminal/terminals';
-import { unlinked, visible } from './text';
+import { iconless, unlinked, visible } from './text';
 
 /** All that a command may need. */
 export interface Parts {
@@ -42,6 +42,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
     'azimuth.ask': (text?: string) => ask(session, text),
     'azimuth.answer': () => answer(session),
+    'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
     'azimuth.cancel': () => session.cancel(),
 
@@ -116,7 +117,7 @@ async function ask(session: Session, text?: string): Promise<void> {
 async function answer(session: Session): Promise<void> {
   const [question] = session.state?.questions.values() ?? [];
   if (question === undefined) throw new Error('No question waits for an answer.');
-  const items = question.options.map(({ name, optionId }) => ({ label: visible(name), optionId }));
+  const items = question.options.map(({ name, optionId }) => ({ label: iconless(name), optionId }));
   const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${question.title}`), placeHolder: visible(`${question.detail} (${question.reason})`), ignoreFocusOut: true });
   if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);
 }
