@@ -3,7 +3,7 @@
 import type { Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
 import { visible } from '../text';
-import { type Child, button, h } from './dom';
+import { type Child, button, h, refill } from './dom';
 import { type Entry, type ToolEntry, textOf } from '../chat/fold';
 import { Markdown } from './markdown';
 
@@ -116,7 +116,7 @@ export class EntryView {
       && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), {
         class: 'link', 'aria-label': `Show the terminal of: ${entry.title}`,
       });
-    this.element.replaceChildren(details, ...(open === false ? [] : [open]));
+    refill(this.element, details, open);
   }
 
   private location(location: Location): HTMLElement {
@@ -150,7 +150,7 @@ export class EntryView {
       return answer;
     });
     const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });
-    element.replaceChildren(
+    refill(element,
       h('div', { class: 'question-title' }, visible(request.title)),
       h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(request.detail)),
       h('div', { class: 'dim' }, visible(request.reason)),
