@@ -446,3 +446,49 @@ async fn a_chat_whose_conversation_another_window_has_waits_there_until_somethin
     other.finish().await;
     world.client.finish().await;
 }
+
+impl World {
+    /// Writes a prompt at the chat's end, sends it, and waits until it is answered so.
+    async fn ask(&self, prompt: &str, answer: &str) -> String {
+        let text = self.text();
+        self.client.replace(&self.chat, &text, &format!("{text}{prompt}\n"));
+        self.send().await;
+        self.until("answer", |text| text.ends_with(&format!("{answer}\n\n## You\n\n"))).await
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_written_once_though_the_prompt_was_changed_while_the_model_worked() {
+    let gate = Gate::default();
+    let profile = Profile { options: json!({ "chatAnswers": "at-end" }), ..Profile::plain() };
+    let answers = [Answer::nothing().wait(&gate).text("Hi."), Answer::says("Fine.")];
+    let world = World::new(answers, profile, "## You\n\nHello\n").await;
+    world.send().await;
+    world.client.replace(&world.chat, "Hello", "Hello, friend");
+    gate.open();
+    world.until_end().await;
+    let text = world.ask("How are you?", "Fine.").await;
+    let (before, after) = text.split_once("<!-- azimuth session ").unwrap();
+    assert_eq!(before, "## You\n\nHello, friend\n\n");
+    let (_, after) = after.split_once("-->\n\n").unwrap();
+    let expected = "## Azimuth\n\nHi.\n\n## You\n\nHow are you?\n\n## Azimuth\n\nFine.\n\n## You\n\n";
+    assert_eq!(after, expected);
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn an_answer_is_written_once_and_keeps_its_paragraphs_where_the_editor_trims_the_end_on_saving() {
+    let gate = Gate::default();
+    let answers = [Answer::nothing().text("First.\n\n").wait(&gate).text("Second.\n"), Answer::says("Fine.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nHello\n").await;
+    world.send().await;
+    world.until("first paragraph", |text| text.ends_with("First.\n\n")).await;
+    world.client.replace(&world.chat, "First.\n\n", "First.\n");
+    gate.open();
+    world.until_end().await;
+    let text = world.ask("How are you?", "Fine.").await;
+    let (_, after) = text.split_once("-->\n\n").unwrap();
+    let expected = "## Azimuth\n\nFirst.\n\nSecond.\n\n## You\n\nHow are you?\n\n## Azimuth\n\nFine.\n\n## You\n\n";
+    assert_eq!(after, expected);
+    world.client.finish().await;
+}

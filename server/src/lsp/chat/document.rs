@@ -75,23 +75,33 @@ pub(super) fn session_line(session: &SessionId) -> String {
     format!("{}{session}{}\n", SESSION.0, SESSION.1)
 }
 
-/// Where the answer goes on. What the user types below it meanwhile stays below it.
+/// Where the answer goes on. What the user types below it meanwhile stays below it. It is known by the lines that hold
+/// words alone, since editors trim blank ones when they save.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     /// The last lines that were written; none before the first.
     last: Vec<String>,
     /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are meant.
     line: usize,
+    /// How many blank lines were written below them.
+    blank: usize,
 }
 
 impl Place {
-    /// The edit that writes on: after the last lines written, else at the document's end.
-    pub(super) fn insert(&self, text: &str, more: &str) -> LineEdit {
-        let at = self.find(text);
+    /// The edit that writes on: after the last lines written. Where they are not to be found, as where the user has changed
+    /// them, it goes on at the document's end, which is the place from then on.
+    pub(super) fn insert(&mut self, text: &str, more: &str) -> LineEdit {
+        if self.find(text).is_none() {
+            *self = Self::at_end(text);
+        }
+        let at = self.end(text).unwrap_or_else(|| text.lines().count());
+        let above = at.checked_sub(1).and_then(|above| text.lines().nth(above)).unwrap_or_default();
         // Inserted, never replaced: what the user has typed in the last line meanwhile stays.
         let begins_line = text.is_empty() || text.ends_with('\n') || at < text.lines().count();
-        let new_text = if begins_line { more.to_owned() } else { format!("\n{more}") };
-        LineEdit { start_line: at, end_line: at, new_text }
+        // Paragraphs stay apart though the blank line between them was trimmed.
+        let is_trimmed = self.blank > 0 && !above.trim_end().is_empty() && !more.starts_with('\n');
+        let breaks = "\n".repeat(usize::from(!begins_line) + usize::from(is_trimmed));
+        LineEdit { start_line: at, end_line: at, new_text: breaks + more }
     }
 
     /// The end of a document.
@@ -103,34 +113,47 @@ impl Place {
 
     /// What stands below it.
     pub(super) fn below(&self, text: &str) -> String {
-        let at = self.find(text);
+        let at = self.end(text).unwrap_or_else(|| text.lines().count());
         text.lines().skip(at).collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 
-    /// The line after the last lines written, where they stand nearest to where they were written; the document's end where
-    /// they are not to be found.
-    fn find(&self, text: &str) -> usize {
-        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
-        let ends = (self.last.len()..=lines.len()).filter(|_| !self.last.is_empty());
-        let found = ends.filter(|end| lines.get(end - self.last.len()..*end).is_some_and(|here| here == self.last));
-        found.min_by_key(|end| end.abs_diff(self.line)).unwrap_or(lines.len())
-    }
-
     /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
+    /// Where the lines above have been changed meanwhile, they are looked for as far down as they would stand.
     pub(super) fn has(&self, text: &str, more: &str) -> bool {
-        let mut here = text.lines().skip(self.find(text)).map(str::trim_end);
+        let mut here = worded(text).skip(self.find(text).unwrap_or(self.line)).map(|(_, line)| line);
         // Below its last word the user may have typed already.
-        let more = more.trim_end();
-        !more.is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
+        !more.trim().is_empty() && worded(more).all(|(_, line)| here.next() == Some(line))
     }
 
     /// These whole lines have been written into a document, which may hold them already.
     pub(super) fn wrote(&mut self, text: &str, more: &str) {
-        self.line = self.find(text) + more.lines().count();
-        self.last.extend(more.lines().map(|line| line.trim_end().to_owned()));
+        let (lines, more) = (more.lines().count(), worded(more).collect::<Vec<_>>());
+        self.line = self.find(text).unwrap_or(self.line) + more.len();
+        self.blank = more.last().map_or(self.blank + lines, |(last, _)| lines - last - 1);
+        self.last.extend(more.into_iter().map(|(_, line)| line.to_owned()));
         let excess = self.last.len().saturating_sub(ANCHOR);
         self.last.drain(..excess);
     }
+
+    /// The number of lines down to the last ones written, where they stand nearest to where they were written.
+    fn find(&self, text: &str) -> Option<usize> {
+        let lines: Vec<_> = worded(text).map(|(_, line)| line).collect();
+        let ends = (self.last.len()..=lines.len()).filter(|_| !self.last.is_empty());
+        let found = ends.filter(|end| lines.get(end - self.last.len()..*end).is_some_and(|here| here == self.last));
+        found.min_by_key(|end| end.abs_diff(self.line))
+    }
+
+    /// The line of the document that comes after them, and after those of the blank lines below them that are there.
+    fn end(&self, text: &str) -> Option<usize> {
+        let (last, _) = worded(text).nth(self.find(text)?.checked_sub(1)?)?;
+        let below = text.lines().skip(last + 1).take(self.blank);
+        Some(last + 1 + below.take_while(|line| line.trim_end().is_empty()).count())
+    }
+}
+
+/// The lines that hold words, with their numbers in the text.
+fn worded(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().map(str::trim_end).enumerate().filter(|(_, line)| !line.is_empty())
 }
 
 /// The words of a model as they may stand in a chat: none of its lines is one of the document's own.
@@ -216,6 +239,48 @@ mod tests {
         assert!(!place.has("## You\n\nHello\n", "\n"));
         assert!(!place.has("## You\n\nHello\n\n## Azimuth\n", "\n## Azimuth\n\nHi.\n"));
         assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
+    }
+
+    /// What an editor makes of an edit.
+    fn written(text: &str, edit: &LineEdit) -> String {
+        let at = text.split_inclusive('\n').take(edit.start_line).map(str::len).sum();
+        let (above, below) = text.split_at(at);
+        [above, &edit.new_text, below].concat()
+    }
+
+    #[test]
+    fn an_answer_is_known_though_what_it_followed_was_changed() {
+        let (asked, changed) = ("## You\n\nHello\n", "## You\n\nHello, friend\n");
+        let (answer, rest) = ("\n## Azimuth\n\nHi.\n", "More.\n");
+        // Before it was written; a document that was emptied is no other.
+        for changed in [changed, "## You\n\nHello, friend", "", "\n\n"] {
+            let mut place = Place::at_end(asked);
+            assert!(!place.has(changed, answer));
+            let text = written(changed, &place.insert(changed, answer));
+            assert!(place.has(&text, answer), "{text}");
+            place.wrote(&text, answer);
+            let text = written(&text, &place.insert(&text, rest));
+            assert!(place.has(&text, rest) && text.ends_with("Hi.\nMore.\n"), "{text}");
+        }
+        // While it was: the client says nothing of it.
+        let place = Place::at_end(asked);
+        assert!(place.has(&format!("{changed}{answer}"), answer));
+        assert!(!place.has(&format!("{changed}{answer}"), rest));
+    }
+
+    #[test]
+    fn an_answer_goes_on_though_the_blank_lines_at_its_end_were_trimmed() {
+        let mut place = Place::at_end("## You\n\nHello\n\n\n");
+        let text = "## You\n\nHello\n";
+        let text = written(text, &place.insert(text, "\n## Azimuth\n\n"));
+        assert!(place.has(&text, "\n## Azimuth\n\n"));
+        place.wrote(&text, "\n## Azimuth\n\n");
+        assert_eq!(text, "## You\n\nHello\n\n## Azimuth\n\n");
+        for trimmed in [text.trim_end(), &text.replace("## Azimuth\n\n", "## Azimuth\nmine")] {
+            let mut place = place.clone();
+            let text = written(trimmed, &place.insert(trimmed, "Hi.\n"));
+            assert!(text.contains("## Azimuth\n\nHi.\n") && place.has(&text, "Hi.\n"), "{text}");
+        }
     }
 
     #[test]
