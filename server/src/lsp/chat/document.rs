@@ -42,6 +42,26 @@ fn session(text: &str) -> Option<SessionId> {
     changed_to.or_else(|| lines().find_map(session_of))
 }
 
+/// What a document shows where it goes on with another session: the line that names it, and what a chat has of its last
+/// turn. The line stands right above a mark, so that it [counts](session). A mark invites the next prompt, unless a turn
+/// runs, or a prompt waits whose turn will bring its own.
+pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits: bool) -> String {
+    let line = session_line(session);
+    let mark = format!("\n{MARK}\n\n");
+    let mut shown = match said.lines().find(|line| !line.is_empty()) {
+        Some(MARK) => format!("\n{line}{said}"),
+        // A turn that went on without a prompt.
+        Some(ANSWER) => format!("\n{line}{mark}{said}"),
+        // There was no turn yet.
+        _ if waits => return format!("{said}\n{line}"),
+        _ => format!("{said}\n{line}"),
+    };
+    if !is_running && !shown.ends_with(&mark) {
+        shown.push_str(&mark);
+    }
+    shown
+}
+
 /// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to an
 /// end. Where the user has changed the answer, nothing can be said but that it has ended.
 pub(super) fn lacks(text: &str, turn: &str) -> String {
@@ -52,7 +72,8 @@ pub(super) fn lacks(text: &str, turn: &str) -> String {
     };
     let mut here = answer.iter().filter(|line| !line.is_empty()).peekable();
     let mut rest = String::new();
-    for line in turn.split_inclusive('\n') {
+    let turn = turn.split_inclusive('\n').skip_while(|line| line.trim_end() != ANSWER);
+    for line in turn.clone() {
         match here.peek() {
             None => rest.push_str(line),
             Some(_) if line.trim().is_empty() => {}
@@ -61,7 +82,7 @@ pub(super) fn lacks(text: &str, turn: &str) -> String {
         }
     }
     let is_other = here.peek().is_some();
-    if is_other && turn.lines().any(|line| line == MARK) { format!("\n{MARK}\n\n") } else { rest }
+    if is_other && turn.clone().any(|line| line.trim_end() == MARK) { format!("\n{MARK}\n\n") } else { rest }
 }
 
 fn session_of(line: &str) -> Option<SessionId> {
@@ -198,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_document_lacks_what_was_said_after_its_last_line() {
-        let turn = "\n## Azimuth\n\nOne.\n\n- a call\n\nTwo.\n\n## You\n\n";
+        let turn = "\n## You\n\nCount.\n\n## Azimuth\n\nOne.\n\n- a call\n\nTwo.\n\n## You\n\n";
         let begun = "## You\n\nCount.\n\n## Azimuth\n\nOne.\n";
         assert_eq!(lacks(begun, turn), "\n- a call\n\nTwo.\n\n## You\n\n");
         // With its end there, whatever the user says next; and with no answer begun.
@@ -207,7 +228,31 @@ mod tests {
         // The user has changed it: it is not guessed where it goes on.
         let changed = begun.replace("One", "1");
         assert_eq!(lacks(&changed, turn), "\n## You\n\n");
-        assert_eq!(lacks(&changed, "\n## Azimuth\n\nOne.\n"), "");
+        assert_eq!(lacks(&changed, "\n## You\n\nCount.\n\n## Azimuth\n\nOne.\n"), "");
+        assert_eq!(lacks(begun, "\n*a warning*\n"), "");
+    }
+
+    #[test]
+    fn the_conversation_that_was_changed_to_is_named_whatever_was_said_there() {
+        let begun = "/new\n\n<!-- azimuth session 1 -->\n";
+        let (line, mark) = ("\n<!-- azimuth session 2 -->\n", "\n## You\n\n");
+        let (asked, answer) = ("\n## You\n\nCount.\n", "\n## Azimuth\n\nOne.\n");
+        let switched = |said: &str, is_running, waits| {
+            let shown = switched(&"2".into(), said, is_running, waits);
+            // The turn of a prompt that waits brings the prompt.
+            let now = format!("{begun}{shown}{}", if waits { asked } else { "" });
+            assert_eq!(read(&now).session, Some("2".into()), "{now}");
+            shown
+        };
+        assert_eq!(switched("", false, false), format!("{line}{mark}"));
+        assert_eq!(switched("", false, true), line);
+        assert_eq!(switched("\n*a warning*\n", false, false), format!("\n*a warning*\n{line}{mark}"));
+        let (runs, ended) = (format!("{asked}{answer}"), format!("{asked}{answer}{mark}"));
+        assert_eq!(switched(&runs, true, false), format!("{line}{runs}"));
+        assert_eq!(switched(&ended, false, false), format!("{line}{ended}"));
+        let warned = format!("{ended}\n*a warning*\n");
+        assert_eq!(switched(&warned, false, false), format!("{line}{warned}{mark}"));
+        assert_eq!(switched(answer, true, false), format!("{line}{mark}{answer}"));
     }
 
     #[test]
