@@ -71,6 +71,11 @@ impl Transcript {
         self.ready.push('\n');
     }
 
+    /// Puts other lines in place of those that are ready. The line that a message has begun goes on below them.
+    pub(super) fn show(&mut self, with: impl FnOnce(&str) -> String) {
+        self.ready = with(&self.ready);
+    }
+
     /// Takes the lines that are ready.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.ready)
@@ -88,7 +93,7 @@ impl Transcript {
                 self.is_broken_off = false;
                 if !std::mem::take(&mut self.is_own) && !prompt.is_empty() {
                     self.paragraph(MARK);
-                    self.paragraph(&in_words(prompt));
+                    self.paragraph(in_words(prompt).trim_start());
                 }
                 self.paragraph(ANSWER);
             }
