@@ -115,6 +115,17 @@ try {
   await steps.status(world, /ready/);
   told('a killed server is started again, and the session goes on');
 
+  await (await steps.chatFrame(world)).locator('textarea').click();
+  await page.keyboard.type('Not sent yet');
+  await steps.command(world, 'Developer: Reload Window');
+  await page.locator('.monaco-workbench').waitFor({ state: 'detached' });
+  const reloaded = await steps.chatFrame(world);
+  await reloaded.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
+  assert.equal(await reloaded.locator('textarea').inputValue(), 'Not sent yet');
+  await steps.status(world, /ready.*Make the numbers/s);
+  await shot('reloaded');
+  told('a window that is loaded again shows the same session, with what was typed');
+
   model.add({ text: 'word ', delayMs: 20, forever: true });
   await steps.ask(world, 'Go on talking.');
   await steps.status(world, /works/);

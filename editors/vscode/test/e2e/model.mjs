@@ -3,7 +3,7 @@ import http from 'node:http';
 
 /**
  * Starts it; resolves to `{ url, asked, keys, strays, add(...answers), stop() }`: the requests to the model, the keys that
- * came with them, and the addresses of any other request. An answer is `{ text?, calls?, delayMs?, forever? }`:
+ * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever? }`:
  * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves.
  */
 export async function startModel(...answers) {
@@ -33,9 +33,10 @@ export async function startModel(...answers) {
   return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, keys, strays, add: (...more) => queue.push(...more), stop };
 }
 
-async function play({ text = '', calls = [], delayMs = 0, forever = false }, response) {
+async function play({ thinking = '', text = '', calls = [], delayMs = 0, forever = false }, response) {
   const send = (delta, more = {}) => response.write(`data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...more }] })}\n\n`);
   const words = text.match(/\S+\s*|\s+/g) ?? [];
+  if (thinking !== '') send({ reasoning_content: thinking });
   do {
     for (const word of words) {
       send({ content: word });

@@ -21,7 +21,8 @@ export async function playSession({ program, project, env }, prompts) {
   const { session: { sessionId } } = await connection.sendRequest('azimuth/session/new', {});
   for (const text of prompts) {
     const end = new Promise((resolve) => (ended = resolve));
-    await connection.sendRequest('azimuth/turn/start', { sessionId, prompt: [{ type: 'text', text }] });
+    // Queued, since right after its end a turn may still count as running.
+    await connection.sendRequest('azimuth/turn/queue', { type: 'add', sessionId, prompt: [{ type: 'text', text }] });
     const { stopReason, error } = await end;
     if (stopReason !== 'end_turn') throw new Error(`a turn ended with ${stopReason}: ${error}`);
   }

@@ -1,4 +1,5 @@
 // Steps of the story in a real VS Code, to be put together by tests. Each takes the world of `world.mjs`.
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
@@ -168,13 +169,25 @@ export async function chatFrame({ page }) {
   return webview(page, '#chat');
 }
 
-/** Gives the chat half of the window. */
-export async function widenChat({ page }) {
+/** Gives the chat so many pixels of the window's width, by default half of it. */
+export async function widenChat({ page }, pixels = page.viewportSize().width / 2) {
   const { x, y, height } = await page.locator('.part.auxiliarybar').boundingBox();
   await page.mouse.move(x - 2, y + height / 2);
   await page.mouse.down();
-  await page.mouse.move(page.viewportSize().width / 2, y + height / 2, { steps: 10 });
+  await page.mouse.move(page.viewportSize().width - pixels, y + height / 2, { steps: 10 });
   await page.mouse.up();
+}
+
+/** Fails where axe-core finds a serious fault in the chat as it is now. */
+export async function noSeriousFault(frame, state) {
+  // Evaluated, since the page itself loads no script but its own.
+  if (!await frame.evaluate(() => 'axe' in globalThis)) {
+    await frame.evaluate(fs.readFileSync(path.join(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8'));
+  }
+  const { violations } = await frame.evaluate(() => globalThis.axe.run(document.querySelector('#chat')));
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const said = ({ id, nodes }) => `${id}: ${nodes.map((node) => `${node.html} ${node.any.map(({ message }) => message).join(' ')}`).join('\n')}`;
+  assert.deepEqual(grave.map(said), [], `axe-core finds serious faults ${state}`);
 }
 
 /** Drags a file from the Explorer to a place in a webview, with Shift, as VS Code wants it there. */

@@ -9,17 +9,17 @@ import { startModel } from './model.mjs';
 export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.cache/azimuth-tests/code-server/bin/code-server');
 
 /**
- * Starts all of it. `files` are the project's, by path; `prepare({ program, project, env })` is done before there is a
- * window, with the server's program and its environment. Resolves to the world that the steps work on:
+ * Starts all of it. `files` are the project's, by path, and `name` is its folder's; `prepare({ program, project, env })` is done before there is a
+ * window, with the server's program and its environment. With `trust`, VS Code asks whether the project is trusted. Resolves to the world that the steps work on:
  * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], prepare = async () => {} }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], trust = false, name = 'project', prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
-  const project = path.join(home, 'project');
-  for (const [name, text] of Object.entries(files)) {
-    const file = path.join(project, name);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, text);
+  const project = path.join(home, name);
+  for (const [file, text] of Object.entries(files)) {
+    const place = path.join(project, file);
+    fs.mkdirSync(path.dirname(place), { recursive: true });
+    fs.writeFileSync(place, text);
   }
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
@@ -42,7 +42,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
     fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   try {
-    server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env });
+    server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env, trust });
     const [extension] = fs.readdirSync(path.join(server.dir, 'extensions')).filter((name) => name.startsWith('azimuth.azimuth-'));
     await prepare({ program: path.join(server.dir, 'extensions', extension, 'server/azimuth'), project, env });
     const { page, console: messages } = await open();
