@@ -119,6 +119,8 @@ export class Session implements vscode.Disposable {
   }
 
   async enqueue(prompt: PromptBlock[]): Promise<void> {
+    // What waits begins in the session's own mode, which may be another than the only one here.
+    if (!vscode.workspace.isTrusted) throw new Error('This workspace is not trusted, so nothing can wait here: send it when the turn has ended.');
     const sessionId = await this.some();
     await this.server.request('azimuth/turn/queue', { type: 'add', sessionId, prompt });
   }
@@ -133,6 +135,10 @@ export class Session implements vscode.Disposable {
 
   /** Answers a question. False where it had been answered already. */
   async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
+    // The same holds for a turn that goes on with the answer.
+    if (!vscode.workspace.isTrusted && this.state?.runningTurn === undefined) {
+      throw new Error('This workspace is not trusted, so a turn that broke off does not go on here: trust it first, or ask anew.');
+    }
     const word = message === undefined || message === '' ? {} : { message };
     const result = await this.own('azimuth/permission/answer', (sessionId) => ({ sessionId, permissionId, optionId, ...word }));
     return result?.accepted ?? false;

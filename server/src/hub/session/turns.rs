@@ -34,6 +34,8 @@ pub(super) struct Running {
     queued: Option<(QueueId, Vec<PromptBlock>)>,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
+    /// The prompts that came when it had said its end, and its task was about to end.
+    next: Vec<(Caller, TurnStartParams, Reply<TurnStartResult>)>,
 }
 
 /// How a turn's task ended.
@@ -45,7 +47,12 @@ pub(super) struct TurnEnd {
 
 impl Session {
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
-        if let Some(turn) = &self.turn {
+        if let Some(turn) = &mut self.turn {
+            // Whoever was told of the end may go on at once.
+            if turn.task.is_some() && self.state.open_turn.is_none() {
+                turn.next.push((caller, params, reply));
+                return;
+            }
             let text = "a turn is running in this session: steer it, queue the prompt, or cancel it";
             let error = Error::new(ErrorCode::TurnRunning, text).with_data(json!({ "turnId": turn.id }));
             let _ = reply.send(Err(error));
@@ -75,7 +82,8 @@ impl Session {
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
-        self.turn = Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None });
+        self.turn =
+            Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None, next: Vec::new() });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -388,6 +396,10 @@ impl Session {
             question.waiting = None;
         }
         self.queue.extend(turn.queued);
+        for (_, _, reply) in turn.next {
+            let text = "the turn before was broken off at that moment; send the prompt again";
+            let _ = reply.send(Err(Error::new(ErrorCode::OperationFailed, text)));
+        }
         self.went_well = false;
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
@@ -400,7 +412,7 @@ impl Session {
         if self.turn.as_ref().is_none_or(|running| running.id != end.turn) {
             return;
         }
-        let queued = self.turn.take().and_then(|turn| turn.queued);
+        let Some(Running { queued, next, .. }) = self.turn.take() else { return };
         self.close_questions();
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {
@@ -415,6 +427,9 @@ impl Session {
         self.went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
         if self.went_well {
             self.next_in_queue();
+        }
+        for (caller, params, reply) in next {
+            self.start_turn(caller, params, reply);
         }
     }
 
