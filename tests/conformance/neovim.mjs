@@ -68,6 +68,7 @@ export class Neovim {
     await this.keys('<Space>ap');
     await until('the question has the cursor', () => this.lua('return vim.api.nvim_win_get_config(0).relative ~= ""'));
     const [, key] = (await this.question()).split('\n').map((line) => /\[(.)\]\s+(.*)/.exec(line)).find((found) => found?.[2].includes(option));
+    await until('the question takes keys', () => this.lua('local permission = require("azimuth.permission") return permission.takes_keys(permission.open()[1].request.permissionId)'));
     await this.keys(key);
   }
 

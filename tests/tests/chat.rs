@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use harness::client::Timing;
+use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, PATIENCE, Profile, Project, Setup, Wire};
+use protocol::turn::StopReason;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -44,32 +46,39 @@ impl World {
     }
 
     async fn actions(&self, uri: &str, line: u32) -> Vec<Value> {
-        let here = json!({ "line": line, "character": 0 });
-        let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
-            "context": { "diagnostics": [] } });
-        self.client.request("textDocument/codeAction", params).await.unwrap().as_array().unwrap().clone()
+        actions(&self.client, uri, line).await
     }
 
     /// Chooses a code action by the beginning of its title, as soon as it is there.
     async fn choose(&self, uri: &str, line: u32, title: &str) -> Result<Value, String> {
-        let offered = async {
-            loop {
-                let actions = self.actions(uri, line).await;
-                let found = actions.into_iter().find(|action| action["title"].as_str().unwrap().starts_with(title));
-                if let Some(action) = found {
-                    return action;
-                }
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        let action = tokio::time::timeout(PATIENCE, offered).await.unwrap_or_else(|_| panic!("no action {title}"));
-        let command = action["command"].clone();
-        self.client.request("workspace/executeCommand", command).await.map_err(|error| error.message)
+        choose(&self.client, uri, line, title).await
     }
 
     async fn send(&self) {
         self.choose(&self.chat, 0, "Send to Azimuth").await.unwrap();
     }
+}
+
+async fn actions(client: &Client, uri: &str, line: u32) -> Vec<Value> {
+    let here = json!({ "line": line, "character": 0 });
+    let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
+        "context": { "diagnostics": [] } });
+    client.request("textDocument/codeAction", params).await.unwrap().as_array().unwrap().clone()
+}
+
+async fn choose(client: &Client, uri: &str, line: u32, title: &str) -> Result<Value, String> {
+    let offered = async {
+        loop {
+            let actions = actions(client, uri, line).await;
+            let found = actions.into_iter().find(|action| action["title"].as_str().unwrap().starts_with(title));
+            if let Some(action) = found {
+                return action;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let action = tokio::time::timeout(PATIENCE, offered).await.unwrap_or_else(|_| panic!("no action {title}"));
+    client.request("workspace/executeCommand", action["command"].clone()).await.map_err(|error| error.message)
 }
 
 /// Looks again and again until there is something.
@@ -445,4 +454,122 @@ async fn a_chat_whose_conversation_another_window_has_waits_there_until_somethin
     assert_eq!(other.text(&world.chat), text);
     other.finish().await;
     world.client.finish().await;
+}
+
+impl World {
+    /// Writes a prompt at the chat's end, sends it, and waits until it is answered so.
+    async fn ask(&self, prompt: &str, answer: &str) -> String {
+        let text = self.text();
+        self.client.replace(&self.chat, &text, &format!("{text}{prompt}\n"));
+        self.send().await;
+        self.until("answer", |text| text.ends_with(&format!("{answer}\n\n## You\n\n"))).await
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_written_once_though_the_prompt_was_changed_while_the_model_worked() {
+    let gate = Gate::default();
+    let profile = Profile { options: json!({ "chatAnswers": "at-end" }), ..Profile::plain() };
+    let answers = [Answer::nothing().wait(&gate).text("Hi."), Answer::says("Fine.")];
+    let world = World::new(answers, profile, "## You\n\nHello\n").await;
+    world.send().await;
+    world.client.replace(&world.chat, "Hello", "Hello, friend");
+    gate.open();
+    world.until_end().await;
+    let text = world.ask("How are you?", "Fine.").await;
+    let (before, after) = text.split_once("<!-- azimuth session ").unwrap();
+    assert_eq!(before, "## You\n\nHello, friend\n\n");
+    let (_, after) = after.split_once("-->\n\n").unwrap();
+    let expected = "## Azimuth\n\nHi.\n\n## You\n\nHow are you?\n\n## Azimuth\n\nFine.\n\n## You\n\n";
+    assert_eq!(after, expected);
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn an_answer_is_written_once_and_keeps_its_paragraphs_where_the_editor_trims_the_end_on_saving() {
+    let gate = Gate::default();
+    let answers = [Answer::nothing().text("First.\n\n").wait(&gate).text("Second.\n"), Answer::says("Fine.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nHello\n").await;
+    world.send().await;
+    world.until("first paragraph", |text| text.ends_with("First.\n\n")).await;
+    world.client.replace(&world.chat, "First.\n\n", "First.\n");
+    gate.open();
+    world.until_end().await;
+    let text = world.ask("How are you?", "Fine.").await;
+    let (_, after) = text.split_once("-->\n\n").unwrap();
+    let expected = "## Azimuth\n\nFirst.\n\nSecond.\n\n## You\n\nHow are you?\n\n## Azimuth\n\nFine.\n\n## You\n\n";
+    assert_eq!(after, expected);
+    world.client.finish().await;
+}
+
+/// The sessions that a chat names, in order.
+fn sessions(chat: &str) -> Vec<&str> {
+    chat.lines().filter_map(|line| line.strip_prefix("<!-- azimuth session ")?.strip_suffix(" -->")).collect()
+}
+
+#[tokio::test]
+async fn what_is_said_beside_new_is_answered_below_it_in_the_new_conversation() {
+    let world = World::new([Answer::says("Hi."), Answer::says("Seven.")], Profile::plain(), "Hello\n").await;
+    world.model.may_rewrite();
+    world.send().await;
+    world.until_end().await;
+    let text = world.ask("/new What is 3 + 4?", "Seven.").await;
+    let new = sessions(&text)[1];
+    let (_, after) = text.split_once("/new What is 3 + 4?\n").unwrap();
+    let expected = format!(
+        "\nnew conversation {new}\n\n<!-- azimuth session {new} -->\n\n## You\n\nWhat is 3 + 4?\n\n## \
+         Azimuth\n\nSeven.\n\n## You\n\n"
+    );
+    assert_eq!(after, expected);
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_resumed_in_the_middle_of_an_answer_shows_all_of_the_answer() {
+    let gate = Gate::default();
+    let answers = [Answer::nothing().text("First line.\nSecond").wait(&gate).text(" line.\n")];
+    let mut world = World::new(answers, Profile::plain(), "Begin.\n").await;
+    world.send().await;
+    let text = world.until("first line", |text| text.ends_with("First line.\n")).await;
+    let begun = sessions(&text)[0];
+    world.chat = world.project.uri("other.azimuth-chat.md");
+    world.client.open_with(&world.chat, &format!("/resume {begun}\n"));
+    world.send().await;
+    world.until("first line", |text| text.ends_with("First line.\n")).await;
+    gate.open();
+    let text = world.until_end().await;
+    let named = format!("<!-- azimuth session {begun} -->\n");
+    let (_, after) = text.split_once(&named).unwrap();
+    assert_eq!(after, "\n## You\n\nBegin.\n\n## Azimuth\n\nFirst line.\nSecond line.\n\n## You\n\n");
+    world.client.finish().await;
+}
+
+#[tokio::test]
+async fn a_second_chat_of_a_conversation_that_another_window_has_waits_too() {
+    let model = ModelServer::start([Answer::says("One."), Answer::says("Two."), Answer::says("Three.")]).await;
+    let setup = Setup::model(&model, Wire::Anthropic);
+    let project = Project::new([(CHAT, "")]);
+    let host = Window::open(&setup, &project, Profile::panel()).await;
+    let session = host.new_session().await;
+    host.prompt(&session, "Count.").await;
+    host.until_end(&session, StopReason::EndTurn).await;
+
+    let window = Window::open(&setup, &project, Profile::plain()).await;
+    let named = format!("## You\n\nCount.\n\n<!-- azimuth session {session} -->\n\n## Azimuth\n\n");
+    let ask = async |chat: &str, prompt: &str, answer: &str| {
+        let text = window.text(chat);
+        window.replace(chat, &text, &format!("{text}{prompt}\n"));
+        choose(&window, chat, 0, "Send to Azimuth").await.unwrap();
+        let ending = format!("{answer}\n\n## You\n\n");
+        let written = until(|| window.text(chat).ends_with(&ending).then_some(()));
+        tokio::time::timeout(PATIENCE, written).await.unwrap_or_else(|_| panic!("no answer: {}", window.text(chat)));
+    };
+    let (first, second) = (project.uri(CHAT), project.uri("second.azimuth-chat.md"));
+    window.open_with(&first, &format!("{named}One.\n\n## You\n\n"));
+    ask(&first, "On.", "Two.").await;
+    window.open_with(&second, &named);
+    ask(&first, "On.", "Three.").await;
+    assert_eq!(window.text(&second), named);
+    window.close().await;
+    host.close().await;
 }

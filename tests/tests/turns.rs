@@ -3,6 +3,7 @@
 
 use harness::model::Said;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
+use protocol::content::PlanEntryStatus;
 use protocol::turn::{StopReason, TurnQueueResult};
 use protocol::{Event, PromptBlock, SessionId, methods};
 use serde_json::{Value, json};
@@ -37,6 +38,38 @@ fn begun(events: &[Event]) -> Vec<String> {
         _ => None,
     });
     begun.collect()
+}
+
+#[tokio::test]
+async fn a_plan_is_told_to_the_client_as_it_changes_and_is_there_when_the_session_is_opened_again() {
+    let plan = |first: &str, second: &str| {
+        let steps = json!([{ "content": "Find it", "status": first }, { "content": "Mend it", "status": second }]);
+        Answer::calls("update_plan", json!({ "steps": steps }))
+    };
+    let answers = [plan("in_progress", "pending"), plan("completed", "in_progress"), Answer::says("Done.")];
+    let model = ModelServer::start(answers).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Mend it.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let statuses = |events: &[Event]| -> Vec<Vec<PlanEntryStatus>> {
+        let plans = events.iter().filter_map(|event| match event {
+            Event::PlanUpdated { entries, .. } => Some(entries.iter().map(|entry| entry.status).collect()),
+            _ => None,
+        });
+        plans.collect()
+    };
+    use PlanEntryStatus::{Completed, InProgress, Pending};
+    assert_eq!(statuses(&events), [[InProgress, Pending], [Completed, InProgress]]);
+    assert_eq!(model.asked()[1].last_results(), ["The user sees the plan: 0 of 2 steps done."]);
+    assert_eq!(client.finish().await, 0);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    let events: Vec<_> = opened.events.into_iter().map(|event| event.event).collect();
+    assert_eq!(statuses(&events).len(), 2);
+    assert_eq!(client.finish().await, 0);
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@
 local client = require("azimuth.client")
 
 local config = client.lsp_config()
+-- For a `cmd` of the user's own; `server.spawn` looks for itself.
+config.cmd_env = require("azimuth.keys").environment()
 config.root_dir = function(bufnr, on_dir)
-  local name = vim.api.nvim_buf_get_name(bufnr)
-  if vim.bo[bufnr].buftype == "" and name ~= "" and not name:match("^%a[%w+.-]+://") then
+  if client.is_document(bufnr) then
     local running = client.lsp_client()
-    on_dir(running and running.root_dir or client.root())
+    on_dir(running and running.root_dir or client.root(bufnr))
   end
 end
 return config

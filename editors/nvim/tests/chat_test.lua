@@ -119,12 +119,41 @@ function T.a_question_is_shown_with_its_scope_and_answered_by_key()
     support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil, "typing answers nothing")
     child:type("<Esc><Space>ap")
     child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    child:wait_for_question()
     child:type("a")
     child:wait_for("It is made.")
     assert(vim.uv.fs_stat(place.project .. "/made.txt"), "the command ran")
     support.equal(child:lua("return vim.fn.bufname()"), "azimuth://prompt", "the cursor is back")
     support.contains(child:transcript(), "Allow once")
   end)
+end
+
+function T.a_question_in_a_narrow_editor_hides_neither_the_code_nor_the_title()
+  chat({ { text = "I run it.", calls = { { name = "shell_run", input = { command = "make test && ./deploy --dry-run" } } } } }, function(child)
+    child:command("wincmd t | edit src/temperature.sh")
+    child:prompt("Do the tests pass?")
+    child:wait_for("[a] ")
+    child:wait([[vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+    local screen = child:screen()
+    for _, part in ipairs({ "echo $(($1 * 9 / 5 + 30))", " Do the tests pass? · test/m", "[a] Allow once", "[r] Reject", " ap goes here", "<C-c> cancels", " Prompt" }) do
+      support.contains((screen:gsub("<Space>", " ")), part)
+    end
+    support.lacks(screen, "azimuth://")
+  end, { columns = 80, lines = 30 })
+end
+
+function T.a_status_line_of_the_users_own_is_left_alone()
+  chat({}, function(child)
+    support.equal(child:lua("return vim.wo[vim.fn.bufwinid('azimuth://prompt')].statusline"), " Prompt")
+  end)
+  local place = support.place({})
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  child:command("set statusline=%f\\ mine laststatus=3")
+  child:open_chat()
+  child:wait("vim.wo[vim.fn.bufwinid('azimuth://chat')].winbar ~= ''")
+  support.equal(child:lua("return vim.wo[vim.fn.bufwinid('azimuth://prompt')].statusline"), "%f mine")
+  child:stop()
 end
 
 function T.a_question_can_be_answered_in_the_transcript()
@@ -137,6 +166,7 @@ function T.a_question_can_be_answered_in_the_transcript()
     child:wait_for("[a] ")
     child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
     child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:wait_for_question()
     child:type("r")
     child:wait_for("Done")
     support.equal(vim.uv.fs_stat(place.project .. "/made.txt"), nil)
@@ -162,6 +192,7 @@ function T.several_questions_are_asked_one_after_the_other()
       local id = child:lua("return require('azimuth.client').state().questions[1].permissionId")
       child:command("Azimuth permission")
       child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+      child:wait_for_question()
       child:type("a")
       child:wait(([[(function()
         local first = require("azimuth.client").state().questions[1]
@@ -171,6 +202,67 @@ function T.several_questions_are_asked_one_after_the_other()
     child:wait_for("Both are made.")
     assert(vim.uv.fs_stat(place.project .. "/one.txt") and vim.uv.fs_stat(place.project .. "/two.txt"))
     child:wait([[not vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.api.nvim_win_get_config(w).relative ~= "" end)]])
+  end)
+end
+
+--- Answers the question that stands by a key that is held down until another question has taken its place.
+---@param child Child
+---@param place Place
+---@param unread string The file that the second question's command makes.
+local function hold_the_key(child, place, unread)
+  child:wait_for_question()
+  local first = child:lua("return require('azimuth.permission').open()[1].request.permissionId")
+  child:wait([[(function()
+    vim.api.nvim_input("a")
+    return vim.iter(_G.said):any(function(said) return said[1]:find("has only just come up", 1, true) end)
+  end)()]])
+  child:type("am")
+  local second = child:lua("return require('azimuth.permission').open()[1].request.permissionId")
+  assert(second ~= first, "the second question stands")
+  child:wait(([[require("azimuth.permission").takes_keys(%q)]]):format(second))
+  support.equal(vim.uv.fs_stat(place.project .. "/" .. unread), nil, "nobody has read the second question")
+  child:type("a")
+  assert(vim.wait(5000, function()
+    return vim.uv.fs_stat(place.project .. "/" .. unread) ~= nil
+  end, 20), "the second command runs once it was answered")
+end
+
+function T.a_key_held_down_in_the_transcript_allows_nothing_that_nobody_has_read()
+  chat({
+    {
+      calls = {
+        { name = "shell_run", input = { command = "touch one.txt" } },
+        { name = "shell_run", input = { command = "touch two.txt" } },
+      },
+    },
+    { text = "Both are done." },
+  }, function(child, _, place)
+    child:prompt("Make them.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
+    child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    hold_the_key(child, place, "two.txt")
+  end)
+end
+
+function T.a_key_held_down_in_the_questions_window_allows_nothing_that_nobody_has_read()
+  chat({
+    { calls = { { name = "shell_run", input = { command = "touch older.txt" } } } },
+    { calls = { { name = "shell_run", input = { command = "touch newer.txt" } } } },
+    { text = "Done with it." },
+    { text = "Done with it." },
+  }, function(child, _, place)
+    child:prompt("Make one.")
+    child:wait_for("touch older.txt")
+    child:wait_for("[a] ")
+    child:command("Azimuth new")
+    child:wait("require('azimuth.client').state().entries[1] == nil")
+    child:prompt("Make another.")
+    child:wait_for("[a] ")
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth permission")
+    child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    hold_the_key(child, place, "older.txt")
   end)
 end
 
@@ -194,8 +286,11 @@ function T.the_questions_window_says_what_the_session_says_after_the_server_was_
     end)()]])
     child:lua("vim.cmd.stopinsert()")
     child:command("Azimuth continue")
-    child:wait([[#require("azimuth.client").state().questions > 0
-      or require("azimuth.client").state().entries[#require("azimuth.client").state().entries].stop_reason == "end_turn"]])
+    child:wait([[(function()
+      local state, open = require("azimuth.client").state(), require("azimuth.permission").open()[1]
+      return state.entries[#state.entries].stop_reason == "end_turn"
+        or open and require("azimuth.permission").takes_keys(open.request.permissionId)
+    end)()]])
     if child:lua("return #require('azimuth.client').state().questions") > 0 then
       child:command("Azimuth permission")
       child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
@@ -235,6 +330,7 @@ function T.words_to_a_running_turn_are_steered_or_queued()
     child:wait_for("Waits, 2: And then this.")
     child:lua("vim.cmd.stopinsert() vim.api.nvim_set_current_win(vim.fn.bufwinid('azimuth://chat'))")
     child:wait("vim.api.nvim_get_mode().mode == 'n'")
+    child:wait_for_question()
     child:type("a")
     child:wait_for("Second turn over.")
     support.contains(child:transcript(), "You, to the running turn")
@@ -326,9 +422,92 @@ function T.a_draft_outlives_the_editor()
   child = support.start(place)
   child:open_chat()
   child:wait("require('azimuth.input').text() == 'not yet sent'")
-  local mode = vim.uv.fs_stat(place.home .. "/state/nvim/azimuth/draft").mode
-  support.equal(mode % 512, tonumber("600", 8), "only the user can read it")
+  local drafts = vim.fn.glob(place.home .. "/state/nvim/azimuth/draft-*", true, true)
+  support.equal(#drafts, 1)
+  support.equal(vim.uv.fs_stat(drafts[1]).mode % 512, tonumber("600", 8), "only the user can read it")
+  child:lua("require('azimuth.input').set_text('')")
   child:stop()
+  support.equal(vim.uv.fs_stat(drafts[1]), nil, "what was taken and deleted is gone")
+end
+
+function T.a_draft_belongs_to_its_project_and_to_who_wrote_it()
+  local place = support.place({})
+  support.use_model(place, models.start({}))
+  local other = support.place({})
+  local elsewhere = { home = place.home, project = other.project }
+  local function draft(at, text)
+    local child = support.start(at)
+    child:open_chat()
+    child:lua("require('azimuth.input').set_text(...)", text)
+    return child
+  end
+  draft(place, "of the first project"):stop()
+  draft(elsewhere, "of the second project"):stop()
+  local child, second = support.start(place), support.start(elsewhere)
+  for at, said in pairs({ [child] = "of the first project", [second] = "of the second project" }) do
+    at:open_chat()
+    support.equal(at:lua("return require('azimuth.input').text()"), said)
+    at:lua("require('azimuth.input').set_text('')")
+  end
+  -- Another Neovim of the same project leaves a draft while the first has none any more.
+  draft(place, "written beside it"):stop()
+  child:stop()
+  second:stop()
+  child = support.start(place)
+  child:open_chat()
+  support.equal(child:lua("return require('azimuth.input').text()"), "written beside it")
+  child:stop()
+end
+
+function T.a_question_asked_by_command_leaves_the_draft_alone()
+  chat({ { text = "Seen." }, { text = "Seen again." } }, function(child, model)
+    child:lua("require('azimuth.input').set_text('an old draft')")
+    child:command("Azimuth ask why so?")
+    child:wait_for("Seen.")
+    child:wait("require('azimuth.client').state().running == nil")
+    child:command("topleft split src/temperature.sh")
+    child:command("2,3Azimuth ask and these?")
+    child:wait_for("Seen again.")
+    support.equal(child:lua("return require('azimuth.input').text()"), "an old draft")
+    support.contains(model:last_user(1), "why so?")
+    support.contains(model:last_user(2), "and these?")
+    support.contains(model:last_user(2), "echo two")
+    support.lacks(vim.json.encode(model.asked), "an old draft")
+  end)
+end
+
+function T.a_server_that_hangs_is_killed_by_a_restart()
+  chat({ { text = "Here again." } }, function(child)
+    local find = "tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))"
+    local pid = child:lua("return " .. find)
+    vim.uv.kill(pid, "sigstop")
+    child:command("Azimuth restart")
+    child:wait(("%s ~= %d and require('azimuth.client').lsp_client() ~= nil"):format(find, pid))
+    support.contains(vim.inspect(child:lua("return _G.said")), "does not end, and is killed")
+    child:prompt("Are you there?")
+    child:wait_for("Here again.")
+  end)
+end
+
+function T.an_idle_session_that_is_left_is_closed_and_catches_up_when_it_is_opened_again()
+  chat({ { text = "Seen." } }, function(child, _, place)
+    child:prompt("First.")
+    child:wait_for("Done")
+    local id = child:lua("return require('azimuth.client').session()")
+    local beside = support.start(place)
+    beside:open_chat()
+    support.equal(beside:lua("return require('azimuth.client').session()"), id)
+    child:command("Azimuth new")
+    child:wait(("require('azimuth.client').session() ~= %q"):format(id))
+    beside:command("Azimuth rename Another title")
+    beside:wait("require('azimuth.client').state().title == 'Another title'")
+    child:lua("require('azimuth.client').request('azimuth/session/list', {}, function() _G.listed = true end)")
+    child:wait("_G.listed")
+    support.equal(child:lua("return require('azimuth.client').state(...).title", id), "First", "it is not followed any more")
+    child:lua("require('azimuth.client').open_session(...)", id)
+    child:wait("require('azimuth.client').state().title == 'Another title'")
+    beside:stop()
+  end)
 end
 
 function T.files_and_commands_are_completed_while_typing()
@@ -369,12 +548,20 @@ function T.hostile_answers_stay_text()
     "```open fence",
   }, "\n")
   chat({ { text = hostile }, { text = "## After" } }, function(child, _, place)
-    child:prompt("%{system('touch owned')}")
+    child:lua("require('azimuth.input').send_text(...)", "%{system('touch owned')} \27]0;title\7 \226\128\174")
     child:wait_for("Done")
-    child:command("redraw!")
+    child:lua([[
+      vim.cmd.stopinsert()
+      vim.api.nvim_win_set_cursor(vim.fn.bufwinid("azimuth://chat"), { 1, 0 })
+    ]])
+    local screen = child:screen()
+    support.contains(screen, "<script>alert(1)</script> [x](command:evil)")
+    support.contains(screen, "^[]0;title^G ^[[2J")
+    support.contains(screen, "right <202e> left")
+    assert(not screen:gsub("\n", ""):find("%c"), "no control character is on the screen")
+    -- The screen holds no character that turns the direction of others: U+202A to U+202E, and U+2066 to U+2069.
+    assert(not screen:find("\226\128[\170-\174]") and not screen:find("\226\129[\166-\169]"), "no override is on the screen")
     local shown = child:transcript()
-    support.contains(shown, "<script>alert(1)</script> [x](command:evil) \27]0;title\7 \27[2J")
-    support.contains(shown, "right \226\128\174 left")
     support.contains(shown, "bytes)")
     assert(#shown < 20000, "the long line is cut in the view")
     support.contains(shown, "```open fence\n```\n")
@@ -382,6 +569,43 @@ function T.hostile_answers_stay_text()
     support.equal(child:lua("return vim.bo[vim.fn.bufnr('azimuth://chat')].modeline"), false)
     local bar = child:lua([[return vim.api.nvim_eval_statusline(vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar, {}).str]])
     support.contains(bar, "%{system")
+  end)
+end
+
+function T.each_tab_page_has_its_own_chat()
+  chat({ { text = "Seen in both." } }, function(child)
+    local function shown()
+      return child:lua([[
+        return vim.iter(vim.api.nvim_list_tabpages()):map(function(tabpage)
+          return vim.iter(vim.api.nvim_tabpage_list_wins(tabpage)):map(function(window)
+            return (vim.fn.bufname(vim.api.nvim_win_get_buf(window)):gsub("azimuth://", ""))
+          end):join(" ")
+        end):totable()
+      ]])
+    end
+    local typing = "vim.api.nvim_get_mode().mode == 'i'"
+    child:wait(typing)
+    child:command("stopinsert | tabnew")
+    child:wait("not (" .. typing .. ")")
+    child:command("Azimuth")
+    child:wait(typing)
+    support.equal(shown(), { " chat prompt", " chat prompt" })
+    child:prompt("Say it.")
+    child:wait_for("Seen in both.")
+    support.equal(child:lua([[
+      return vim.iter(vim.fn.win_findbuf(vim.fn.bufnr("azimuth://chat"))):map(function(window)
+        return vim.api.nvim_win_get_cursor(window)[1] == vim.fn.line("$", window)
+      end):totable()
+    ]]), { true, true }, "both follow the answer")
+    child:command("stopinsert | tabnext")
+    child:command("Azimuth")
+    support.equal(shown(), { "", " chat prompt" }, "the chat of the first tab page is closed, and no other")
+    child:command("Azimuth")
+    child:wait(typing)
+    child:command("stopinsert | tabnext")
+    child:lua("vim.api.nvim_win_close(vim.fn.bufwinid('azimuth://chat'), true)")
+    child:wait("#vim.api.nvim_tabpage_list_wins(0) == 1")
+    support.equal(shown(), { " chat prompt", "" }, "an input goes with its transcript")
   end)
 end
 

@@ -103,6 +103,42 @@ function T.the_server_can_be_enabled_as_any_other()
   child:stop()
 end
 
+function T.a_stored_key_reaches_a_server_that_the_users_own_command_starts()
+  if vim.fn.has("nvim-0.11") == 0 then
+    return
+  end
+  for _, start in ipairs({ "vim.lsp.enable('azimuth')", "require('azimuth.client').start()" }) do
+    local place = support.place({ ["a.txt"] = "a\n" })
+    support.write(place.home .. "/data/nvim/azimuth/keys.json", '{"OPENAI_API_KEY":"sk-stored"}')
+    local child = support.start(place)
+    child:lua("vim.lsp.config('azimuth', { cmd = { vim.env.AZIMUTH_SERVER, 'lsp' } })")
+    child:command("edit a.txt")
+    child:lua(start)
+    child:wait("require('azimuth.client').lsp_client() ~= nil")
+    local pid = child:lua("return vim.trim(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    support.contains(support.read("/proc/" .. pid .. "/environ"), "OPENAI_API_KEY=sk-stored")
+    child:stop()
+  end
+end
+
+function T.the_root_is_that_of_the_file_which_the_server_is_enabled_for()
+  if vim.fn.has("nvim-0.11") == 0 then
+    return
+  end
+  local place = support.place({ ["inner/.git/HEAD"] = "", ["inner/a.txt"] = "a\n", ["b.txt"] = "b\n" })
+  local child = support.start(place)
+  child:command("edit b.txt")
+  local root = child:lua([[
+    local bufnr = vim.fn.bufadd("inner/a.txt")
+    vim.fn.bufload(bufnr)
+    local root
+    vim.lsp.config.azimuth.root_dir(bufnr, function(found) root = found end)
+    return root
+  ]])
+  support.equal(root, place.project .. "/inner")
+  child:stop()
+end
+
 function T.a_server_of_another_protocol_is_refused_with_words()
   local place = support.place({})
   support.use_model(place, models.start({}))
@@ -129,13 +165,15 @@ function T.health_says_what_is_there()
   child:stop()
 end
 
-function T.methods_are_named_by_the_generated_file_alone()
+function T.methods_and_errors_are_named_by_the_generated_file_alone()
   local files = vim.fn.glob(support.plugin .. "/lua/**/*.lua", true, true)
   assert(#files > 20, "the files of the plugin are found")
   for _, file in ipairs(files) do
     if not file:find("/generated/", 1, true) then
       local typed = support.read(file):match("[\"'](azimuth/%l+/%l+)[\"']")
       assert(not typed, ("%s types the method %s by hand"):format(file, tostring(typed)))
+      local code = support.read(file):match("%-32%d%d%d")
+      assert(not code or file:find("/client.lua", 1, true), ("%s types the error code %s by hand"):format(file, tostring(code)))
     end
   end
 end

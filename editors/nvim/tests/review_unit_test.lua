@@ -151,4 +151,26 @@ function T.the_help_names_every_group_and_key()
   end
 end
 
+function T.deleted_lines_have_a_background_as_added_ones_do()
+  local function background(group)
+    return vim.api.nvim_get_hl(0, { name = group, link = false }).bg
+  end
+  require("azimuth.review.highlights")
+  for _, scheme in ipairs({ "default", "habamax", "vim" }) do
+    for _, ground in ipairs({ "dark", "light" }) do
+      vim.o.background = ground
+      vim.cmd.colorscheme(scheme)
+      local what = scheme .. ", " .. ground
+      assert(background("AzimuthDelete"), what)
+      assert(background("AzimuthDelete") ~= background("AzimuthAdd"), what)
+      assert(background("AzimuthDeleteText") ~= background("AzimuthDelete"), what)
+    end
+  end
+  vim.cmd.colorscheme("default")
+  vim.api.nvim_set_hl(0, "AzimuthDelete", { bg = 0x123456 })
+  vim.o.background = "light"
+  support.equal(background("AzimuthDelete"), 0x123456, "the user's own stays")
+  vim.cmd.colorscheme("default")
+end
+
 return T

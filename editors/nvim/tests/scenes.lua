@@ -40,7 +40,88 @@ celsius_to_fahrenheit() {
 > The freezing point is a good test: 0 °C is 32 °F.
 ]]
 
+local module = [[
+--- Temperatures, from one scale to the other.
+local M = {}
+
+local OFFSET = 30
+
+--- The coldest that anything can be, in degrees Celsius.
+M.ABSOLUTE_ZERO = -273.15
+
+--- The temperature in degrees Fahrenheit.
+---@param celsius number
+---@return number
+function M.to_fahrenheit(celsius)
+  return celsius * 9 / 5 + OFFSET
+end
+
+--- The temperature in degrees Celsius.
+---@param fahrenheit number
+---@return number
+function M.to_celsius(fahrenheit)
+  return (fahrenheit - OFFSET) * 5 / 9
+end
+
+--- The temperature in kelvins.
+---@param celsius number
+---@return number
+function M.to_kelvin(celsius)
+  return celsius - M.ABSOLUTE_ZERO
+end
+
+--- How warm it feels in the wind, for 10 °C and below.
+---@param celsius number
+---@param wind number In kilometres an hour, 5 and above.
+---@return number
+function M.felt(celsius, wind)
+  local cooling = wind ^ 0.16
+  return 13.12 + 0.6215 * celsius - 11.37 * cooling + 0.3965 * celsius * cooling
+end
+
+return M
+]]
+
+local found = [[
+The offset is **30** and must be **32**: 0 °C is 32 °F.
+`to_fahrenheit` and `to_celsius` both use it, so they agreed with each other and a test of one against the other passed.
+
+1. `OFFSET` is mended.
+2. `is_frozen` answers what the forecast asks in three places.
+
+```lua
+temperature.to_fahrenheit(0)   -- was 30, is 32
+temperature.to_celsius(212)    -- was 101.1, is 100
+temperature.is_frozen(-1)      -- true
+```
+
+`felt` and `to_kelvin` do not use the offset and are right as they are. Both changes wait for your review.
+]]
+
 local scenes = {
+  overview = {
+    file = "src/temperature.lua",
+    answers = {
+      { calls = { { name = "search_text", input = { query = "OFFSET" } }, { name = "read_file", input = { path = "src/temperature.lua" } } } },
+      {
+        thinking = "Water freezes at 32 degrees Fahrenheit.\nThe offset says 30.",
+        calls = {
+          { name = "edit_replace_exact", input = { path = "src/temperature.lua", old_text = "local OFFSET = 30\n", new_text = "local OFFSET = 32\n" } },
+          {
+            name = "edit_replace_exact",
+            input = {
+              path = "src/temperature.lua",
+              old_text = "--- The temperature in kelvins.\n",
+              new_text = "--- Whether water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
+            },
+          },
+        },
+      },
+      { text = found },
+    },
+    prompt = "It says 30 °F at the freezing point. Why? Mend it in @src/temperature.lua, and add is_frozen.",
+    until_text = "Done",
+  },
   answer = {
     answers = { { thinking = "The offset is wrong.\nI check the other function.\nIt is right.", text = answer } },
     prompt = "What is wrong in @src/temperature.sh ?",
@@ -87,7 +168,11 @@ local scenes = {
 }
 
 local scene = assert(scenes[vim.env.AZIMUTH_SCENE], "no such scene")
-local place = support.place({ ["src/temperature.sh"] = source, ["src/test.sh"] = "sh src/temperature.sh 0\n" })
+local place = support.place({
+  ["src/temperature.sh"] = source,
+  ["src/temperature.lua"] = module,
+  ["src/test.sh"] = "sh src/temperature.sh 0\n",
+}, "weather")
 for name, value in pairs(support.environment(place)) do
   if name:match("^XDG") or name == "HOME" then
     vim.env[name] = value
@@ -101,7 +186,11 @@ vim.o.laststatus = 2
 vim.g.mapleader = " "
 require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" } })
 vim.cmd("runtime plugin/azimuth.lua")
-vim.cmd.edit("src/temperature.sh")
+vim.cmd.edit(scene.file or "src/temperature.sh")
+if scene.file then
+  vim.treesitter.start()
+  vim.wo.statusline = " %{fnamemodify(getcwd(), ':t')}/%f %m%=%l,%c "
+end
 vim.cmd("Azimuth chat")
 
 local function finish()

@@ -3,8 +3,8 @@
 
     AZIMUTH_SERVER=... NVIM=... python3 screenshot.py OUT_FOLDER [SCENE ...]
 
-It needs the Python packages `pexpect` and `pyte`, and a chromium in PATH. A scene is a name of `scenes.lua`; without
-one, all are played. Each is drawn dark and light, at 80 and at 160 columns.
+It needs the Python packages `pexpect` and `pyte`, and a chromium in PATH or by CHROMIUM. A scene is a name of `scenes.lua`;
+without one, all are played. Each is drawn dark and light, at 80 and at 160 columns, or as its name says: `answer-dark-80`.
 """
 
 import html
@@ -21,7 +21,7 @@ import pyte
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
-SCENES = ["answer", "tools", "permission", "picker", "completion"]
+SCENES = ["overview", "answer", "tools", "permission", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
 
 
@@ -63,7 +63,7 @@ def play(scene, background, size, folder):
     command = ["--clean", "-c", f"set background={background}", "-c", f"luafile {HERE / 'scenes.lua'}"]
     child = pexpect.spawn(NVIM, command, dimensions=(rows, columns), env=environment, cwd=home, timeout=1)
     screen.answer = child.send
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 30
     quiet_since = None
     while time.monotonic() < deadline:
         try:
@@ -76,7 +76,9 @@ def play(scene, background, size, folder):
         if done.exists() and quiet_since and time.monotonic() - quiet_since > 0.5:
             break
     else:
-        print(f"{scene}: the scene did not end in time", file=sys.stderr)
+        sys.exit(f"{scene}-{background}-{columns}: the scene did not end in time; the screen is:\n" + "\n".join(screen.display))
+    if not done.exists():
+        sys.exit(f"{scene}-{background}-{columns}: Neovim ended before the scene did; the screen is:\n" + "\n".join(screen.display))
     child.close(force=True)
     shutil.rmtree(home, ignore_errors=True)
     name = f"{scene}-{background}-{columns}"
@@ -114,7 +116,7 @@ def picture(screen, background, path):
     with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as file:
         file.write(page)
     width, height = round(screen.columns * 8.43) + 2, screen.lines * 18
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
     subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--screenshot={path}", f"--window-size={width},{height}", file.name],
         check=True,
@@ -126,10 +128,12 @@ def picture(screen, background, path):
 def main():
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    for scene in sys.argv[2:] or SCENES:
+    for wanted in sys.argv[2:] or SCENES:
         for background in ("dark", "light"):
             for size in SIZES:
-                print(play(scene, background, size, folder))
+                scene = wanted.split("-")[0]
+                if wanted in (scene, f"{scene}-{background}-{size[0]}"):
+                    print(play(scene, background, size, folder))
 
 
 if __name__ == "__main__":

@@ -45,11 +45,12 @@ end
 
 --- A home and a project of their own.
 ---@param files? table<string, string>
+---@param name? string Of the project's folder.
 ---@return Place
-function M.place(files)
+function M.place(files, name)
   local top = vim.uv.fs_realpath(assert(vim.uv.fs_mkdtemp(vim.fs.joinpath(vim.uv.os_tmpdir(), "azimuth-XXXXXX")))) --[[@as string]]
   table.insert(made, top)
-  local place = { home = top .. "/home", project = top .. "/project" }
+  local place = { home = top .. "/home", project = top .. "/" .. (name or "project") }
   vim.fn.mkdir(place.home, "p")
   vim.fn.mkdir(place.project .. "/.git", "p")
   for path, text in pairs(files or {}) do
@@ -191,6 +192,32 @@ function Child:prompt(prompt)
   self:wait("vim.api.nvim_get_mode().mode == 'i'")
   self:type((prompt:gsub("<", "<lt>"):gsub("\n", "<CR>")))
   self:type("<C-s>")
+end
+
+--- Waits until a question stands that takes a key.
+function Child:wait_for_question()
+  self:wait([[(function()
+    local permission = require("azimuth.permission")
+    local first = permission.open()[1]
+    return first and permission.takes_keys(first.request.permissionId)
+  end)()]])
+end
+
+--- What the screen shows, a line for each of its rows.
+---@return string
+function Child:screen()
+  return self:lua([[
+    vim.cmd.redraw()
+    local rows = {}
+    for row = 1, vim.o.lines do
+      local cells = {}
+      for column = 1, vim.o.columns do
+        table.insert(cells, vim.fn.screenstring(row, column))
+      end
+      table.insert(rows, table.concat(cells))
+    end
+    return table.concat(rows, "\n")
+  ]])
 end
 
 --- Ends the child.

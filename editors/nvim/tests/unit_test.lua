@@ -133,6 +133,18 @@ function T.a_call_that_is_made_again_keeps_its_place()
   support.equal(state.entries[2].status, "running")
 end
 
+function T.a_plan_has_one_place_and_hides_the_calls_that_make_it()
+  local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "update_plan", kind = "think", title = "Planning", input = {}, locations = {} }
+  local ended = { type = "toolCallEnded", turnId = "t1", result = { toolCallId = "c1", text = "Seen.", isError = false }, summary = "0 of 2 steps" }
+  local function plan(status)
+    local second = { content = "Mend\nit", status = "pending" }
+    return { type = "planUpdated", turnId = "t1", entries = { { content = "Find it", status = status }, second } }
+  end
+  local state = folded({ turn_started("t1", "hi"), call, plan("in_progress"), ended, plan("completed") })
+  support.equal(kinds(state), { "user", "plan" })
+  support.equal(render.entry(state.entries[2]).lines, { "", "✓ Find it", "○ Mend it", "" })
+end
+
 function T.prompts_wait_until_they_are_taken()
   local queued = { type = "promptQueued", queueId = "q1", prompt = { { type = "text", text = "later" } } }
   local state = folded({ queued })
@@ -278,6 +290,15 @@ function T.a_cut_splits_no_character()
   support.equal(text.cut("aéb", 2), "a … (2 more bytes)")
   support.equal(text.one_line("  a \n b  "), "a b")
   support.equal(text.bar("100%{x}"), "100%%{x}")
+end
+
+function T.a_bar_that_is_too_narrow_loses_its_last_parts_and_no_key()
+  local parts = { "%#AzimuthAsk#<C-c>%* cancels", "50%% full", "the rest" }
+  support.equal(text.fit(parts, 40), " %#AzimuthAsk#<C-c>%* cancels · 50%% full · the rest ")
+  support.equal(text.fit(parts, 26), " %#AzimuthAsk#<C-c>%* cancels · 50%% full ")
+  support.equal(text.fit(parts, 5), " %#AzimuthAsk#<C-c>%* cancels ")
+  support.equal(text.shortened("as it is", 8), "as it is")
+  support.equal(text.shortened("wide 漢字 text", 9), "wide 漢…")
 end
 
 return T

@@ -15,7 +15,7 @@ import type { Server } from './server/server';
 import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
 import type { Terminals } from './terminal/terminals';
-import { unlinked, visible } from './text';
+import { iconless, unlinked, visible } from './text';
 
 /** All that a command may need. */
 export interface Parts {
@@ -42,6 +42,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
     'azimuth.ask': (text?: string) => ask(session, text),
     'azimuth.answer': () => answer(session),
+    'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
     'azimuth.cancel': () => session.cancel(),
 
@@ -116,7 +117,7 @@ async function ask(session: Session, text?: string): Promise<void> {
 async function answer(session: Session): Promise<void> {
   const [question] = session.state?.questions.values() ?? [];
   if (question === undefined) throw new Error('No question waits for an answer.');
-  const items = question.options.map(({ name, optionId }) => ({ label: visible(name), optionId }));
+  const items = question.options.map(({ name, optionId }) => ({ label: iconless(name), optionId }));
   const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${question.title}`), placeHolder: visible(`${question.detail} (${question.reason})`), ignoreFocusOut: true });
   if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);
 }
@@ -127,21 +128,21 @@ async function withSession(session: Session, work: (current: { sessionId: string
 }
 
 async function openReview({ review, diffs, threads }: Parts, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  const meant = resolve(review, threads, given);
   const proposal = meant?.proposal ?? review.pending[0];
   if (proposal === undefined) throw new Error('No hunk waits for a decision.');
   await diffs.open(proposal, meant?.hunk?.hunkId);
 }
 
 async function decideHunk({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor)?.here;
+  const meant = resolve(review, threads, given);
   if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
   const message = given !== undefined && 'text' in given ? given.text : undefined;
   await review.decideHunks(decision, meant.proposal, [meant.hunk], message);
 }
 
 async function decideFile({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given) ?? review.at(vscode.window.activeTextEditor);
+  const meant = resolve(review, threads, given);
   if (meant === undefined) throw new Error('The file in the editor has no hunk that waits for a decision.');
   await review.decideFile(decision, meant.proposal);
 }
@@ -151,10 +152,12 @@ async function decideAll(review: Review, decision: Decision): Promise<void> {
   await review.decideAll(decision);
 }
 
-/** The proposal and hunk that a command was given, with the revision that was shown. */
+/** The proposal and hunk that a command was given, with the revision that was shown; without any, those at the cursor. */
 function resolve(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk?: Hunk } | undefined {
-  if (given === undefined) return undefined;
-  if (given instanceof vscode.Uri) return review.of(given);
+  if (given === undefined || given instanceof vscode.Uri) {
+    const at = review.at(editorOf(review, given));
+    return at && { proposal: at.proposal, ...(at.here === undefined ? {} : { hunk: at.here.hunk }) };
+  }
   if ('proposal' in given) return given;
   if ('proposalId' in given) {
     const proposal = review.proposal(given.proposalId);
@@ -163,4 +166,12 @@ function resolve(review: Review, threads: Threads, given: Given): { proposal: Pr
   }
   const shown = threads.find('thread' in given ? given.thread : given);
   return shown && { proposal: shown.proposal, hunk: shown.placed.hunk };
+}
+
+/** A button in an editor's title bar gives the document there: of a diff the right one, wherever its cursor is. */
+function editorOf(review: Review, uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
+  const active = vscode.window.activeTextEditor;
+  const meant = uri && review.of(uri)?.proposal.proposalId;
+  if (uri === undefined || (active !== undefined && review.of(active.document.uri)?.proposal.proposalId === meant)) return active;
+  return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

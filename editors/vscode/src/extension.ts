@@ -42,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const facts = new FactsKeeper(started, session);
   const chat = new ChatView(context.extensionUri, session, facts, started, (intent) => void carryOut(intent, {
     session,
+    review,
     request,
     tell: (message) => chat.tell(message),
     attach: (attachments) => chat.attach(attachments),

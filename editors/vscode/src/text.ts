@@ -18,4 +18,9 @@ export function unlinked(text: string): string {
   return visible(text).replaceAll('](', '] (');
 }
 
+/** As `visible`, for a label of VS Code: there `$(words)` would be an icon, and no longer be read. */
+export function iconless(text: string): string {
+  return visible(text).replaceAll('$(', '$ (');
+}
+
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use protocol::turn::StopReason;
@@ -27,17 +28,29 @@ pub(super) struct View<W> {
     live: bool,
     /// The calls that run a command.
     commands: Vec<ToolCallId>,
+    /// The plan as it was shown last.
+    plan: Vec<PlanEntry>,
 }
 
 impl<W: Write> View<W> {
     /// A view of what has happened, without live output.
     pub(super) fn new(out: W, style: Style) -> Self {
-        Self { out, style, message: None, at_line_start: true, live: false, commands: Vec::new() }
+        Self { out, style, message: None, at_line_start: true, live: false, commands: Vec::new(), plan: Vec::new() }
     }
 
     /// A view of what happens, on a terminal.
     pub(super) fn live(out: W, style: Style) -> Self {
         Self { live: true, ..Self::new(out, style) }
+    }
+
+    /// Writes a step of a plan.
+    fn step(&mut self, entry: &PlanEntry) -> io::Result<()> {
+        let (style, content) = (self.style, visible(&entry.content));
+        self.line(&match entry.status {
+            PlanEntryStatus::Pending => style.dim(format!("  ○ {content}")),
+            PlanEntryStatus::InProgress => format!("  {} {content}", style.cyan("▸")),
+            PlanEntryStatus::Completed => format!("  {} {}", style.green("✓"), style.dim(&content)),
+        })
     }
 
     /// Whether commands' output is shown as it comes.
@@ -60,6 +73,10 @@ impl<W: Write> View<W> {
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
             }
             Event::ToolCallStarted { title, .. } => self.line(&format!("{} {}", style.cyan("●"), visible(title))),
+            Event::PlanUpdated { entries, .. } => {
+                let before = std::mem::replace(&mut self.plan, entries.clone());
+                entries.iter().filter(|entry| !before.contains(entry)).try_for_each(|entry| self.step(entry))
+            }
             Event::TerminalStarted { tool_call_id, .. } => {
                 self.commands.push(tool_call_id.clone());
                 Ok(())
@@ -98,6 +115,7 @@ impl<W: Write> View<W> {
                 self.line(&if *is_error { style.red(message) } else { message.clone() })
             }
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
+                self.plan.clear();
                 if let Some(error) = error {
                     let paint = if *stop_reason == StopReason::Error { Style::red } else { Style::yellow };
                     self.line(&paint(style, error))?;
@@ -271,6 +289,19 @@ mod tests {
         let mut out = Vec::new();
         View::new(&mut out, Style::PLAIN).diff(&proposal).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_plan_shows_its_steps_and_then_how_they_go_on() {
+        let entry = |content: &str, status| PlanEntry { content: content.into(), status };
+        let plan = |entries: Vec<_>| Event::PlanUpdated { turn_id: "t".into(), entries };
+        let mut out = Vec::new();
+        let mut view = View::new(&mut out, Style::PLAIN);
+        let second = entry("Mend it", PlanEntryStatus::Pending);
+        view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::InProgress), second.clone()])).unwrap();
+        view.event(&plan(vec![entry("Find \u{1b}[2Kit", PlanEntryStatus::Completed), second])).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        assert_eq!(shown, "  ▸ Find \\u{1b}[2Kit\n  ○ Mend it\n  ✓ Find \\u{1b}[2Kit\n");
     }
 
     #[test]

@@ -118,7 +118,7 @@ struct Connected {
 
 /// A session that has a task.
 struct Open {
-    inbox: mpsc::UnboundedSender<session::Message>,
+    task: session::Task,
     /// How many messages it was sent.
     sent: u64,
 }
@@ -126,7 +126,7 @@ struct Open {
 impl Open {
     fn send(&mut self, message: session::Message) {
         self.sent += 1;
-        let _ = self.inbox.send(message);
+        let _ = self.task.inbox.send(message);
     }
 }
 
@@ -208,7 +208,7 @@ impl Router {
             .drain()
             .map(|(_, open)| {
                 let (done, ended) = oneshot::channel();
-                let _ = open.inbox.send(session::Message::Shutdown(done));
+                let _ = open.task.inbox.send(session::Message::Shutdown(done));
                 ended
             })
             .collect();
@@ -227,7 +227,7 @@ impl Router {
             Input::Request(request) => self.request(id, request),
             Input::CatchUp(reply) => drop(reply.send(())),
             Input::IsFree(session, reply) => {
-                let is_ours = self.sessions.get(&session).is_some_and(|open| !open.inbox.is_closed());
+                let is_ours = self.sessions.get(&session).is_some_and(|open| open.task.is_host());
                 let store = Arc::clone(&self.shared.parts.store);
                 tokio::spawn(async move {
                     // The lock is let go of at once.
@@ -323,12 +323,12 @@ impl Router {
         }
         let caller = client.caller.clone();
         // A task that is gone, such as that of a deleted session, is followed by one that says so.
-        if self.sessions.get(&session).is_some_and(|open| open.inbox.is_closed()) {
+        if self.sessions.get(&session).is_some_and(|open| open.task.inbox.is_closed()) {
             self.sessions.remove(&session);
         }
         let open = self.sessions.entry(session.clone()).or_insert_with(|| {
-            let inbox = session::start(self.shared.clone(), Arc::clone(&self.config), session, None, caller.clone());
-            Open { inbox, sent: 0 }
+            let task = session::start(self.shared.clone(), Arc::clone(&self.config), session, None, caller.clone());
+            Open { task, sent: 0 }
         });
         open.send(session::Message::Request(caller, request));
     }
@@ -362,8 +362,8 @@ impl Router {
             return drop(reply.send(Err(ending())));
         }
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
-        let inbox = session::start(shared, config, session.clone(), Some(new), caller.clone());
-        let mut open = Open { inbox, sent: 0 };
+        let task = session::start(shared, config, session.clone(), Some(new), caller.clone());
+        let mut open = Open { task, sent: 0 };
         open.send(session::Message::Attach(caller, reply));
         self.sessions.insert(session, open);
     }

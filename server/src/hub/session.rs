@@ -20,6 +20,7 @@ mod turns;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -131,21 +132,30 @@ enum Own {
     Opened(Caller, u64, Reply<Opened>),
 }
 
+/// A session's task, as the router has it.
+pub(super) struct Task {
+    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    holds: Arc<AtomicBool>,
+}
+
+impl Task {
+    /// Whether the session is this process's own, and not one that another process has or that is not there.
+    pub(super) fn is_host(&self) -> bool {
+        self.holds.load(Ordering::Relaxed) && !self.inbox.is_closed()
+    }
+}
+
 /// Starts a session's task: a new session's, or that of one in the store. Its home is the client that wants it.
-pub(super) fn start(
-    shared: Shared,
-    config: Arc<Config>,
-    id: SessionId,
-    new: Option<NewSession>,
-    home: Caller,
-) -> mpsc::UnboundedSender<Message> {
+pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Option<NewSession>, home: Caller) -> Task {
     let (sender, messages) = mpsc::unbounded_channel();
+    let holds = Arc::<AtomicBool>::default();
+    let task = Task { inbox: sender, holds: Arc::clone(&holds) };
     let feed = Feed::new(Arc::clone(&shared.parts.store), id.clone());
     let inbox = Inbox { messages, handled: 0 };
-    let open =
-        Open { shared, config, id, inbox, home, followers: HashMap::new(), feed, spool: None, terminal_shown: false };
+    let followers = HashMap::new();
+    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spool: None, terminal_shown: false };
     tokio::spawn(begin(open, new));
-    sender
+    task
 }
 
 /// What stays of a session in this process while it passes from host to host.
@@ -154,6 +164,8 @@ struct Open {
     config: Arc<Config>,
     id: SessionId,
     inbox: Inbox,
+    /// Whether this process has its lock.
+    holds: Arc<AtomicBool>,
     home: Caller,
     followers: HashMap<ClientId, Caller>,
     feed: Feed,
@@ -197,10 +209,16 @@ async fn begin(mut open: Open, mut new: Option<NewSession>) {
     let mut unreachable_since = None;
     loop {
         let error = match load::claim(&open.shared, &open.id).await {
-            Ok(lock) => match load::load(&open, lock, new.take()).await {
-                Ok((session, own)) => return session.run(open.inbox, own).await,
-                Err(error) => return refuse(open, &error).await,
-            },
+            Ok(lock) => {
+                open.holds.store(true, Ordering::Relaxed);
+                match load::load(&open, lock, new.take()).await {
+                    Ok((session, own)) => return session.run(open.inbox, own).await,
+                    Err(error) => {
+                        open.holds.store(false, Ordering::Relaxed);
+                        return refuse(open, &error).await;
+                    }
+                }
+            }
             Err(StoreError::Locked { process: Some(process), session, holder }) => {
                 match relay::run(&mut open, process).await {
                     Ended::Over => return,

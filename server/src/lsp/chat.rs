@@ -17,14 +17,14 @@ use std::time::Duration;
 use protocol::permission::PermissionRequest;
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
-use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
+use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use workspace::files::{self, FileError};
 use workspace::paths;
 
-use self::document::{MARK, Place, lacks, read, session_line};
+use self::document::{MARK, Place, lacks, read, session_line, switched};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
@@ -72,7 +72,7 @@ enum Post {
     Opened,
     Closed,
     Send(oneshot::Sender<Result<(), Error>>),
-    Event(SessionId, Arc<Event>),
+    Event(SessionId, Arc<SequencedEvent>),
 }
 
 /// When chats get their answers where the user says nothing of it: what suits a client, by its `clientInfo`. Older versions
@@ -135,14 +135,9 @@ impl Chats {
     }
 
     /// Something happened in a session that the client follows.
-    pub(super) fn event(&self, session: &SessionId, event: &Event) {
-        let chats = lock(&self.0.chats);
-        if chats.is_empty() {
-            return;
-        }
-        let event = Arc::new(event.clone());
-        for chat in chats.values() {
-            let _ = chat.posts.send(Post::Event(session.clone(), Arc::clone(&event)));
+    pub(super) fn event(&self, session: &SessionId, event: &Arc<SequencedEvent>) {
+        for chat in lock(&self.0.chats).values() {
+            let _ = chat.posts.send(Post::Event(session.clone(), Arc::clone(event)));
         }
     }
 
@@ -207,6 +202,7 @@ impl Chats {
             shared: Arc::downgrade(&self.0),
             view: Arc::clone(&view),
             session: None,
+            last: 0,
             turn: None,
             transcript: Transcript::default(),
             place: Place::default(),
@@ -235,6 +231,8 @@ struct Chat {
     shared: std::sync::Weak<Shared>,
     view: Arc<Mutex<View>>,
     session: Option<SessionId>,
+    /// The number of its last event that was taken. One that came while the session was opened may come twice.
+    last: u64,
     turn: Option<TurnId>,
     transcript: Transcript,
     /// Where the answer goes on.
@@ -289,7 +287,10 @@ impl Chat {
                 self.take_up().await;
             }
             Post::Closed => self.is_open = false,
-            Post::Event(session, event) if self.session.as_ref() == Some(&session) => self.event(&event).await,
+            Post::Event(session, event) if self.session.as_ref() == Some(&session) && event.seq > self.last => {
+                self.last = event.seq;
+                self.event(&event.event).await;
+            }
             Post::Event(..) => {}
             Post::Send(reply) => {
                 (self.is_open, self.refusals) = (true, 0);
@@ -299,16 +300,22 @@ impl Chat {
     }
 
     async fn event(&mut self, event: &Event) {
-        self.transcript.event(event);
-        match event {
-            Event::CommandExecuted { .. } => self.commands_only().await,
-            Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
-            Event::TurnEnded { .. } => self.turn = None,
-            _ => {}
+        self.heard(event);
+        if matches!(event, Event::CommandExecuted { .. }) {
+            self.commands_only().await;
         }
         let answers = self.settings.chat_answers().unwrap_or(self.usual_answers);
         if answers == ChatAnswers::Live || self.turn.is_none() || !self.transcript.questions().is_empty() {
             self.unwritten.push_str(&self.transcript.take());
+        }
+    }
+
+    fn heard(&mut self, event: &Event) {
+        self.transcript.event(event);
+        match event {
+            Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
+            Event::TurnEnded { .. } => self.turn = None,
+            _ => {}
         }
     }
 
@@ -323,9 +330,9 @@ impl Chat {
             return;
         }
         match self.open(named).await {
-            Ok(turn) => {
+            Ok(_) => {
                 self.place = Place::at_end(text);
-                self.unwritten = lacks(text, &turn);
+                self.unwritten = lacks(text, &self.transcript.take());
             }
             // Whoever sends something is told.
             Err(error) => tracing::info!(%error, uri = %self.uri, "the session of a chat could not be opened"),
@@ -359,6 +366,7 @@ impl Chat {
             (Some(session), _) => session.clone(),
             (None, Some(named)) => {
                 self.open(named.clone()).await?;
+                self.transcript.take();
                 named
             }
             (None, None) => self.begin().await?,
@@ -397,40 +405,47 @@ impl Chat {
         if let Some(session) = commands.switch_to {
             self.unwritten.push_str(&self.transcript.take());
             match self.open(session.clone()).await {
-                Ok(_) => self.transcript.line(&session_line(&session)),
+                Ok(waits) => {
+                    let is_running = self.turn.is_some();
+                    return self.transcript.show(|said| switched(&session, said, is_running, waits));
+                }
                 Err(error) => self.transcript.say(&error.message),
             }
         }
         self.transcript.mark();
     }
 
-    /// Goes on with a session. Gives its last turn's answer as far as it has come; what was before is not asked for here.
-    async fn open(&mut self, session_id: SessionId) -> Result<String, Error> {
+    /// Goes on with a session. The transcript is then its last turn, as far as it has come; what was before is not asked
+    /// for here. Gives whether a prompt waits for its turn.
+    async fn open(&mut self, session_id: SessionId) -> Result<bool, Error> {
         let params = SessionOpenParams { session_id: session_id.clone(), since: 0 };
         let opened = self.connection.ask(|reply| Request::SessionOpen(params, reply)).await?;
-        self.transcript = Transcript::default();
+        (self.session, self.turn, self.transcript) = (Some(session_id), None, Transcript::default());
+        self.last = opened.events.last().map_or(0, |event| event.seq);
+        // How things stand is read from the events, since those that follow go on from there.
+        let mut waiting = Vec::new();
         for event in &opened.events {
             match serde_json::from_str(event.event.get()) {
                 Ok(event) => {
-                    if matches!(event, Event::TurnStarted { .. }) {
-                        self.transcript.take();
-                        self.transcript.sent();
+                    match &event {
+                        Event::TurnStarted { .. } => drop(self.transcript.take()),
+                        Event::PromptQueued { queue_id, .. } => waiting.push(queue_id.clone()),
+                        Event::PromptDequeued { queue_id } => waiting.retain(|waits| waits != queue_id),
+                        _ => {}
                     }
-                    self.transcript.event(&event);
+                    self.heard(&event);
                 }
                 Err(error) => tracing::warn!(%error, "an event of another version is not understood"),
             }
         }
-        self.turn = opened.running_turn;
-        self.session = Some(session_id);
-        Ok(self.transcript.take())
+        Ok(!waiting.is_empty())
     }
 
     async fn begin(&mut self) -> Result<SessionId, Error> {
         let new = self.connection.ask(|reply| Request::SessionNew(SessionNewParams::default(), reply)).await?;
         let session = new.session.session_id;
         self.transcript.line(&session_line(&session));
-        self.session = Some(session.clone());
+        (self.session, self.last) = (Some(session.clone()), 0);
         Ok(session)
     }
 

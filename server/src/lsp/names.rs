@@ -56,7 +56,12 @@ impl Document {
 
 impl Names {
     pub(super) fn new(resolve: Arc<Resolve>) -> Self {
-        let [lookups, stuck] = [LOOKUPS, STUCK].map(|permits| Arc::new(Semaphore::new(permits)));
+        Self::bounded(resolve, [LOOKUPS, STUCK])
+    }
+
+    /// With so many lookups at once, and so many more that get no answer.
+    fn bounded(resolve: Arc<Resolve>, permits: [usize; 2]) -> Self {
+        let [lookups, stuck] = permits.map(|permits| Arc::new(Semaphore::new(permits)));
         Self { resolve, lookups, stuck, open: Mutex::default() }
     }
 
@@ -108,7 +113,13 @@ impl Names {
                 return found;
             }
             // Its disk may never answer; the others' turns come all the same.
-            let _stuck = stuck.try_acquire().inspect(|_| drop(turn));
+            let _held = match stuck.try_acquire() {
+                Ok(permit) => {
+                    drop(turn);
+                    Ok(permit)
+                }
+                Err(_) => Err(turn),
+            };
             lookup.await
         });
         let found = async move {
@@ -127,6 +138,8 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[tokio::test]
@@ -168,6 +181,25 @@ mod tests {
         for file in stuck {
             file.await;
         }
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_does_not_answer_takes_no_more_threads_however_many_documents_there_are() {
+        let (answer, answers) = std::sync::mpsc::channel::<()>();
+        let (answers, begun) = (Mutex::new(answers), Arc::new(AtomicUsize::new(0)));
+        let counted = Arc::clone(&begun);
+        let resolve = move |path: &Path| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = answers.lock().unwrap().recv();
+            path.to_owned()
+        };
+        let names = Names::bounded(Arc::new(resolve), [2, 2]);
+        let documents: Vec<_> = (0..20).map(|n| names.opened(&format!("file:///dead/{n}.rs")).unwrap()).collect();
+        // Two begin at once, and two when nobody waits for those any longer; then all that may have begun.
+        let waited = tokio::time::timeout(GRACE * 4, futures_util::future::join_all(documents)).await;
+        assert!(waited.is_err(), "the disk does not answer");
+        assert_eq!(begun.load(Ordering::SeqCst), 4);
+        drop(answer);
     }
 
     #[tokio::test]

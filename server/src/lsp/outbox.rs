@@ -397,7 +397,7 @@ impl Task {
             Item::Event(session_id, event) => {
                 self.act_on(&session_id, &event.event).await;
                 if let Some(chats) = &self.chats {
-                    chats.event(&session_id, &event.event);
+                    chats.event(&session_id, &event);
                 }
                 if self.outbox.speaks.load(Ordering::Relaxed) {
                     let params = EventParams { session_id, event: SequencedEvent::clone(&event) };

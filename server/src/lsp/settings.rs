@@ -51,6 +51,8 @@ struct Client {
     chat_answers: Option<ChatAnswers>,
     /// How often the configuration was to be read.
     reloads: u64,
+    /// The number of the last reading that counts.
+    counted: u64,
 }
 
 impl Settings {
@@ -92,8 +94,15 @@ impl Settings {
         load(editor, &folders)
     }
 
-    /// Notes that a configuration counts, and tells the user what is new of it.
-    fn counts(&self, config: &Config, outbox: &Outbox) {
+    /// Notes that the configuration of a reading counts, unless that of a later one does already, and tells the user what is new of it.
+    fn counts(&self, number: u64, config: &Config, outbox: &Outbox) {
+        {
+            let mut client = self.client();
+            if number < client.counted {
+                return;
+            }
+            client.counted = number;
+        }
         log::set(config.log.as_deref());
         let errors = config.errors.iter().map(|error| {
             let text = format!("{error}; until it is mended every action is asked, and no rule allows anything");
@@ -162,7 +171,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
         };
         match config {
             Ok(config) => {
-                settings.counts(&config, &outbox);
+                settings.counts(number, &config, &outbox);
                 let _ = sender.send(config);
             }
             Err(error) => tracing::error!(%error, "the configuration could not be read"),
@@ -171,7 +180,7 @@ pub(super) fn reload(settings: &Arc<Settings>, connection: &Arc<Connection>, out
             && let (Ok(late), Some(connection)) = (all.await, connection.upgrade())
             && settings.post_late(number, &late, &connection)
         {
-            settings.counts(&late, &outbox);
+            settings.counts(number, &late, &outbox);
         }
     });
 }

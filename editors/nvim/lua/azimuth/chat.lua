@@ -5,6 +5,7 @@ local config = require("azimuth.config")
 local fold = require("azimuth.fold")
 local input = require("azimuth.input")
 local render = require("azimuth.render")
+local status = require("azimuth.status")
 local text = require("azimuth.text")
 local transcripts = require("azimuth.transcript")
 local turn = require("azimuth.turn")
@@ -17,17 +18,25 @@ local FRAME = 30
 
 ---@type azimuth.Transcript?
 local transcript = nil
----@type integer? The window of the transcript.
-local view_window = nil
----@type integer? The window of the input.
-local input_window = nil
 
----@param window integer?
----@return boolean
-local function is_here(window)
-  return window ~= nil
-    and vim.api.nvim_win_is_valid(window)
-    and vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage()
+--- The windows of a tab page that show a buffer; each tab page may have a chat.
+---@param bufnr? integer
+---@param tabpage? integer Without it, the current one.
+---@return integer[]
+local function windows_of(bufnr, tabpage)
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_buf(window) == bufnr
+  end, vim.api.nvim_tabpage_list_wins(tabpage or 0))
+end
+
+---@return integer? window Of the transcript, in this tab page.
+local function view_window()
+  return windows_of(transcript and transcript.bufnr)[1]
+end
+
+---@return integer? window Of the input, in this tab page.
+local function input_window()
+  return windows_of(input.buffer())[1]
 end
 
 -- Drawing -----------------------------------------------------------------------------------------------------------
@@ -38,11 +47,13 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript.
+--- What stands above the transcript: as much as fits, the title first.
 ---@param state azimuth.State
+---@param room integer
 ---@return string
-local function title_bar(state)
-  local parts = { text.bar(state.title ~= "" and state.title or "New session") }
+local function title_bar(state, room)
+  local title = text.one_line(state.title ~= "" and state.title or "New session")
+  local parts = { text.bar(text.shortened(title, math.max(20, room - 16))) }
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
   end
@@ -58,7 +69,7 @@ local function title_bar(state)
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))
   end
-  return " " .. table.concat(parts, " · ") .. "%<"
+  return text.fit(parts, room)
 end
 
 ---@param action string
@@ -67,57 +78,77 @@ local function key_of(action)
   return require("azimuth.mappings").shown(action)
 end
 
---- What stands above the input: what runs, what waits, and the key for it.
+--- What stands above the input: what runs, what waits, and first of each the key for it.
 ---@param state? azimuth.State
+---@param room integer
 ---@return string
-local function status_bar(state)
+local function status_bar(state, room)
   local parts = {}
   if not client.lsp_client() then
     table.insert(parts, "%#AzimuthWarning#The server is being started%*")
   end
   if state and #state.questions > 0 then
-    table.insert(parts, ("%%#AzimuthAsk#%s%%*: %s"):format(text.plural(#state.questions, "question"), text.bar(key_of("permission"))))
+    table.insert(parts, ("%s %%#AzimuthAsk#%s%%*"):format(text.bar(key_of("permission")), text.plural(#state.questions, "question")))
   end
   if state and state.running then
     local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
-    table.insert(parts, ("%%#AzimuthRunning#Working %d s%%*, <C-c> cancels"):format(seconds))
+    table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
   end
   if state then
-    local hunks, files = fold.pending(state)
+    local hunks = fold.pending(state)
     if hunks > 0 then
-      table.insert(parts, ("%s in %s to review: %s"):format(text.plural(hunks, "hunk"), text.plural(files, "file"), text.bar(key_of("review"))))
+      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), text.plural(hunks, "hunk")))
     end
     if #state.queue > 0 then
       table.insert(parts, text.plural(#state.queue, "prompt") .. " waiting")
     end
   end
   if #parts == 0 then
-    table.insert(parts, "%#AzimuthHint#<C-s> sends, @ mentions a file, / a command, g? helps%*")
+    for _, hint in ipairs({ "<C-s> sends", "@ mentions a file", "/ a command", "g? helps" }) do
+      table.insert(parts, "%#AzimuthHint#" .. hint .. "%*")
+    end
   end
-  return " " .. table.concat(parts, " · ") .. "%<"
+  return text.fit(parts, room)
+end
+
+--- Whether nobody has said how status lines look, and no plugin makes its own.
+---@return boolean
+local function has_plain_statusline()
+  return vim.go.statusline == vim.api.nvim_get_option_info2("statusline", {}).default
 end
 
 --- Sets a window's bar, if it is another one: a set bar is a redraw.
----@param window integer?
+---@param window integer
+---@param which "winbar"|"statusline"
 ---@param bar string
-local function set_bar(window, bar)
-  if window and vim.api.nvim_win_is_valid(window) and vim.wo[window].winbar ~= bar then
-    vim.api.nvim_set_option_value("winbar", bar, { scope = "local", win = window })
+local function set_bar(window, which, bar)
+  if vim.wo[window][which] ~= bar then
+    vim.api.nvim_set_option_value(which, bar, { scope = "local", win = window })
   end
 end
 
 local function draw_bars()
   local state = client.state()
-  if state then
-    set_bar(view_window, title_bar(state))
+  local plain = has_plain_statusline()
+  for _, window in ipairs(state and transcript and transcript:windows() or {}) do
+    set_bar(window, "winbar", title_bar(state, vim.api.nvim_win_get_width(window)))
+    if plain then
+      local title = text.bar(state.title ~= "" and state.title or "New session")
+      set_bar(window, "statusline", (" %%<%s%%= %s "):format(title, status.doing(state)))
+    end
   end
-  set_bar(input_window, status_bar(state))
+  for _, window in ipairs(vim.fn.win_findbuf(input.buffer())) do
+    set_bar(window, "winbar", status_bar(state, vim.api.nvim_win_get_width(window)))
+    if plain then
+      set_bar(window, "statusline", " Prompt")
+    end
+  end
 end
 
 --- Counts the seconds of the running turn.
 ---@param state? azimuth.State
 local function keep_time(state)
-  if state and state.running and is_here(input_window) then
+  if state and state.running and input_window() then
     running_since = running_since or vim.uv.now()
     if not clock then
       clock = vim.uv.new_timer()
@@ -200,7 +231,8 @@ local function go_to_location()
     return
   end
   vim.cmd.wincmd("p")
-  if vim.api.nvim_get_current_win() == view_window or vim.api.nvim_get_current_win() == input_window then
+  local bufnr = vim.api.nvim_get_current_buf()
+  if bufnr == transcript.bufnr or bufnr == input.buffer() then
     vim.cmd("topleft vnew")
   end
   vim.cmd.edit(vim.fn.fnameescape(vim.uri_to_fname(location.uri)))
@@ -249,7 +281,8 @@ local function set_keys(bufnr)
   end, "help")
   require("azimuth.permission").set_keys(bufnr, function()
     local entry = entry_under_cursor()
-    return entry and entry.kind == "permission" and entry.request.permissionId or nil
+    local open = entry and entry.kind == "permission" and not entry.outcome and not entry.done
+    return open and entry.request.permissionId or nil
   end)
 end
 
@@ -301,20 +334,24 @@ local plain = {
   breakindent = true,
   cursorline = false,
   colorcolumn = "",
-  statuscolumn = "",
+  -- A margin of one column, also beside lines that wrap.
+  statuscolumn = " ",
 }
 
---- Opens the windows, or finds them.
+--- Opens the windows in this tab page, or finds them.
+---@return integer view
+---@return integer prompt
 local function open_windows()
   local shown = make_transcript()
-  if not is_here(view_window) then
-    view_window = vim.api.nvim_open_win(shown.bufnr, false, {
+  local view = view_window()
+  if not view then
+    view = vim.api.nvim_open_win(shown.bufnr, false, {
       split = config.values.chat.position,
       win = -1,
       width = width(),
     })
-    set_options(view_window, plain)
-    set_options(view_window, {
+    set_options(view, plain)
+    set_options(view, {
       winfixwidth = true,
       foldmethod = "manual",
       foldenable = true,
@@ -323,18 +360,20 @@ local function open_windows()
       conceallevel = 0,
       scrolloff = 0,
     })
-    shown:fold_all(view_window)
-    vim.api.nvim_win_set_cursor(view_window, { vim.api.nvim_buf_line_count(shown.bufnr), 0 })
+    shown:fold_all(view)
+    vim.api.nvim_win_set_cursor(view, { vim.api.nvim_buf_line_count(shown.bufnr), 0 })
   end
-  if not is_here(input_window) then
-    input_window = vim.api.nvim_open_win(input.buffer(), false, {
+  local prompt = input_window()
+  if not prompt then
+    prompt = vim.api.nvim_open_win(input.buffer(), false, {
       split = "below",
-      win = view_window,
+      win = view,
       height = config.values.chat.input_height,
     })
-    set_options(input_window, plain)
-    set_options(input_window, { winfixheight = true, fillchars = "eob: " })
+    set_options(prompt, plain)
+    set_options(prompt, { winfixheight = true, fillchars = "eob: " })
   end
+  return view, prompt
 end
 
 --- Opens the chat with the current session, or the last one of this project.
@@ -358,26 +397,33 @@ end
 --- Whether the chat is shown in this tab page.
 ---@return boolean
 function M.is_open()
-  return is_here(view_window)
+  return view_window() ~= nil
+end
+
+--- The window of the transcript in this tab page.
+---@return integer?
+function M.window()
+  return view_window()
 end
 
 --- Puts the cursor into the input, ready to type.
 function M.focus_input()
-  open_windows()
-  vim.api.nvim_set_current_win(input_window --[[@as integer]])
+  local _, prompt = open_windows()
+  vim.api.nvim_set_current_win(prompt)
   vim.cmd.startinsert({ bang = true })
 end
 
+--- Closes the chat in this tab page.
 function M.close()
   vim.cmd.stopinsert()
-  for _, window in ipairs({ input_window or -1, view_window or -1 }) do
+  local windows = vim.list_extend(windows_of(input.buffer()), windows_of(transcript and transcript.bufnr))
+  for _, window in ipairs(windows) do
     -- The last window of the editor cannot be closed.
     if vim.api.nvim_win_is_valid(window) and not pcall(vim.api.nvim_win_close, window, true) then
       set_options(window, { winfixbuf = false })
       vim.api.nvim_win_call(window, vim.cmd.enew)
     end
   end
-  view_window, input_window = nil, nil
 end
 
 function M.toggle()
@@ -391,8 +437,9 @@ end
 
 --- Looks at the end again, and stays there.
 function M.follow()
-  if transcript and is_here(view_window) then
-    vim.api.nvim_win_set_cursor(view_window, { vim.api.nvim_buf_line_count(transcript.bufnr), 0 })
+  local view = view_window()
+  if view then
+    vim.api.nvim_win_set_cursor(view, { vim.api.nvim_buf_line_count(transcript.bufnr), 0 })
   end
 end
 
@@ -409,19 +456,25 @@ client.on("*", function(session_id)
   end
 end)
 
+local group = vim.api.nvim_create_augroup("azimuth.chat", { clear = true })
+vim.api.nvim_create_autocmd({ "WinResized", "VimResized" }, { group = group, callback = draw_soon })
 vim.api.nvim_create_autocmd("WinClosed", {
-  group = vim.api.nvim_create_augroup("azimuth.chat", { clear = true }),
+  group = group,
   callback = function(args)
-    -- The input without the transcript says nothing.
-    if view_window and tonumber(args.match) == view_window and is_here(input_window) then
-      local orphan = input_window
-      view_window, input_window = nil, nil
-      vim.schedule(function()
-        if vim.api.nvim_win_is_valid(orphan) then
-          pcall(vim.api.nvim_win_close, orphan, true)
-        end
-      end)
+    local closed = tonumber(args.match) --[[@as integer]]
+    if not transcript or vim.api.nvim_win_get_buf(closed) ~= transcript.bufnr then
+      return
     end
+    local tabpage = vim.api.nvim_win_get_tabpage(closed)
+    vim.schedule(function()
+      if not vim.api.nvim_tabpage_is_valid(tabpage) or windows_of(transcript.bufnr, tabpage)[1] then
+        return
+      end
+      -- The input without the transcript says nothing.
+      for _, orphan in ipairs(windows_of(input.buffer(), tabpage)) do
+        pcall(vim.api.nvim_win_close, orphan, true)
+      end
+    end)
   end,
 })
 

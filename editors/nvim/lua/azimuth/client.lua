@@ -56,6 +56,10 @@ local restarts = {}
 local MAX_RESTARTS = 5
 local RESTART_WINDOW = 60000
 local stopping = false
+--- How long a server that is to end may take for it, in milliseconds.
+local ENDING = 3000
+---@type table<integer, integer> The processes of the clients that we started, by the client's id.
+local processes = {}
 
 ---@param message string
 ---@param level? integer
@@ -215,13 +219,38 @@ function M.sessions()
   return vim.tbl_keys(sessions)
 end
 
+--- Leaves a session that is not the current one, once nothing goes on in it: what it asks or does meanwhile is to be seen.
+---@param session_id string
+local function leave_if_idle(session_id)
+  local session = sessions[session_id]
+  if not session or session_id == current or not session.attached then
+    return
+  end
+  local state = session.state
+  if state.running or #state.questions > 0 or #state.queue > 0 then
+    return
+  end
+  session.attached = false
+  M.request(protocol.requests.session_close, { sessionId = session_id }, function(err)
+    if err and err.code ~= protocol.error_codes.notFound and err.code ~= M.connection_lost then
+      say(("the session %s could not be closed: %s"):format(session_id, err.message), vim.log.levels.WARN)
+    end
+  end)
+end
+
 ---@param session_id string
 function M.select(session_id)
   if current ~= session_id then
+    local left = current
     current = session_id
     emit(session_id, { type = "sessionSelected" }, 0)
+    if left then
+      leave_if_idle(left)
+    end
   end
 end
+
+M.on("turnEnded", leave_if_idle)
 
 local open_at_server
 
@@ -456,12 +485,22 @@ end
 
 -- Life and death ----------------------------------------------------------------------------------------------------
 
---- The folder of the project: what is above the current file, or the current folder.
+--- The folder of the project: what is above the file of a buffer, or the current folder.
+---@param bufnr? integer Without it, the current buffer.
 ---@return string
-function M.root()
-  local name = vim.api.nvim_buf_get_name(0)
-  local from = M.is_document(0) and name or vim.fn.getcwd()
+function M.root(bufnr)
+  bufnr = bufnr or vim.api.nvim_get_current_buf()
+  local from = M.is_document(bufnr) and vim.api.nvim_buf_get_name(bufnr) or vim.fn.getcwd()
   return vim.fs.root(from, config.values.root_markers) or vim.fn.getcwd()
+end
+
+---@return table<integer, true>
+local function child_processes()
+  local children = {}
+  for _, pid in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do
+    children[pid] = true
+  end
+  return children
 end
 
 ---@param client_id integer
@@ -527,6 +566,7 @@ end
 ---@param signal integer
 ---@param client_id integer
 local function on_exit(code, signal, client_id)
+  processes[client_id] = nil
   if client_id ~= starting and not (lsp_client and lsp_client.id == client_id) then
     return
   end
@@ -614,7 +654,10 @@ function M.start(options)
     root_dir = root,
     workspace_folders = { { uri = vim.uri_from_fname(root), name = vim.fs.basename(root) } },
   }, options or {})
+  -- A command of the user's own is not started by `server.spawn`, and is to have the stored keys, too.
+  settings.cmd_env = vim.tbl_extend("force", require("azimuth.keys").environment(), settings.cmd_env or {})
   local id, problem
+  local before = child_processes()
   if is_011 then
     local ok, started = pcall(vim.lsp.start, settings, { attach = false })
     id, problem = ok and started or nil, not ok and started or nil
@@ -632,10 +675,15 @@ function M.start(options)
   if not lsp_client then
     starting = id
   end
+  for pid in pairs(child_processes()) do
+    if not before[pid] then
+      processes[id] = pid
+    end
+  end
   return id
 end
 
---- Ends the server, if it runs, and starts it anew; the sessions go on where they stood.
+--- Ends the server, if it runs, and starts it anew; the sessions go on where they stood. One that does not end is killed.
 function M.restart()
   restarts = {}
   local id = lsp_client and lsp_client.id or starting
@@ -652,6 +700,18 @@ function M.restart()
     end
   end)
   stop(id, false)
+  vim.defer_fn(function()
+    if not vim.lsp.get_client_by_id(id) then
+      return
+    end
+    say("the server does not end, and is killed.", vim.log.levels.WARN)
+    -- Neovim's own way asks again, by a signal that a server that hangs does not hear.
+    if processes[id] then
+      vim.uv.kill(processes[id], "sigkill")
+    else
+      stop(id, true)
+    end
+  end, ENDING)
 end
 
 --- The language client, once the server is ready.

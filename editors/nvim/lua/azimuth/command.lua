@@ -26,25 +26,22 @@ end
 local review = delegate("azimuth.review")
 local terminal = delegate("azimuth.terminal")
 
---- Puts the selected lines into the prompt: as a mention, or as text where they are of no file.
+--- The selected lines as a part of a prompt: a mention, or their text where they are of no file.
 ---@param first integer
 ---@param last integer
-local function attach(first, last)
+---@return string
+local function attachment(first, last)
   local name = vim.api.nvim_buf_get_name(0)
   local lines = vim.api.nvim_buf_get_lines(0, first - 1, last, false)
   local filetype = vim.bo.filetype
   local is_file = vim.bo.buftype == "" and name ~= "" and vim.uv.fs_stat(name) ~= nil
-  local mention
   if is_file then
     local root = require("azimuth.client").root()
     local path = name:sub(1, #root + 1) == root .. "/" and name:sub(#root + 2) or name
     require("azimuth.input").know(path, vim.uri_from_fname(name))
-    mention = first == last and ("@%s:%d "):format(path, first) or ("@%s:%d-%d "):format(path, first, last)
-  else
-    mention = ("\n```%s\n%s\n```\n"):format(filetype, table.concat(lines, "\n"))
+    return first == last and ("@%s:%d "):format(path, first) or ("@%s:%d-%d "):format(path, first, last)
   end
-  require("azimuth.chat").open()
-  require("azimuth.input").append(mention)
+  return ("\n```%s\n%s\n```\n"):format(filetype, table.concat(lines, "\n"))
 end
 
 ---@type table<string, azimuth.Subcommand>
@@ -69,15 +66,13 @@ M.subcommands = {
   ask = {
     run = function(args)
       local chat, input = require("azimuth.chat"), require("azimuth.input")
-      if args.first then
-        attach(args.first, args.last)
-      else
-        chat.open()
-      end
+      local attached = args.first and attachment(args.first, args.last) or ""
+      chat.open()
       if args.rest ~= "" then
-        input.append(args.rest)
-        input.send()
+        -- A draft in the input stays there.
+        input.send_text(attached .. args.rest)
       else
+        input.append(attached)
         chat.focus_input()
       end
     end,

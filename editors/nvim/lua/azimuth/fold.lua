@@ -6,7 +6,7 @@
 local M = {}
 
 ---@class azimuth.Entry
----@field kind "user"|"assistant"|"thinking"|"tool"|"permission"|"notice"|"command"|"turn_end"
+---@field kind "user"|"assistant"|"thinking"|"tool"|"plan"|"permission"|"notice"|"command"|"turn_end"
 ---@field version integer Grows with each change.
 ---@field at integer When it happened, in milliseconds since the Unix epoch.
 ---@field id? string The message, tool call or question it stands for.
@@ -27,6 +27,7 @@ local M = {}
 ---@field duration_ms? integer
 ---@field judged? string Why a call was allowed or denied without asking.
 ---@field terminal_id? azimuth.TerminalId
+---@field steps? azimuth.PlanEntry[] Of a plan.
 ---@field trimmed? boolean Whether the model no longer sees the result.
 ---@field request? azimuth.PermissionRequest Of a question.
 ---@field outcome? azimuth.PermissionOutcome Of a question that was answered.
@@ -68,6 +69,7 @@ local M = {}
 ---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.
 ---@field proposal_order azimuth.ProposalId[] In the order in which they appeared.
 ---@field terminals azimuth.TerminalCommand[] The commands that ran in terminals, in order.
+---@field planning table<azimuth.ToolCallId, true> The calls that made plans.
 ---@field context? { used: integer, limit: integer }
 ---@field usage azimuth.Usage Tokens of all turns.
 ---@field cost number Cost of all turns, as far as it is known.
@@ -93,6 +95,7 @@ function M.new()
     proposals = {},
     proposal_order = {},
     terminals = {},
+    planning = {},
     context = nil,
     usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 },
     cost = 0,
@@ -286,8 +289,20 @@ function on.retrying(state, event)
   state.retrying = { attempt = event.attempt, reason = event.reason, delay_ms = event.delayMs }
 end
 
+--- A turn has one plan, which changes in its place.
+function on.planUpdated(state, event, at)
+  local entry = touch(state, "plan", event.turnId)
+    or add(state, at, { kind = "plan", id = event.turnId, turn_id = event.turnId, done = true })
+  entry.steps = event.entries
+end
+
 function on.toolCallStarted(state, event, at)
   state.retrying = nil
+  -- A plan shows itself.
+  if event.name == "update_plan" then
+    state.planning[event.toolCallId] = true
+    return
+  end
   -- A call that a crash cut off is made again, with the id it had.
   local entry = touch(state, "tool", event.toolCallId)
     or add(state, at, { kind = "tool", id = event.toolCallId, turn_id = event.turnId })
@@ -303,6 +318,9 @@ end
 
 function on.toolCallEnded(state, event, at)
   local id = event.result.toolCallId
+  if state.planning[id] and not event.result.isError then
+    return
+  end
   -- A call that was refused before it began has an end only.
   local entry = touch(state, "tool", id)
     or add(state, at, { kind = "tool", id = id, turn_id = event.turnId, name = "", title = event.summary, locations = {} })

@@ -20,9 +20,10 @@ local place = 0
 ---@type string?
 local draft = nil
 
+--- Where the draft of a project is kept. Another project has another.
 ---@return string
 local function draft_path()
-  return config.file("state", "draft")
+  return config.file("state", "draft-" .. vim.fn.sha256(client.root()):sub(1, 16))
 end
 
 ---@return string
@@ -280,18 +281,20 @@ function M.buffer()
   set_menu(group)
   vim.api.nvim_create_autocmd("TextChangedI", { group = group, buffer = bufnr, callback = popup })
   vim.api.nvim_create_autocmd("TextChangedP", { group = group, buffer = bufnr, callback = popup })
+  local path = draft_path()
+  local kept = config.read(path)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
     callback = function()
       local said = M.text()
-      if vim.trim(said) == "" then
-        vim.uv.fs_unlink(draft_path())
-      else
-        config.write_private(draft_path(), said)
+      if vim.trim(said) ~= "" then
+        config.write_private(path, said)
+      elseif kept and config.read(path) == kept then
+        -- Another Neovim may have left its own there since; only what was taken from there is removed.
+        vim.uv.fs_unlink(path)
       end
     end,
   })
-  local kept = config.read(draft_path())
   if kept then
     vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split(kept, "\n", { plain = true }))
   end

@@ -2,6 +2,9 @@
 ---
 --- The window never takes the cursor by itself: what the user is typing, in insert or in normal mode, must not become
 --- an answer. One key goes there; in the transcript the keys answer without going anywhere.
+---
+--- Nor does a key that was meant for one question answer the next: a question takes no key until it has stood for
+--- `READING`, and a key that comes sooner, such as of one that is held down, begins that time anew.
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
@@ -11,6 +14,10 @@ local text = require("azimuth.text")
 require("azimuth.highlights")
 
 local M = {}
+
+--- How long a question stands before a key answers it, in milliseconds: longer than a held key waits before it repeats,
+--- which is at most 660 where nobody set it otherwise, and than between the presses of a double tap.
+local READING = 750
 
 local namespace = vim.api.nvim_create_namespace("azimuth.permission")
 
@@ -28,6 +35,11 @@ local dismissed = {}
 --- Where the cursor was before it went to the window.
 ---@type integer?
 local came_from = nil
+--- Since when each question is the one that a key would answer, or when a key came too soon for it, in milliseconds.
+---@type table<string, integer>
+local stands_since = {}
+---@type string? The oldest open question, which a key in the transcript answers.
+local oldest = nil
 
 --- The open questions of all sessions, those of the current one first.
 ---@return azimuth.Question[]
@@ -47,6 +59,41 @@ function M.open()
     end
   end
   return questions
+end
+
+--- Whether a key answers a question by now.
+---@param permission_id string
+---@return boolean
+function M.takes_keys(permission_id)
+  local since = stands_since[permission_id]
+  return since ~= nil and vim.uv.now() - since >= READING
+end
+
+---@param permission_id string
+local function begin_reading(permission_id)
+  vim.uv.update_time()
+  stands_since[permission_id] = vim.uv.now()
+end
+
+--- Notes which questions are open, and which of them is the oldest.
+local function note_questions()
+  local open = {}
+  for _, question in ipairs(M.open()) do
+    local id = question.request.permissionId
+    open[id] = true
+    if not stands_since[id] then
+      begin_reading(id)
+    end
+  end
+  for id in pairs(stands_since) do
+    stands_since[id] = open[id] and stands_since[id]
+  end
+  local first = M.open()[1]
+  local id = first and first.request.permissionId
+  if id and id ~= oldest then
+    begin_reading(id)
+  end
+  oldest = id
 end
 
 ---@param question azimuth.Question
@@ -100,15 +147,20 @@ end
 ---@param bufnr integer
 ---@param which fun(): string? The question that is meant; without one, the oldest.
 function M.set_keys(bufnr, which)
+  --- The question that is meant, unless a key comes too soon for it.
   local function find()
     local wanted = which()
-    local questions = M.open()
-    for _, question in ipairs(questions) do
-      if question.request.permissionId == wanted then
-        return question
+    for _, question in ipairs(M.open()) do
+      local id = question.request.permissionId
+      if wanted == nil or id == wanted then
+        if M.takes_keys(id) then
+          return question
+        end
+        begin_reading(id)
+        vim.notify("Azimuth: this question has only just come up. Read it, then press the key again.")
+        return nil
       end
     end
-    return questions[1]
   end
   local keys = { "a", "A", "r", "R" }
   for digit = 1, 9 do
@@ -160,16 +212,16 @@ local function show(question, more)
     table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
   end
   render.question(into, question.request, true)
+  -- Over the transcript, whose end says the same, it hides neither the code nor the chat's title.
+  local chat = require("azimuth.chat").window()
+  local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
+  local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
+  local lines = host and vim.fn.winheight(host) or vim.o.lines - 4
   local widest = 30
   for _, line in ipairs(into.lines) do
     widest = math.max(widest, vim.fn.strdisplaywidth(line))
   end
-  local width = math.min(widest + 1, math.max(vim.o.columns - 6, 20), 90)
-  local height = 0
-  for _, line in ipairs(into.lines) do
-    height = height + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
-  end
-  height = math.max(1, math.min(height, vim.o.lines - 6))
+  local width = math.min(widest + 1, math.max(columns - 2, 20), 90)
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "wipe"
   vim.bo[bufnr].modeline = false
@@ -183,18 +235,19 @@ local function show(question, more)
   vim.bo[bufnr].modifiable = false
   local key = require("azimuth.mappings").shown("permission")
   local settings = {
-    relative = "editor",
-    anchor = "NE",
-    row = 1,
-    col = vim.o.columns - 1,
+    relative = host and "win" or "editor",
+    win = host,
+    anchor = host and "SE" or "NE",
+    row = host and lines or 1,
+    col = columns,
     width = width,
-    height = height,
+    height = math.max(1, math.min(#into.lines, lines - 2)),
     border = "rounded",
     style = "minimal",
     focusable = true,
     zindex = 60,
     title = more > 0 and (" Azimuth asks, and %d more "):format(more) or " Azimuth asks ",
-    footer = (" %s goes here · m rejects with a word · q puts it away "):format(key),
+    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
   }
   if window and vim.api.nvim_win_is_valid(window) then
     vim.api.nvim_win_set_buf(window, bufnr)
@@ -205,7 +258,13 @@ local function show(question, more)
   end
   vim.api.nvim_set_option_value("wrap", true, { scope = "local", win = window })
   vim.api.nvim_set_option_value("linebreak", true, { scope = "local", win = window })
+  -- Only the window itself knows how its lines wrap.
+  local height = vim.api.nvim_win_text_height(window, {}).all
+  vim.api.nvim_win_set_config(window, { height = math.max(1, math.min(height, lines - 2)) })
   local id = question.request.permissionId
+  if shown ~= id then
+    begin_reading(id)
+  end
   shown = id
   M.set_keys(bufnr, function()
     return id
@@ -259,8 +318,12 @@ local function refresh_soon()
 end
 
 for _, event in ipairs({ "permissionAsked", "permissionAnswered", "sessionOpened", "sessionSelected", "turnEnded" }) do
-  client.on(event, refresh_soon)
+  client.on(event, function()
+    note_questions()
+    refresh_soon()
+  end)
 end
+note_questions()
 vim.api.nvim_create_autocmd({ "VimResized", "TabEnter" }, {
   group = vim.api.nvim_create_augroup("azimuth.permission", { clear = true }),
   callback = function()

@@ -334,6 +334,24 @@ function draw.permission(entry)
   return into
 end
 
+function draw.plan(entry)
+  local into = block()
+  local looks = { pending = status.cancelled, in_progress = status.running, completed = status.done }
+  local signs = { pending = "○", in_progress = "▸", completed = "✓" }
+  put(into, "")
+  for _, step in ipairs(entry.steps) do
+    local sign = signs[step.status] or "○"
+    put(into, sign .. " " .. text.one_line(step.content, 300))
+    local row = #into.lines - 1
+    table.insert(into.marks, { row = row, col = 0, end_col = #sign, group = (looks[step.status] or status.cancelled)[2] })
+    if step.status ~= "in_progress" then
+      table.insert(into.marks, { row = row, col = #sign, group = "AzimuthDim" })
+    end
+  end
+  put(into, "")
+  return into
+end
+
 function draw.notice(entry)
   local groups = { info = "AzimuthDim", told = "AzimuthDim", warning = "AzimuthWarning", error = "AzimuthFailed" }
   local words = { told = "The model was told: ", warning = "Warning: ", error = "Error: " }

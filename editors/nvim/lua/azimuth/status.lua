@@ -3,7 +3,6 @@
 
 local M = {}
 
-local text = nil
 local listening = false
 local cached = ""
 ---@type table?
@@ -36,7 +35,10 @@ end
 --- What the session does, in a word.
 ---@param state azimuth.State
 ---@return string
-local function doing(state)
+function M.doing(state)
+  if not listening then
+    listen(require("azimuth.client"))
+  end
   if connection == "lost" or connection == "failed" then
     return "no server"
   elseif #state.questions > 0 then
@@ -52,7 +54,8 @@ end
 ---@param state azimuth.State
 ---@return string
 local function compose(state)
-  local parts = { doing(state) }
+  local text = require("azimuth.text")
+  local parts = { M.doing(state) }
   if state.model then
     table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
   end
@@ -78,7 +81,6 @@ function M.get()
     return ""
   end
   if not listening then
-    text = require("azimuth.text")
     listen(client)
   end
   local state = client.state()

@@ -20,10 +20,11 @@ local function bar(session_id, width)
   local shown = "shell"
   if last then
     local how = runs and "running" or last.exit_code and ("exit code %d"):format(last.exit_code) or "ended"
-    local room = math.max(10, width - #how - #keys - 6)
-    shown = ("%s: %s"):format(how, vim.fn.strtrans(text.one_line(last.command, room)))
+    shown = ("%s: %s"):format(how, vim.fn.strtrans(text.one_line(last.command)))
   end
-  return (" %s%%=%s "):format(text.bar(shown), text.bar(keys))
+  -- What is cut where it does not fit is the command's end, and never a key.
+  local room = math.max(10, width - vim.fn.strdisplaywidth(keys) - 4)
+  return (" %s%%=%s "):format(text.bar(text.shortened(shown, room)), text.bar(keys))
 end
 
 ---@param view azimuth.terminal.View
@@ -111,6 +112,13 @@ end)
 for _, type in ipairs({ "terminalStarted", "terminalEnded", "sessionOpened" }) do
   client.on(type, dress_all)
 end
+client.on("sessionSelected", function(session_id)
+  -- A session that was left and is opened again sends no more bytes by itself.
+  local view = views.get(session_id)
+  if view then
+    view:follow()
+  end
+end)
 client.on("terminalStarted", function(session_id)
   -- A shell that is just being started may have missed the size it was told.
   local view = views.get(session_id)

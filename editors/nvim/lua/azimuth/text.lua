@@ -59,11 +59,49 @@ function M.one_line(text, limit)
   return line
 end
 
+--- A text of one line, shortened with an ellipsis to what fits into a width.
+---@param line string
+---@param width integer In cells.
+---@return string
+function M.shortened(line, width)
+  if vim.fn.strdisplaywidth(line) <= width then
+    return line
+  end
+  local count = vim.fn.strchars(line)
+  while count > 0 and vim.fn.strdisplaywidth(vim.fn.strcharpart(line, 0, count)) > width - 1 do
+    count = count - 1
+  end
+  return vim.fn.strcharpart(line, 0, count) .. "…"
+end
+
 --- A text for a status line or window bar, where `%` begins an instruction.
 ---@param text string
 ---@return string
 function M.bar(text)
   return (M.one_line(text):gsub("%%", "%%%%"))
+end
+
+--- The text that a status line or window bar shows, without its instructions for highlights.
+---@param bar string
+---@return integer cells
+local function bar_width(bar)
+  return vim.fn.strdisplaywidth((bar:gsub("%%#[%w]+#", ""):gsub("%%%*", ""):gsub("%%%%", "%%")))
+end
+
+--- As many parts as fit into a width, the weightiest first and at least that one. Parts are for a bar or a window's border.
+---@param parts string[]
+---@param width integer In cells.
+---@return string
+function M.fit(parts, width)
+  local line = " " .. (parts[1] or "")
+  for at = 2, #parts do
+    local longer = line .. " · " .. parts[at]
+    if bar_width(longer) + 1 > width then
+      break
+    end
+    line = longer
+  end
+  return line .. " "
 end
 
 ---@param ms integer

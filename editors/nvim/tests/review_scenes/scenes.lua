@@ -108,7 +108,7 @@ local scenes = {
 }
 
 local scene = assert(scenes[vim.env.AZIMUTH_SCENE], "no such scene")
-local place = support.place({ ["src/temperature.lua"] = source })
+local place = support.place({ ["src/temperature.lua"] = source }, "weather")
 for name, value in pairs(support.environment(place)) do
   if name:match("^XDG") or name == "HOME" then
     vim.env[name] = value

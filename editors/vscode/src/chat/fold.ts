@@ -2,7 +2,7 @@
 // its end, and the webview goes on from there.
 
 import type {
-  Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PromptBlock, Proposal, ProposalId,
+  Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
   QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
 import { pendingHunks } from '../session/fold';
@@ -12,6 +12,7 @@ export type Entry = { key: string; version: number } & (
   | { kind: 'prompt'; blocks: PromptBlock[]; said: 'prompt' | 'steer' }
   | { kind: 'answer'; text: string; thinking: string; done: boolean }
   | ToolEntry
+  | { kind: 'plan'; steps: PlanEntry[] }
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
@@ -203,8 +204,13 @@ export class Chat {
       case 'retrying':
         this.note(seq, 'warning', `${event.reason}. Trying again in ${Math.ceil(event.delayMs / 1000)} s.`);
         break;
+      case 'planUpdated':
+        this.planned(event.turnId, event.entries);
+        break;
       case 'toolCallStarted':
         this.doing = event.title;
+        // A plan shows itself.
+        if (event.name === 'update_plan') break;
         this.add(`t${event.toolCallId}`, {
           kind: 'tool', name: event.name, title: event.title, state: 'running', summary: '', result: '',
           locations: event.locations, milliseconds: undefined, terminal: undefined,
@@ -274,6 +280,13 @@ export class Chat {
     this.add(`e${seq}`, {
       kind: 'end', reason: event.stopReason, error: event.error, usage: event.usage, cost: event.cost,
     });
+  }
+
+  private planned(turnId: TurnId, steps: PlanEntry[]): void {
+    const entry = this.byKey.get(`l${turnId}`) ?? this.add(`l${turnId}`, { kind: 'plan', steps });
+    if (entry.kind !== 'plan') return;
+    entry.steps = steps;
+    this.touch(entry);
   }
 
   private answered(id: PermissionId, outcome: PermissionOutcome): void {

@@ -2,14 +2,16 @@
 
 import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
+import type { Review } from '../review/review';
 import type { Session } from '../session/session';
 import { unlinked } from '../text';
-import { file, selection, withMentions } from './attachments';
+import { file, labelOf, selection, withMentions } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
 
 /** What an intent may need beside the session. */
 export interface Hands {
   session: Session;
+  review: Review;
   request: Request;
   tell: (message: HostMessage) => void;
   attach: (attachments: Attachment[]) => Promise<void>;
@@ -36,7 +38,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
     case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
-    case 'decide': return session.decide(intent.decision, intent.targets, intent.message);
+    case 'decide': return hands.review.decide(intent.decision, intent.targets, intent.message);
     case 'complete': return complete(intent, hands);
     case 'openFile': return openFile(intent.uri, intent.line);
     case 'openDiff': return hands.openDiff(intent.proposalId, intent.hunkId);
@@ -60,6 +62,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'openLog': return run('azimuth.log.show');
     // The view answers these itself.
     case 'ready':
+    case 'focused':
     case 'earlier': return;
   }
 }
@@ -98,9 +101,10 @@ async function openText(content: string): Promise<void> {
 async function insert(text: string): Promise<void> {
   const editor = vscode.window.activeTextEditor ?? vscode.window.visibleTextEditors[0];
   if (editor === undefined) throw new Error('No editor is open to insert this into. Open a file, put the cursor where it should go, and try again.');
-  await editor.edit((edit) => {
+  const done = await editor.edit((edit) => {
     for (const selected of editor.selections) edit.replace(selected, text);
   });
+  if (!done) throw new Error(`Nothing could be inserted into ${labelOf(editor.document.uri)}: it cannot be written, or changed at that moment. Try again.`);
   await vscode.window.showTextDocument(editor.document, editor.viewColumn);
 }
 

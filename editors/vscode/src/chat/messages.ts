@@ -18,7 +18,8 @@ export type HostMessage =
   | PromptSettledMessage
   | CompletionsMessage
   | AttachMessage
-  | FocusMessage;
+  | FocusMessage
+  | AnswerOptionMessage;
 
 /**
  * Forget the session that was shown, and show this one. It comes after `ready`, and whenever another session is chosen.
@@ -116,10 +117,18 @@ export interface FocusMessage {
   type: 'focus';
 }
 
+/** Answer the question that has waited longest with this option, from 1, as its button would. */
+export interface AnswerOptionMessage {
+  type: 'answerOption';
+  option: number;
+}
+
 /** What the webview asks of the host. */
 export type Intent =
   /** The webview listens. The host answers with `facts` and `session`. */
   | { type: 'ready' }
+  /** The keyboard came into the webview, or left it. VS Code itself does not say so. */
+  | { type: 'focused'; on: boolean }
   /** The entries before this number, the last of them first needed. Answered with `earlier`. */
   | { type: 'earlier'; before: number }
   /** Start a turn. The host answers with `promptSettled`, as to the next two. */
@@ -165,8 +174,14 @@ export type Intent =
   | { type: 'openLog' };
 
 /** What the webview keeps with `setState`, so that a hidden view loses nothing that was typed. */
-export interface Draft {
+export interface Draft extends SentPrompt {
   sessionId?: SessionId;
+  /** The prompts of which it was not told yet what became of them, by their ids. */
+  sent?: [promptId: string, prompt: SentPrompt][];
+}
+
+/** A prompt as it was put together. */
+export interface SentPrompt {
   text: string;
   attachments: Attachment[];
 }

@@ -7,6 +7,7 @@ import type { Session } from '../session/session';
 import type { FactsKeeper } from './facts';
 import { Chat } from './fold';
 import type { Attachment, HostMessage, Intent } from './messages';
+import { unlinked } from '../text';
 
 /** How many entries the webview gets when it begins, and each time it asks for earlier ones. */
 const ENTRIES = 150;
@@ -51,9 +52,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     await this.focus();
   }
 
-  /** Tells the webview, if one listens. */
+  /** Tells the webview, if one listens. What became of a prompt is told to the next one, and a failure to the user. */
   tell(message: HostMessage): void {
-    if (this.ready) void this.view?.webview.postMessage(message);
+    if (this.ready) return void this.view?.webview.postMessage(message);
+    if (message.type !== 'promptSettled') return;
+    this.later.push(message);
+    if (message.error !== undefined) void vscode.window.showErrorMessage(unlinked(`Azimuth: ${message.error} The chat still has what you wrote.`));
   }
 
   resolveWebviewView(view: vscode.WebviewView): void {
@@ -64,11 +68,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     view.webview.onDidReceiveMessage((intent: Intent) => this.take(intent));
     view.onDidChangeVisibility(() => {
       // A hidden webview is gone; the next one says `ready` again.
-      if (!view.visible) this.ready = false;
+      if (!view.visible) this.gone();
     });
     view.onDidDispose(() => {
       this.view = undefined;
-      this.ready = false;
+      this.gone();
     });
     view.webview.html = page(view.webview, files);
     void this.server.start();
@@ -79,6 +83,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private take(intent: Intent): void {
+    if (intent.type === 'focused') return this.focused(intent.on);
     if (intent.type === 'earlier') return this.tellEarlier(intent.before);
     if (intent.type !== 'ready') return this.carryOut(intent);
     this.ready = true;
@@ -86,6 +91,15 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.tellSession();
     for (const message of this.later.splice(0)) this.tell(message);
     void this.facts.refresh();
+  }
+
+  private gone(): void {
+    this.ready = false;
+    this.focused(false);
+  }
+
+  private focused(on: boolean): void {
+    void vscode.commands.executeCommand('setContext', 'azimuth.chatFocused', on);
   }
 
   private soon(message: HostMessage): void {

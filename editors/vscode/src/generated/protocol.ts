@@ -334,6 +334,7 @@ export type Event =
   | EventMessageCompleted
   | EventMessageDiscarded
   | EventRetrying
+  | EventPlanUpdated
   | EventToolCallStarted
   | EventToolCallEnded
   | EventPermissionAsked
@@ -499,6 +500,15 @@ export interface EventRetrying {
   delayMs: number;
   /** What went wrong. */
   reason: string;
+}
+
+/** The model says what it is going to do, and how far it is. It takes the place of the turn's plan before it. */
+export interface EventPlanUpdated {
+  type: 'planUpdated';
+  /** The turn. */
+  turnId: TurnId;
+  /** The steps, in their order. */
+  entries: PlanEntry[];
 }
 
 /** A tool call begins. */
@@ -896,6 +906,23 @@ export interface PermissionRequest {
   /** The tool call that waits, where one does. */
   toolCallId?: ToolCallId;
 }
+
+/** A step of a plan; ACP's plan entry. */
+export interface PlanEntry {
+  /** What is to be done: one line. */
+  content: string;
+  /** How far it is. */
+  status: PlanEntryStatus;
+}
+
+/** How far a step of a plan is. */
+export type PlanEntryStatus =
+  /** It is to be done. */
+  | 'pending'
+  /** It is being done. */
+  | 'in_progress'
+  /** It is done. */
+  | 'completed';
 
 /** A position in a document: LSP's `Position`. */
 export interface Position {

@@ -10,9 +10,11 @@ import type { Review } from './review';
 
 export class Diffs implements vscode.Disposable {
   private readonly subscription: vscode.Disposable;
+  /** Diffs are closed one after the other. */
+  private closing: Promise<void> = Promise.resolve();
 
   constructor(private readonly review: Review, private readonly files: ReviewFiles) {
-    this.subscription = review.onChange(() => void this.closeDecided());
+    this.subscription = review.onChange(() => (this.closing = this.closing.then(() => this.closeDecided())));
   }
 
   /** Shows a proposal, at a hunk or at its first one. */
@@ -62,8 +64,9 @@ export class Diffs implements vscode.Disposable {
       const proposal = right && this.review.proposal(right.proposalId);
       if (proposal === undefined || tab.isDirty || proposal.hunks.some(isOpen)) continue;
       const looked = tab.isActive && tab.group.isActive;
-      await vscode.window.tabGroups.close(tab, true);
-      if (looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));
+      // The user may have closed it meanwhile.
+      const closed = await vscode.window.tabGroups.close(tab, true).then((done) => done, () => false);
+      if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));
     }
   }
 }

@@ -79,7 +79,12 @@ export class Review implements vscode.Disposable {
     await this.decide(decision, this.pending.map(target));
   }
 
+  /** Refuses to accept what the user has changed and not saved: the server knows the text only as it was before. */
   async decide(decision: Decision, targets: DecisionTarget[], message?: string): Promise<void> {
+    const unsaved = decision === 'accept' ? targets.map(({ proposalId }) => this.proposal(proposalId)).find((one) => one !== undefined && isUnsaved(one)) : undefined;
+    if (unsaved !== undefined) {
+      throw new Error(`You have changed what is proposed for ${unsaved.path}, and not saved that. Save it in the diff to accept it as you wrote it, or revert it ("File: Revert File").`);
+    }
     await this.session.decide(decision, targets, message);
   }
 
@@ -95,6 +100,10 @@ export class Review implements vscode.Disposable {
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
+}
+
+function isUnsaved({ proposalId }: Proposal): boolean {
+  return vscode.workspace.textDocuments.some((document) => document.isDirty && parseReview(document.uri)?.proposalId === proposalId);
 }
 
 function target(proposal: Proposal): DecisionTarget {

@@ -72,6 +72,16 @@ export class Threads implements vscode.Disposable {
     }
     if (thread.range?.start.line !== line) thread.range = range;
     thread.label = `${label}: ${size(placed.hunk)}`;
+    const [comment] = thread.comments;
+    if (comment?.author.name !== size(placed.hunk)) thread.comments = [about(placed)];
     this.shown.set(key, { thread, proposal, placed });
   }
+}
+
+/**
+ * VS Code throws a thread without comments away when it is closed, so it gets one that nobody can edit. With a body it
+ * would also open the panel of comments, which nobody asked for.
+ */
+function about({ hunk }: Placed): vscode.Comment {
+  return { author: { name: size(hunk) }, body: '', mode: vscode.CommentMode.Preview };
 }

@@ -74,4 +74,8 @@ const advertise: StaticFeature = {
   clear: () => undefined,
 };
 
-const inspect: Inspect = (name) => vscode.workspace.getConfiguration('azimuth').inspect(name);
+const inspect: Inspect = (name) => {
+  const of = (folder?: vscode.Uri) => vscode.workspace.getConfiguration('azimuth', folder).inspect(name);
+  const folderValues = (vscode.workspace.workspaceFolders ?? []).map(({ uri }): unknown => of(uri)?.workspaceFolderValue).filter((value) => value !== undefined);
+  return { ...of(), folderValues };
+};

@@ -7,7 +7,8 @@
 export interface Inspected {
   globalValue?: unknown;
   workspaceValue?: unknown;
-  workspaceFolderValue?: unknown;
+  /** What the folders of the workspace say, those that say something. */
+  folderValues?: unknown[];
 }
 
 /** Looks a setting up by its name without `azimuth.`. */
@@ -33,18 +34,18 @@ export function initializationOptions(inspect: Inspect): Record<string, unknown>
   return options;
 }
 
-/** The answer to `workspace/configuration`. A list of a workspace adds to the user's and never takes from it. */
+/** The answer to `workspace/configuration`. A list of a workspace or of a folder in it adds to the user's and never takes from it. */
 export function settings(inspect: Inspect): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
   for (const name of ['model', 'log']) {
     const value = inspect(name);
-    const effective = value?.workspaceFolderValue ?? value?.workspaceValue ?? value?.globalValue;
+    const effective = value?.workspaceValue ?? value?.globalValue;
     if (effective !== undefined && effective !== '') sent[name] = effective;
   }
   const permissions: Record<string, unknown> = {};
   for (const name of ['ask', 'deny']) {
     const value = inspect(`permissions.${name}`);
-    const lists = [value?.globalValue, value?.workspaceValue, value?.workspaceFolderValue].filter((list) => list !== undefined);
+    const lists = [value?.globalValue, value?.workspaceValue, ...(value?.folderValues ?? [])].filter((list) => list !== undefined);
     // What is no list goes to the server as it is, which says what is wrong with it.
     const wrong = lists.find((list) => !Array.isArray(list));
     if (wrong !== undefined) permissions[name] = wrong;

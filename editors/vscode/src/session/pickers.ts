@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
 import type { Request } from '../server/requests';
-import { unlinked, visible } from '../text';
+import { iconless, unlinked } from '../text';
 import type { Session } from './session';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -75,9 +75,9 @@ export async function pickModel(session: Session, request: Request): Promise<voi
   const { models } = await request('azimuth/model/list', {});
   const current = session.state?.model;
   const items = models.map((model) => ({
-    label: model.name,
+    label: iconless(model.name),
     description: [model.id === current ? 'current' : '', model.scripted ? 'scripted' : ''].filter((word) => word !== '').join(', '),
-    detail: model.available ? aboutModel(model) : `$(circle-slash) ${model.unavailableBecause ?? 'It cannot be used now.'}`,
+    detail: model.available ? iconless(aboutModel(model)) : `$(circle-slash) ${iconless(model.unavailableBecause ?? 'It cannot be used now.')}`,
     model,
   }));
   const picked = await vscode.window.showQuickPick(items, { title: 'Azimuth: model', matchOnDetail: true });
@@ -106,7 +106,7 @@ function sessionItem(session: SessionInfo, current: string | undefined): Session
   const { sessionId, title, updatedAt, cost } = session;
   const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? `$${cost.toFixed(2)}` : '', sessionId === current ? 'shown now' : ''];
   return {
-    label: title === '' ? 'No prompt yet' : visible(title),
+    label: title === '' ? 'No prompt yet' : iconless(title),
     description: words.filter((word) => word !== '').join(' · '),
     buttons: [renameButton, deleteButton],
     session,

@@ -202,7 +202,6 @@ export class Session implements vscode.Disposable {
         if (isError(error, 'notFound')) this.show(undefined);
         throw error;
       });
-      this.shown.queue = new Set(opened.queue);
       this.put(opened.events);
     }).catch((error: unknown) => {
       void vscode.window.showErrorMessage(unlinked(`Azimuth cannot open the session again: ${messageOf(error)}`));
@@ -276,12 +275,10 @@ class Shown {
   readonly info: SessionInfo;
   state: SessionState;
   events: SequencedEvent[] = [];
-  queue: Set<QueueId>;
   private deltas = 0;
 
   constructor(opened: SessionOpenResult) {
     this.info = opened.session;
-    this.queue = new Set(opened.queue);
     this.state = begin(opened.session);
     for (const event of opened.events) this.take(event);
     this.state = { ...this.state, runningTurn: opened.runningTurn };
@@ -294,8 +291,6 @@ class Shown {
     this.state = after;
     this.events.push(event);
     const { type } = event.event;
-    if (event.event.type === 'promptQueued') this.queue.add(event.event.queueId);
-    if (event.event.type === 'promptDequeued') this.queue.delete(event.event.queueId);
     if (type === 'messageDelta' || type === 'thinkingDelta') this.deltas += 1;
     // Deltas are most of the events; those of whole messages are dropped now and then, not each time.
     if (type === 'turnEnded' || (type === 'messageCompleted' && this.deltas > 1_000)) {

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
-import { visible } from '../text';
+import { iconless, visible } from '../text';
 import type { Session } from './session';
 
 export class Status implements vscode.Disposable {
@@ -32,7 +32,8 @@ export class Status implements vscode.Disposable {
     const { icon, word } = this.doing(questions);
     const auto = state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false);
     const hunks = this.review.pendingCount;
-    const model = state?.model?.split('/').at(-1);
+    const name = state?.model?.split('/').at(-1);
+    const model = name === undefined ? undefined : iconless(name);
     const parts = [
       word === '' && model === undefined ? 'Azimuth' : word,
       state?.scripted === true ? `${model ?? ''} (scripted)` : model,

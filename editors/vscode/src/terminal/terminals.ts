@@ -5,7 +5,8 @@ import type { SessionId, TerminalId, TerminalOutputParams, TerminalSize } from '
 import { messageOf, type Request } from '../server/requests';
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
-import { visible } from '../text';
+import { iconless, visible } from '../text';
+import { OutputFilter } from './filter';
 import { ByteStream } from './stream';
 
 export class Terminals implements vscode.Disposable {
@@ -39,7 +40,7 @@ export class Terminals implements vscode.Disposable {
     const sessionId = this.session.id;
     const running = [...(this.session.state?.terminals ?? [])].filter(([, terminal]) => terminal.running);
     if (sessionId === undefined || running.length === 0) throw new Error('No command runs in a terminal of this session.');
-    const items = running.map(([terminalId, { command }]) => ({ label: visible(command), terminalId }));
+    const items = running.map(([terminalId, { command }]) => ({ label: iconless(command), terminalId }));
     const picked = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: 'Azimuth: end which command?' });
     if (picked !== undefined) await this.server.request('azimuth/terminal/kill', { sessionId, terminalId: picked.terminalId });
   }
@@ -60,12 +61,15 @@ export class Terminals implements vscode.Disposable {
 class View implements vscode.Pseudoterminal {
   private readonly written = new vscode.EventEmitter<string>();
   private stream = new ByteStream();
+  private filter = new OutputFilter();
   private size: TerminalSize | undefined;
   private isOpen = false;
   /** Output of which it is not known yet whether it is ours. */
   private early: TerminalOutputParams[] = [];
   /** What is typed goes out in order. */
   private typing: Promise<unknown> = Promise.resolve();
+  /** Why the last key was not taken, so that it is not said at each key. */
+  private refused: string | undefined;
 
   readonly onDidWrite = this.written.event;
   readonly terminal: vscode.Terminal;
@@ -120,6 +124,7 @@ class View implements vscode.Pseudoterminal {
       if (this.isShell) {
         this.id = undefined;
         this.stream = new ByteStream();
+        this.filter = new OutputFilter();
       }
     }
   }
@@ -129,14 +134,22 @@ class View implements vscode.Pseudoterminal {
     if (this.id === undefined) return void this.early.push(output);
     if (output.terminalId !== this.id) return;
     const { text, missing } = this.stream.take(output.offset, Buffer.from(output.data, 'base64'));
-    if (missing > 0) this.say(`${missing} bytes are no longer kept`);
-    if (text !== '') this.written.fire(text);
+    if (missing > 0) {
+      this.filter = new OutputFilter();
+      this.say(`${missing} bytes are no longer kept`);
+    }
+    const shown = this.filter.feed(text);
+    if (shown !== '') this.written.fire(shown);
   }
 
   private send(work: (terminalId: TerminalId) => Promise<unknown>): void {
     const { id } = this;
     if (id === undefined) return;
-    this.typing = this.typing.then(() => work(id)).catch((error: unknown) => this.say(messageOf(error)));
+    this.typing = this.typing.then(() => work(id)).then(() => (this.refused = undefined), (error: unknown) => {
+      const message = messageOf(error);
+      if (message !== this.refused) this.say(message);
+      this.refused = message;
+    });
   }
 
   /** A word of ours, apart from the output, on a line of its own. */

@@ -2,7 +2,7 @@
 
 import type { Decision, Proposal } from '../generated/protocol';
 import { visible } from '../text';
-import { button, h } from './dom';
+import { button, h, refill } from './dom';
 import type { Post } from './entries';
 import { type Chat, size, textOf } from '../chat/fold';
 import { pendingHunks } from '../session/fold';
@@ -18,7 +18,7 @@ export class Changes {
     const now = JSON.stringify([pending.map((it) => [it.proposalId, it.revision, pendingHunks(it).length]), [...chat.queue.keys()]]);
     if (now === this.shown) return;
     this.shown = now;
-    this.element.replaceChildren(
+    refill(this.element,
       ...(pending.length === 0 ? [] : [this.head(pending), ...pending.map((proposal) => this.file(proposal))]),
       ...[...chat.queue].map(([queueId, blocks]) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),

@@ -29,6 +29,28 @@ export function button(label: string, act: () => void, attributes: Attributes = 
   return element;
 }
 
+/**
+ * Gives an element other children. Where the keyboard was at a control of it, it is at the one of the same name then, or
+ * else at the one in its place.
+ */
+export function refill(element: HTMLElement, ...children: Child[]): void {
+  const before = document.hasFocus() ? controls(element) : [];
+  const at = before.findIndex((control) => control === document.activeElement);
+  const name = nameOf(before[at]);
+  element.replaceChildren(...children.filter((child): child is Node | string => child !== undefined && child !== false));
+  if (at < 0) return;
+  const now = controls(element);
+  (now.find((control) => nameOf(control) === name) ?? now[Math.min(at, now.length - 1)])?.focus({ preventScroll: true });
+}
+
+function controls(element: HTMLElement): HTMLElement[] {
+  return [...element.querySelectorAll<HTMLElement>('button:not(:disabled), input:not(:disabled), summary, [tabindex]')];
+}
+
+function nameOf(control: HTMLElement | undefined): string | undefined {
+  return control?.getAttribute('aria-label') ?? control?.textContent;
+}
+
 /** Runs something before the next frame is drawn, however often it is asked for. */
 export function eachFrame(draw: () => void): () => void {
   let asked = false;

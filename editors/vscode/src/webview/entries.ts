@@ -1,9 +1,9 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import type { Location, PermissionRequest, PromptBlock, Usage } from '../generated/protocol';
+import type { Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
 import { visible } from '../text';
-import { type Child, button, h } from './dom';
+import { type Child, button, h, refill } from './dom';
 import { type Entry, type ToolEntry, textOf } from '../chat/fold';
 import { Markdown } from './markdown';
 
@@ -49,6 +49,10 @@ export class EntryView {
         break;
       case 'tool':
         this.drawTool(entry);
+        break;
+      case 'plan':
+        element.setAttribute('aria-label', 'The plan');
+        element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
         break;
       case 'question':
         this.drawQuestion(entry.request, entry.outcome && outcomeInWords(entry));
@@ -112,7 +116,7 @@ export class EntryView {
       && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), {
         class: 'link', 'aria-label': `Show the terminal of: ${entry.title}`,
       });
-    this.element.replaceChildren(details, ...(open === false ? [] : [open]));
+    refill(this.element, details, open);
   }
 
   private location(location: Location): HTMLElement {
@@ -146,7 +150,7 @@ export class EntryView {
       return answer;
     });
     const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });
-    element.replaceChildren(
+    refill(element,
       h('div', { class: 'question-title' }, visible(request.title)),
       h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(request.detail)),
       h('div', { class: 'dim' }, visible(request.reason)),
@@ -173,6 +177,13 @@ export class EntryView {
       ].filter((child) => child !== false),
     );
   }
+}
+
+/** A step of a plan. */
+function step({ content, status }: PlanEntry): HTMLElement {
+  const marks = { pending: ['○', 'to do'], in_progress: ['▸', 'now'], completed: ['✓', 'done'] } as const;
+  const [mark, words] = marks[status];
+  return h('li', { class: status }, h('span', { class: 'mark', 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `), visible(content));
 }
 
 function outcomeInWords(entry: Extract<Entry, { kind: 'question' }>): string {

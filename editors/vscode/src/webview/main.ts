@@ -4,7 +4,7 @@ import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
 import { Changes } from './changes';
 import { visible } from '../text';
-import { button, eachFrame, h } from './dom';
+import { type Child, button, eachFrame, h, refill } from './dom';
 import { Chat } from '../chat/fold';
 import { Prompt } from './prompt';
 import { Transcript } from './transcript';
@@ -35,10 +35,12 @@ let questions = 0;
 let wasRunning = false;
 
 const drawRest = eachFrame(() => {
+  const had = document.activeElement;
   changes.draw(chat);
   prompt.draw();
   drawHeader();
   announce();
+  if (had?.isConnected === false && document.hasFocus() && document.activeElement === document.body) prompt.focus();
 });
 
 window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
@@ -77,6 +79,9 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
     case 'focus':
       prompt.focus();
       break;
+    case 'answerOption':
+      answer(data.option);
+      return;
   }
   drawRest();
 });
@@ -85,24 +90,29 @@ function drawHeader(): void {
   const title = chat.title === '' ? 'New conversation' : visible(chat.title);
   if (header.dataset['title'] === title) return;
   header.dataset['title'] = title;
-  header.replaceChildren(button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }));
+  refill(header, button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }));
 }
 
 function drawBanner(): void {
-  banner.replaceChildren();
-  if (!facts) return;
-  if (facts.server.state === 'starting') banner.append('Azimuth starts…');
-  if (facts.server.state === 'stopped') {
-    banner.append(h('p', {}, visible(facts.server.message)),
+  refill(banner, ...(facts === undefined ? [] : bannerOf(facts)));
+}
+
+function bannerOf({ server, models, trusted }: Facts): Child[] {
+  const usable = server.state !== 'running' || models.length === 0 || models.some((model) => model.available);
+  return [
+    server.state === 'starting' && 'Azimuth starts…',
+    ...(server.state !== 'stopped' ? [] : [
+      h('p', {}, visible(server.message)),
       button('Start again', () => post({ type: 'restartServer' }), { class: 'primary' }),
-      button('Show the log', () => post({ type: 'openLog' }), { class: 'secondary' }));
-  }
-  if (facts.server.state === 'running' && facts.models.length > 0 && !facts.models.some((model) => model.available)) {
-    banner.append(h('p', {}, 'No model can be used yet. Give a key, start a local server such as Ollama, or look around with the scripted tour.'),
+      button('Show the log', () => post({ type: 'openLog' }), { class: 'secondary' }),
+    ]),
+    ...(usable ? [] : [
+      h('p', {}, 'No model can be used yet. Give a key, start a local server such as Ollama, or look around with the scripted tour.'),
       button('Set a key', () => post({ type: 'setKey' }), { class: 'primary' }),
-      button('Choose a model', () => post({ type: 'pickModel' }), { class: 'secondary' }));
-  }
-  if (!facts.trusted) banner.append(h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'));
+      button('Choose a model', () => post({ type: 'pickModel' }), { class: 'secondary' }),
+    ]),
+    !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),
+  ];
 }
 
 function announce(): void {
@@ -117,15 +127,24 @@ function announce(): void {
   wasRunning = running;
 }
 
-// A question is answered by keys from anywhere in the chat: Alt and the number of the option.
-document.addEventListener('keydown', (event) => {
+/** Answers the question that has waited longest, with what the user has written to it. */
+function answer(option: number): void {
   const [question] = chat.questions;
-  const option = question?.options[Number(event.key) - 1];
-  if (!event.altKey || event.ctrlKey || !question || !option) return;
-  event.preventDefault();
-  post({ type: 'answer', permissionId: question.permissionId, optionId: option.optionId });
+  const entry = question && transcript.find(`q${question.permissionId}`);
+  entry?.querySelectorAll<HTMLElement>('.answers button')[option - 1]?.click();
+}
+
+// VS Code has the keys that answer, and needs to know when, since its own use of them is to jump into an editor.
+for (const [event, on] of [['focus', true], ['blur', false]] as const) {
+  window.addEventListener(event, () => post({ type: 'focused', on }));
+}
+
+// On a Mac those keys type letters, too.
+document.addEventListener('keydown', (event) => {
+  if (event.altKey && !event.ctrlKey && /^Digit[1-9]$/.test(event.code) && chat.questions.length > 0) event.preventDefault();
 });
 
 document.querySelector('#chat')?.append(header, banner, transcript.element, changes.element, prompt.element, said);
 drawHeader();
 post({ type: 'ready' });
+post({ type: 'focused', on: document.hasFocus() });

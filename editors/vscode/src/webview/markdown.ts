@@ -2,9 +2,10 @@
 // is ever parsed as markup by the browser.
 
 import { createLowlight, common } from 'lowlight';
-import { type MarkedToken, type Token, type Tokens, marked } from 'marked';
+import type { MarkedToken, Token, Tokens } from 'marked';
 import { visible } from '../text';
 import { type Child, button, h } from './dom';
+import { Parser } from './parse';
 
 /** What a piece of Markdown can have done. */
 export interface Acts {
@@ -23,22 +24,41 @@ const lowlight = createLowlight(common);
 /** A text that may grow. Only the blocks that changed are made anew. */
 export class Markdown {
   readonly element = h('div', { class: 'markdown' });
+  private readonly parser = new Parser();
   private shown: string[] = [];
 
   constructor(private readonly acts: Acts) {}
 
   /** Shows a text. Its last block may be unfinished. */
   show(text: string): void {
-    const tokens = marked.lexer(text.slice(0, LONGEST)).filter((token) => token.type !== 'space');
+    const tokens = this.parse(text.slice(0, LONGEST)).filter((token) => token.type !== 'space');
     const raws = tokens.map((token) => token.raw);
     let same = 0;
     while (same < raws.length && raws[same] === this.shown[same]) same += 1;
     while (this.element.childNodes.length > same) this.element.lastChild?.remove();
-    for (const token of tokens.slice(same)) this.element.append(this.block(token as MarkedToken));
+    for (const token of tokens.slice(same)) this.element.append(this.safely(token as MarkedToken));
     this.shown = raws;
     if (text.length > LONGEST) {
       this.element.append(h('p', { class: 'dim' }, `(${text.length - LONGEST} more characters are not shown)`));
       this.shown.push('');
+    }
+  }
+
+  // A text that breaks the parser or a block's drawing must not take the rest of the conversation with it.
+
+  private parse(text: string): Token[] {
+    try {
+      return this.parser.parse(text);
+    } catch {
+      return [{ type: 'code', raw: text, text }];
+    }
+  }
+
+  private safely(token: MarkedToken): HTMLElement {
+    try {
+      return this.block(token);
+    } catch {
+      return h('pre', { tabindex: 0 }, visible(token.raw));
     }
   }
 

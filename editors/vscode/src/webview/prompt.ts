@@ -1,16 +1,19 @@
 // The prompt: what is typed, what is attached, completion, history, and how it is sent.
 
 import { holdsWord } from '../chat/mentions';
-import type { Attachment, Draft, Facts } from '../chat/messages';
+import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
-import { button, h } from './dom';
+import { button, h, refill } from './dom';
 import type { Post } from './entries';
 import type { Chat } from '../chat/fold';
 import { money } from './entries';
 
 /** The tallest that the prompt grows, as a part of the view. */
 const TALLEST = 0.4;
+
+/** So many prompts on their way are kept over the end of the page: of some it may never be told what became of them. */
+const MOST_SENT = 5;
 
 interface State {
   getState(): unknown;
@@ -33,10 +36,9 @@ export class Prompt {
   private facts: Facts | undefined;
   private session: SessionId | undefined;
   /** The prompts on their way, by their ids, so that one that is not taken comes back. */
-  private readonly sent = new Map<string, { text: string; attachments: Attachment[] }>();
+  private readonly sent = new Map<string, SentPrompt>();
   /** The files that were completed, by what stands for them in the text. */
   private readonly mentioned = new Map<string, string>();
-  private lastId = 0;
   private completion: { requestId: number; result?: PromptCompleteResult; chosen: number } = { requestId: 0, chosen: 0 };
   /** Where in the history the user is; -1 for what they type. */
   private past = -1;
@@ -58,6 +60,7 @@ export class Prompt {
     if (draft) {
       this.text.value = draft.text;
       this.attachments = draft.attachments;
+      for (const [promptId, sent] of draft.sent ?? []) this.sent.set(promptId, sent);
     }
   }
 
@@ -89,7 +92,7 @@ export class Prompt {
   settled(promptId: string, error: string | undefined): void {
     const sent = this.sent.get(promptId);
     this.sent.delete(promptId);
-    if (error === undefined || !sent) return;
+    if (error === undefined || !sent) return this.keep();
     // Whatever was typed since stays behind it.
     this.text.value = [sent.text, this.text.value].filter((text) => text !== '').join('\n');
     this.attachments = [...sent.attachments, ...this.attachments];
@@ -106,7 +109,7 @@ export class Prompt {
 
   /** Shows what can be done now. */
   draw(): void {
-    this.chips.replaceChildren(...this.attachments.map((attachment) =>
+    refill(this.chips, ...this.attachments.map((attachment) =>
       h('span', { class: 'chip' }, visible(attachment.label), button('✕', () => {
         this.attachments = this.attachments.filter((it) => it !== attachment);
         this.keep();
@@ -118,8 +121,7 @@ export class Prompt {
     const now = JSON.stringify([running, chat?.model, chat?.scripted, chat?.cost, chat?.context, chat?.doing]);
     if (now === this.shown) return;
     this.shown = now;
-    const has = (this.buttons.contains(document.activeElement) ? document.activeElement?.textContent : undefined) ?? '';
-    this.buttons.replaceChildren(
+    refill(this.buttons,
       ...(running
         ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn (Enter)' }),
           button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
@@ -129,7 +131,6 @@ export class Prompt {
       ...(facts?.selection === undefined ? []
         : [button(`+ ${visible(facts.selection)}`, () => this.post({ type: 'attachSelection' }), { class: 'secondary', title: 'Attach the selection' })]),
     );
-    for (const candidate of this.buttons.querySelectorAll('button')) if (candidate.textContent === has) candidate.focus();
     this.drawStatus(running);
   }
 
@@ -138,7 +139,7 @@ export class Prompt {
     if (!facts) return;
     const model = chat?.model !== undefined && chat.model !== '' ? chat.model : (facts.defaultModel ?? 'no model');
     const context = chat?.context;
-    this.status.replaceChildren(
+    refill(this.status,
       button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
       button(facts.mode === 'ask' ? 'mode: ask' : 'mode: agent', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
       button(facts.acceptEdits ? 'edits: as they come' : 'edits: reviewed', () => this.post({ type: 'setAcceptEdits', on: !facts.acceptEdits }), {
@@ -174,8 +175,7 @@ export class Prompt {
       if (blocks.length > 0) this.problem.textContent = 'Say what to do with what is attached.';
       return;
     }
-    this.lastId += 1;
-    const promptId = `w${this.lastId}`;
+    const promptId = crypto.randomUUID();
     this.sent.set(promptId, { text: this.text.value, attachments: this.attachments });
     this.text.value = '';
     this.attachments = [];
@@ -236,9 +236,10 @@ export class Prompt {
       this.cancel();
       return event.preventDefault();
     }
-    const alone = !this.text.value.includes('\n');
-    if (event.key === 'ArrowUp' && (alone || this.text.selectionStart === 0)) this.recall(this.past + 1, event);
-    if (event.key === 'ArrowDown' && this.past >= 0 && alone) this.recall(this.past - 1, event);
+    const { value, selectionStart } = this.text;
+    const alone = !value.includes('\n');
+    if (event.key === 'ArrowUp' && (alone || selectionStart === 0)) this.recall(this.past + 1, event);
+    if (event.key === 'ArrowDown' && this.past >= 0 && (alone || selectionStart === value.length)) this.recall(this.past - 1, event);
   }
 
   private recall(at: number, event: Event): void {
@@ -294,10 +295,17 @@ export class Prompt {
       const reader = new FileReader();
       reader.addEventListener('load', () => {
         const [, data] = typeof reader.result === 'string' ? reader.result.split(',') : [];
-        if (data !== undefined) this.attach([{ label: `image ${this.attachments.length + 1}`, block: { type: 'image', mimeType: item.type, data } }]);
+        if (data !== undefined) this.attach([{ label: this.nameOfImage(), block: { type: 'image', mimeType: item.type, data } }]);
       });
       reader.readAsDataURL(file);
     }
+  }
+
+  private nameOfImage(): string {
+    const known = new Set(this.attachments.map(({ label }) => label));
+    let number = 1;
+    while (known.has(`image ${number}`)) number += 1;
+    return `image ${number}`;
   }
 
   private drop(event: DragEvent): void {
@@ -309,7 +317,7 @@ export class Prompt {
   }
 
   private keep(): void {
-    const draft = { text: this.text.value, attachments: this.attachments };
+    const draft = { text: this.text.value, attachments: this.attachments, sent: [...this.sent].slice(-MOST_SENT) };
     this.state.setState(this.session === undefined ? draft : { sessionId: this.session, ...draft });
   }
 

@@ -46,6 +46,8 @@ try {
     await steps.widenChat(world);
   }
   const text = frame.locator('textarea');
+  // VS Code's own Alt+1 would jump into it.
+  await steps.openFile(world, 'lib.rs');
   await text.click();
   await page.keyboard.type('What is in @lib', { delay: 10 });
   await frame.locator('#completions li').first().waitFor();
@@ -74,7 +76,11 @@ try {
   await shot('question');
   assert.match(await question.innerText(), /printf "made" > made\.txt/);
   assert.match(await question.innerText(), /Always allow/);
+  await frame.locator('.entry.question input.reason').fill('go');
   await press('Alt+1');
+  await frame.locator('.outcome', { hasText: /: go$/ }).waitFor();
+  assert.ok(await frame.evaluate(() => document.hasFocus()), 'the keyboard stays in the chat');
+  await text.click();
   await frame.locator('.changes .row.head').waitFor();
   assert.equal(fs.readFileSync(path.join(project, 'made.txt'), 'utf8'), 'made');
   await frame.locator('.entry.end').nth(1).waitFor();
@@ -82,10 +88,17 @@ try {
   await shot('changes');
   await steps.noSeriousFault(frame, 'with changes open');
   told('axe-core finds no serious fault, with thinking and with changes');
-  await frame.locator('.changes button', { hasText: 'Accept all' }).click();
+  // By keyboard: one file after the other.
+  await frame.getByRole('button', { name: 'Accept all changes of notes.md' }).focus();
+  await press('Enter');
+  await frame.getByRole('button', { name: 'Accept all changes of notes.md' }).waitFor({ state: 'detached' });
+  await steps.until('the keyboard at what is left', () => frame.evaluate(() => document.activeElement?.ariaLabel?.endsWith('changes of src/lib.rs')));
+  await frame.locator('.changes button', { hasText: 'Accept all' }).focus();
+  await press('Enter');
   await steps.until('the file on disk', () => fs.existsSync(path.join(project, 'notes.md')));
   await frame.locator('.changes .row').first().waitFor({ state: 'detached' });
-  told('a command is allowed by Alt+1, and both changes are accepted');
+  await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
+  told('a command is allowed by Alt+1 with a word to it, both changes are accepted, and the keyboard is never lost');
 
   // Code of an answer, copied and put at the cursor of the editor.
   await steps.openFile(world, 'notes.md');
@@ -137,8 +150,50 @@ try {
   await text.click();
   await press('ArrowUp', 'ArrowUp');
   assert.equal(await text.inputValue(), 'Go on for ever.');
+  await text.fill('two\nlines');
+  await press('Enter');
+  await frame.locator('.entry.answer', { hasText: 'I heard you.' }).waitFor();
+  await page.keyboard.type('mine');
+  await press('ArrowUp');
+  assert.equal(await text.inputValue(), 'two\nlines');
+  await press('ArrowDown');
+  assert.equal(await text.inputValue(), 'mine');
   told('a turn is told something, a prompt waits and is taken back, Escape cancels, and the history comes back by keys');
   await shot('cancelled');
+
+  // Two pictures, as they come from the clipboard.
+  await text.evaluate((element) => {
+    const clipboardData = new DataTransfer();
+    const bytes = Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (c) => c.charCodeAt(0));
+    for (const name of ['a.png', 'b.png', 'c.png']) clipboardData.items.add(new File([bytes], name, { type: 'image/png' }));
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  });
+  await frame.locator('.chip', { hasText: 'image 3' }).waitFor();
+  await frame.getByRole('button', { name: 'Take away image 1' }).click();
+  await text.evaluate((element) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File(['x'], 'd.png', { type: 'image/png' }));
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+  });
+  await frame.locator('.chips .chip').nth(2).waitFor();
+  for (const name of ['image 1', 'image 2', 'image 3']) await frame.getByRole('button', { name: `Take away ${name}` }).click();
+  told('every picture that is pasted is attached');
+
+  // A prompt that is not taken while nobody looks.
+  await text.fill('Hear me.');
+  const pid = await steps.until('the process of the server', () => steps.serverPid(world.server.dir));
+  process.kill(pid, 'SIGSTOP');
+  await press('Enter');
+  await steps.until('the prompt on its way', async () => (await text.inputValue()) === '');
+  await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
+  await steps.until('the end of the chat', () => frame.isDetached());
+  process.kill(pid, 'SIGKILL');
+  await page.locator('.notification-list-item', { hasText: 'The chat still has what you wrote' }).first().waitFor();
+  await steps.azimuth(world, 'Open Chat');
+  const later = await steps.chatFrame(world);
+  await steps.until('the prompt again', async () => (await later.locator('textarea').inputValue()) === 'Hear me.');
+  await shot('refused');
+  told('a prompt that is not taken while the chat is hidden is told, and there again');
 } catch (error) {
   await shot('failure').catch(() => {});
   console.error(world.messages?.slice(-30));

@@ -26,8 +26,11 @@ const script = `top.owned=1;self.owned=1;fetch('${beacon}')`;
 /** The command would open a tab, which is seen. */
 const link = 'command:workbench.action.files.newUntitledFile';
 const markup = `<img src="${beacon}" onerror="${script}"><a href="${link}" onclick="${script}">here</a>`;
+const icon = '$(flame)';
 const bidi = 'user\u202egnp.exe\u202c \u2066x\u2069 a\u200bb \u{e0041}';
 const escapes = '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u009b31m';
+/** What an emulator would answer, as if the user had typed it. */
+const questions = '\u001b[6n\u001b[c\u001b[>c\u001b]10;?\u0007\u001b]11;?\u001b\\\u001b[?25$p\u001b[5n\u001b[>q\u001bP$qm\u001b\\\u009b6n';
 
 /** Nothing of ours or theirs has run, and nothing was loaded. */
 async function nothingRan(frame) {
@@ -54,7 +57,7 @@ try {
     ].join('\n\n'),
   });
   const began = Date.now();
-  await steps.ask(world, `Say something evil. ${markup} ${bidi}`);
+  await steps.ask(world, `${icon} Say something evil. ${markup} ${bidi}`);
   await frame.locator('.entry.end').waitFor();
   console.log(`an answer with a line of 1 MB is there after ${Date.now() - began} ms`);
   const chat = frame.locator('#chat');
@@ -71,6 +74,26 @@ try {
   await frame.locator('.transcript').evaluate((list) => (list.scrollTop = 0));
   await shot('answer');
   told('markup, scripts, links to commands, escapes and marks of direction in an answer are text');
+
+  await steps.azimuth(world, 'Open Session…');
+  const picker = page.locator('.quick-input-widget:visible');
+  await picker.locator('.monaco-list-row', { hasText: '$ (flame) Say' }).first().waitFor();
+  assert.equal(await page.locator('.codicon-flame').count(), 0, 'a title is words, and no icon');
+  await page.keyboard.press('Escape');
+
+  // Texts that go deeper than a parser can, or take it minutes.
+  model.add({ text: `deep\n\n${'>'.repeat(5_000)}\n\n${'1. '.repeat(5_000)}\n\n${'_a'.repeat(90_000)}` }, { text: 'Still here.' });
+  await steps.ask(world, 'Say something deep.');
+  await frame.locator('.entry.end').nth(1).waitFor();
+  await steps.ask(world, 'Are you still there?');
+  await frame.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
+  await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
+  await steps.until('the end of the chat', () => frame.isDetached());
+  await steps.azimuth(world, 'Open Chat');
+  const opened = await steps.chatFrame(world);
+  await opened.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
+  assert.ok((await opened.locator('.entry.answer').nth(1).innerText()).startsWith('deep'));
+  told('a text that a parser cannot take is shown all the same, with what comes after it and when the chat is opened again');
 
   // A question that stands in a notification too, since the chat is not to be seen.
   await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
@@ -94,7 +117,14 @@ try {
   await shot('terminal');
   told('a command in a question and its output change neither the window nor the clipboard');
 
-  const name = `<img src=x onerror=alert(1)> [x](${link.replaceAll('/', '')}) \u202egnp.md`;
+  model.add({ calls: [{ tool: 'shell_run', input: { command: `printf '%s' '${questions}'; IFS= read -rs -t 3 -n 1 typed; echo "then \${typed:-nothing} was typed"` } }] }, { text: 'Done.' });
+  await steps.ask(world, 'Ask the terminal.');
+  await steps.answer(world, 'Allow once');
+  await steps.terminalShows(world, 'then nothing was typed');
+  await steps.status(world, /ready/);
+  told('what a command asks the terminal is not answered to the shell');
+
+  const name = `${icon} <img src=x onerror=alert(1)> [x](${link.replaceAll('/', '')}) \u202egnp.md`;
   model.add({ calls: [{ tool: 'edit_create_file', input: { path: name, content: `${markup}\n${bidi}\n` } }] }, { text: 'Proposed.' });
   await steps.ask(world, 'Propose something evil.');
   await steps.pendingHunks(world, 1);
@@ -106,7 +136,8 @@ try {
   await steps.openReview(world);
   await shot('review');
   const tree = page.locator('.pane', { has: page.locator('.pane-header[aria-label^="Review"]') });
-  assert.match(await tree.innerText(), /<img src=x/);
+  assert.match(await tree.innerText(), /\$\(flame\) <img src=x/);
+  assert.equal(await page.locator('.codicon-flame').count(), 0);
   for (const place of [tree, page.locator('.tab.active')]) {
     assert.equal(await place.locator('img[src="x"]').count(), 0);
     assert.equal((await place.innerText()).match(marks), null, 'a name is not turned round');

@@ -52,6 +52,8 @@ export async function openFile({ page }, name) {
       await row.click({ timeout: 2_000 });
       return true;
     } catch {
+      // The list that was made before the file was there would not be made again.
+      await page.keyboard.press('Escape');
       return false;
     }
   });

@@ -36,6 +36,21 @@ describe('the chat', () => {
     assert.equal([...chat.takeChanged()].length, 3, 'the view is told of the one that went too');
   });
 
+  it('holds the plan of a turn in one place, and no call that made it', () => {
+    const plan = (status: 'in_progress' | 'completed'): Event =>
+      ({ type: 'planUpdated', turnId: 't', entries: [{ content: 'Find it', status }] });
+    const call: Event = {
+      type: 'toolCallStarted', turnId: 't', toolCallId: 'c', name: 'update_plan', kind: 'think', title: 'Planning', input: {}, locations: [],
+    };
+    const ended: Event = {
+      type: 'toolCallEnded', turnId: 't', result: { toolCallId: 'c', text: 'Seen.', isError: false }, summary: '0 of 1 step', locations: [], durationMs: 1,
+    };
+    const chat = chatOf(started, call, plan('in_progress'), ended, says('I look.'), plan('completed'));
+    assert.deepEqual(kinds(chat), ['prompt', 'plan', 'answer']);
+    const entry = chat.entries[1];
+    assert.ok(entry?.kind === 'plan' && entry.steps[0]?.status === 'completed');
+  });
+
   it('takes no event twice and passes over those it does not know', () => {
     const chat = chatOf(started, says('Once'));
     chat.take({ seq: 2, at: 0, event: says('Once') });

@@ -6,7 +6,7 @@ import { initializationOptions, settings, trusted, type Inspected } from '../../
 const inspect = (values: Record<string, Inspected>) => (name: string): Inspected | undefined => values[name];
 
 test('what may allow something comes from the user alone', () => {
-  const hostile = Object.fromEntries(trusted.map((name) => [name, { workspaceValue: ['Shell'], workspaceFolderValue: ['Shell'] }]));
+  const hostile = Object.fromEntries(trusted.map((name) => [name, { workspaceValue: ['Shell'], folderValues: [['Shell'], ['Shell']] }]));
   assert.deepEqual(initializationOptions(inspect(hostile)), {});
   assert.deepEqual(settings(inspect(hostile)), {});
 });
@@ -16,9 +16,9 @@ test('the user’s own settings are the initialization options', () => {
   assert.deepEqual(initializationOptions(inspect(own)), { model: 'a/b', acceptEdits: true, permissions: { allow: ['Edit'] } });
 });
 
-test('a workspace adds to what is denied, and takes nothing away', () => {
-  const sent = settings(inspect({ 'permissions.deny': { globalValue: ['Shell(a)'], workspaceValue: [], workspaceFolderValue: ['Shell(b)', 'Shell(a)'] } }));
-  assert.deepEqual(sent, { permissions: { deny: ['Shell(a)', 'Shell(b)'] } });
+test('a workspace and each of its folders add to what is denied, and take nothing away', () => {
+  const sent = settings(inspect({ 'permissions.deny': { globalValue: ['Shell(a)'], workspaceValue: [], folderValues: [['Shell(b)', 'Shell(a)'], ['Shell(c)']] } }));
+  assert.deepEqual(sent, { permissions: { deny: ['Shell(a)', 'Shell(b)', 'Shell(c)'] } });
 });
 
 test('what is no list goes to the server, which says so', () => {

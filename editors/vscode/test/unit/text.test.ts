@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { unlinked, visible } from '../../src/text';
+import { iconless, unlinked, visible } from '../../src/text';
 
 test('what cannot be seen, or turns text round, is shown as what it is', () => {
   assert.equal(visible('user\u202egnp.exe'), 'user\\u202egnp.exe');
@@ -17,4 +17,8 @@ test('letters of every script, joined emoji, tabs and new lines stay', () => {
 
 test('a message holds no link that runs a command', () => {
   assert.equal(unlinked('[free](command:workbench.action.quit)'), '[free] (command:workbench.action.quit)');
+});
+
+test('a label shows what is run, and no icon instead of it', () => {
+  assert.equal(iconless('rm $(cat files) \u202e$$(x)'), 'rm $ (cat files) \\u202e$$ (x)');
 });

@@ -258,7 +258,10 @@ impl Gate {
 
     /// What a tool gave, and what became of the edits it plans.
     async fn take(&self, call: &OpenCall, output: Output) -> Result<Outcome, EditRefused> {
-        let Output { text, summary, locations, plan, is_error } = output;
+        let Output { text, summary, locations, plan, steps, is_error } = output;
+        if let Some(entries) = steps {
+            self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
+        }
         let outcome = Outcome { text, is_error, summary, locations, refused: None };
         let Some(plan) = plan else { return Ok(outcome) };
         if self.cancel.is_cancelled() {

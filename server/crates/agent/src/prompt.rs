@@ -178,11 +178,20 @@ fn finding(active: &Active<'_>) -> Lines {
 }
 
 fn planning(active: &Active<'_>) -> Lines {
-    lines([(
-        active.edits(),
-        "- If a task touches two files or more, first write a plan of two to five points, then carry it out at once, \
-         without waiting for a word.",
-    )])
+    let shown = active.has("update_plan");
+    lines([
+        (
+            active.edits() && !shown,
+            "- If a task touches two files or more, first write a plan of two to five points, then carry it out at once, \
+             without waiting for a word.",
+        ),
+        (
+            shown,
+            "- If a task takes three steps or more, first call update_plan with two to seven of them, then carry it out at \
+             once, without waiting for a word. Call it again when a step is done or turns out to be another; do not repeat \
+             the plan in your words.",
+        ),
+    ])
 }
 
 fn changing(active: &Active<'_>) -> Lines {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use protocol::ToolCallId;
-use protocol::content::{Location, ToolKind};
+use protocol::content::{Location, PlanEntry, ToolKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -80,6 +80,8 @@ pub struct Output {
     pub locations: Vec<Location>,
     /// Edits to propose. Dispatch hands them to the session and appends what became of them to `text`.
     pub plan: Option<EditPlan>,
+    /// What the model is going to do, for people. Dispatch records it.
+    pub steps: Option<Vec<PlanEntry>>,
     /// Whether `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
 }

@@ -138,6 +138,27 @@ pub enum ToolKind {
     Other,
 }
 
+/// A step of a plan; ACP's plan entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanEntry {
+    /// What is to be done: one line.
+    pub content: String,
+    /// How far it is.
+    pub status: PlanEntryStatus,
+}
+
+/// How far a step of a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanEntryStatus {
+    /// It is to be done.
+    Pending,
+    /// It is being done.
+    InProgress,
+    /// It is done.
+    Completed,
+}
+
 /// Tokens used, each kind counted once: `input` leaves out what the cache served or stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::content::{Location, ToolKind, Usage};
+use crate::content::{Location, PlanEntry, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{Decision, Proposal};
 use crate::session::Mode;
@@ -167,6 +167,13 @@ pub enum Event {
         delay_ms: u64,
         /// What went wrong.
         reason: String,
+    },
+    /// The model says what it is going to do, and how far it is. It takes the place of the turn's plan before it.
+    PlanUpdated {
+        /// The turn.
+        turn_id: TurnId,
+        /// The steps, in their order.
+        entries: Vec<PlanEntry>,
     },
     /// A tool call begins.
     ToolCallStarted {

@@ -32,6 +32,7 @@ mod read_file;
 mod read_result;
 mod search_text;
 mod shell_run;
+mod update_plan;
 
 #[cfg(test)]
 mod fixture;
@@ -64,6 +65,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(edit_create_file::EditCreateFile::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),
+        typed::erase(update_plan::UpdatePlan),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! `read_file`.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use agent::permission::Action;
@@ -106,15 +107,10 @@ pub(crate) struct Part {
 
 /// The lines of a text that a call of this tool wants, or as many of them as fit, with their numbers.
 pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Result<Part, ToolError> {
-    let (first, end, column) = (wanted.start_line.unwrap_or(1), wanted.end_line, wanted.start_column.unwrap_or(1));
-    if first == 0 {
-        return Err(ToolError::InvalidInput("`start_line` counts from 1".to_owned()));
-    }
+    let (first, end) = lines(wanted.start_line, wanted.end_line)?.into_inner();
+    let column = wanted.start_column.unwrap_or(1);
     if column == 0 {
         return Err(ToolError::InvalidInput("`start_column` counts from 1".to_owned()));
-    }
-    if end.is_some_and(|end| end < first) {
-        return Err(ToolError::InvalidInput("`end_line` is before `start_line`".to_owned()));
     }
     let total = text.split_terminator('\n').count();
     if total == 0 {
@@ -124,7 +120,7 @@ pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Resul
         let words = format!("{name} has only {}; `start_line` {first} is past its end", counted(total, "line"));
         return Err(ToolError::InvalidInput(words));
     }
-    let wanted = end.unwrap_or(total).min(total);
+    let wanted = end.min(total);
     let mut out = String::new();
     let mut last = first - 1;
     for line in text.split_terminator('\n').skip(first - 1).take((wanted - last).min(MAX_LINES)) {
@@ -162,6 +158,18 @@ pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Resul
         _ => format!("lines {first}-{last} of {total}"),
     };
     Ok(Part { text: head + out.trim_end_matches('\n'), summary, first })
+}
+
+/// The lines from one to another, both of them counted from 1.
+pub(crate) fn lines(start: Option<usize>, end: Option<usize>) -> Result<RangeInclusive<usize>, ToolError> {
+    let (first, last) = (start.unwrap_or(1), end.unwrap_or(usize::MAX));
+    if first == 0 {
+        return Err(ToolError::InvalidInput("`start_line` counts from 1".to_owned()));
+    }
+    if last < first {
+        return Err(ToolError::InvalidInput("`end_line` is before `start_line`".to_owned()));
+    }
+    Ok(first..=last)
 }
 
 /// Why a file cannot be read, with what to do.

@@ -1,6 +1,7 @@
 //! `read_result`.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
@@ -46,9 +47,10 @@ impl ReadResult {
     }
 }
 
-/// What a model is told of a long result that is kept under a handle.
-pub fn how_to_read(handle: &str) -> String {
-    format!("all of it is kept, and {} reads it by the handle `{handle}`", ReadResult::NAME)
+/// What a model is told of a long result that is kept under a handle, but for a part of it.
+pub fn how_to_read(handle: &str, but: Option<&str>) -> String {
+    let kept = but.map_or_else(|| "all of it".to_owned(), |but| format!("all but {but}"));
+    format!("{kept} is kept, and {} reads it by the handle `{handle}`", ReadResult::NAME)
 }
 
 #[async_trait]
@@ -78,7 +80,7 @@ impl Typed for ReadResult {
                 ))
             })?;
             let (text, summary) = match containing {
-                Some(wanted) => matching(&text, &wanted, start_line.unwrap_or(1), end_line.unwrap_or(usize::MAX)),
+                Some(wanted) => matching(&text, &wanted, read_file::lines(start_line, end_line)?),
                 None => {
                     let wanted = Wanted { start_line, end_line, start_column };
                     let part = read_file::part(Self::NAME, "the result", &text, &wanted)?;
@@ -91,10 +93,10 @@ impl Typed for ReadResult {
     }
 }
 
-/// The lines with a text, between two lines, and what they are in a few words.
-fn matching(text: &str, wanted: &str, first: usize, last: usize) -> (String, String) {
+/// The lines with a text, of these lines, and what they are in a few words.
+fn matching(text: &str, wanted: &str, range: RangeInclusive<usize>) -> (String, String) {
     let lower = wanted.to_lowercase();
-    let lines = (1..).zip(text.split_terminator('\n')).filter(|(number, _)| (first..=last).contains(number));
+    let lines = (1..).zip(text.split_terminator('\n')).filter(|(number, _)| range.contains(number));
     let mut out = String::new();
     let mut found = 0;
     for (number, line) in lines.filter(|(_, line)| line.to_lowercase().contains(&lower)) {
@@ -107,7 +109,12 @@ fn matching(text: &str, wanted: &str, first: usize, last: usize) -> (String, Str
         }
     }
     if found == 0 {
-        let _ = write!(out, "No line has `{wanted}` in it.");
+        let of_them = match (*range.start(), *range.end()) {
+            (1, usize::MAX) => String::new(),
+            (first, usize::MAX) => format!(" from line {first} on"),
+            (first, last) => format!(" of lines {first}-{last}"),
+        };
+        let _ = write!(out, "No line{of_them} has `{wanted}` in it.");
     } else if found > MAX_MATCHES {
         let _ = write!(out, "[the first {MAX_MATCHES} of {found} lines; go on with a later start_line]");
     }
@@ -140,6 +147,11 @@ mod tests {
         );
         let found = read(json!({ "handle": handle, "containing": "error", "start_line": 1001 })).await;
         assert_eq!(found.text, "  2000\tError 2000");
+        let none = read(json!({ "handle": handle, "containing": "error", "start_line": 2, "end_line": 999 })).await;
+        assert_eq!(none.text, "No line of lines 2-999 has `error` in it.");
+        let wrong = json!({ "handle": handle, "containing": "error", "start_line": 2, "end_line": 1 });
+        let wrong = call(&services, "read_result", wrong).await.unwrap_err().to_string();
+        assert!(wrong.contains("`end_line` is before `start_line`"), "{wrong}");
         let none = read(json!({ "handle": handle, "containing": "panic" })).await;
         assert_eq!((none.text.as_str(), none.summary.as_str()), ("No line has `panic` in it.", "no lines"));
         let many = read(json!({ "handle": handle, "containing": "step" })).await;

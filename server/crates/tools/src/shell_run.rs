@@ -109,7 +109,11 @@ impl Typed for ShellRun {
             let services = self.services.clone();
             let kept = blocking(move || Ok(keep(&services, &ran))).await?;
             output.text.push_str(&match kept {
-                Ok(handle) => format!("\n[not all of its output is shown: {}]", how_to_read(&handle)),
+                Ok((handle, 0)) => format!("\n[not all of its output is shown: {}]", how_to_read(&handle, None)),
+                Ok((handle, lost)) => {
+                    let but = format!("its first {lost} bytes");
+                    format!("\n[not all of its output is shown: {}]", how_to_read(&handle, Some(&but)))
+                }
                 Err(error) => format!("\n[not all of its output is shown, and it could not be kept: {error}]"),
             });
         }
@@ -117,11 +121,11 @@ impl Typed for ShellRun {
     }
 }
 
-/// Keeps all that a command printed. Blocks.
-fn keep(services: &Services, ran: &Ran) -> io::Result<String> {
+/// Keeps what a command printed. Gives its handle, and how many bytes of it were no longer there. Blocks.
+fn keep(services: &Services, ran: &Ran) -> io::Result<(String, u64)> {
     let mut keeper = services.results.keeper()?;
-    services.shell.printed(ran.start_offset, ran.end_offset, &mut keeper)?;
-    keeper.finish()
+    let lost = services.shell.printed(ran.start_offset, ran.end_offset, &mut keeper)?;
+    Ok((keeper.finish()?, lost))
 }
 
 fn timeout(input: &Input) -> Result<Duration, ToolError> {

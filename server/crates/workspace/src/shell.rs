@@ -319,21 +319,19 @@ impl Shell {
         })
     }
 
-    /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it. Where the first
-    /// of it is no longer kept, it begins with a word that says so. Blocks.
+    /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives how
+    /// many bytes of that are no longer kept: of more than 4 to 8 MiB those at the beginning. Blocks.
     ///
     /// # Errors
     /// What cannot be written.
-    pub fn printed(&self, start: u64, end: u64, out: &mut impl Write) -> io::Result<()> {
-        let (mut at, mut plain, mut written) = (start, Plain::default(), Ok(()));
+    pub fn printed(&self, start: u64, end: u64, out: &mut impl Write) -> io::Result<u64> {
+        let (mut at, mut plain, mut missing, mut written) = (start, Plain::default(), 0, Ok(()));
         while at < end {
             let (from, bytes) = self.spool.read_from(at, PART.min(usize::try_from(end - at).unwrap_or(PART)));
             if bytes.is_empty() || from >= end {
                 break;
             }
-            if from > at {
-                writeln!(out, "[... the first {} bytes are not kept ...]", from - at)?;
-            }
+            missing += from - at;
             at = from + bytes.len() as u64;
             plain.push(&bytes, &mut |text| {
                 if written.is_ok() {
@@ -344,7 +342,7 @@ impl Shell {
         written?;
         let mut last = Ok(());
         plain.finish(&mut |text| last = out.write_all(text));
-        last
+        last.map(|()| missing + end.saturating_sub(at))
     }
 
     /// Types into the terminal, for the command that runs, after all that was typed before. What it does not read is

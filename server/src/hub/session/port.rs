@@ -107,7 +107,7 @@ impl agent::session::Session for Port {
         let results = self.results.clone();
         let failed = |error: std::io::Error| StoreError::Failed(error.to_string());
         match blocking(move || results.keep(&result).map_err(failed)).await {
-            Ok(handle) => Some(tools::how_to_read(&handle)),
+            Ok(handle) => Some(tools::how_to_read(&handle, None)),
             Err(error) => {
                 tracing::warn!(%error, session = %self.session, "a long result could not be kept");
                 None

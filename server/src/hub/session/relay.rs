@@ -167,7 +167,7 @@ impl Relay<'_> {
         loop {
             let handled = self.open.inbox.handled;
             let is_idle = self.open.inbox.is_empty() && incoming.is_empty() && self.is_idle();
-            if is_idle && std::mem::take(&mut self.may_have_begun) {
+            if is_idle && !self.links.is_empty() && std::mem::take(&mut self.may_have_begun) {
                 self.ask_state();
             } else if is_idle && reported != Some(handled) {
                 reported = Some(handled);

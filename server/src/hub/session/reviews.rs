@@ -229,7 +229,7 @@ impl Session {
         });
         if failed {
             // Those after it were made for the text that it would have left, and the review has taken them back.
-            for void in rest {
+            for void in std::mem::take(&mut rest) {
                 let reason = "an edit before it could not be applied".to_owned();
                 self.record(Event::EditApplied {
                     proposal_id: void.proposal_id,
@@ -240,9 +240,13 @@ impl Session {
                     outcome: ApplyOutcome::Failed { reason },
                 });
             }
-            // What failed was made for a text that is no longer there: see which one is.
+        }
+        // What failed was made for a text that is no longer there; and what the user typed into one that was on its way was
+        // not looked at until now.
+        if failed || matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
             self.text_changed(&application.path);
-        } else if !rest.is_empty() {
+        }
+        if !rest.is_empty() {
             self.applying.insert(application.path.clone(), rest);
             self.apply_first(&application.path);
         }
@@ -533,6 +537,8 @@ async fn carry_out(
 /// Whether an editor has the file open with a text that the hunks were not made for.
 fn has_another_text(buffers: &Buffers, application: &Application) -> bool {
     match buffers.get(&application.path) {
+        // An empty document is how an editor shows a file that is not there.
+        Open::Yes(snapshot) if application.base_hash.is_none() => !snapshot.is_blank(),
         Open::Yes(snapshot) => Some(snapshot.hash()) != application.base_hash.as_ref(),
         Open::OutOfSync => true,
         Open::No => false,

@@ -393,8 +393,7 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.wait_again();
-        let shell = Arc::clone(&self.shell);
-        tokio::spawn(async move { shell.kill().await });
+        tokio::spawn(self.shell.kill());
     }
 
     pub(super) fn turn_ended(&mut self, end: TurnEnd) {

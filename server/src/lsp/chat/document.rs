@@ -42,6 +42,26 @@ fn session(text: &str) -> Option<SessionId> {
     changed_to.or_else(|| lines().find_map(session_of))
 }
 
+/// What a document shows where it goes on with another session: the line that names it, and what a chat has of its last
+/// turn. The line stands right above a mark, so that it [counts](session). A mark invites the next prompt, unless a turn
+/// runs, or a prompt waits whose turn will bring its own.
+pub(super) fn switched(session: &SessionId, said: &str, is_running: bool, waits: bool) -> String {
+    let line = session_line(session);
+    let mark = format!("\n{MARK}\n\n");
+    let mut shown = match said.lines().find(|line| !line.is_empty()) {
+        Some(MARK) => format!("\n{line}{said}"),
+        // A turn that went on without a prompt.
+        Some(ANSWER) => format!("\n{line}{mark}{said}"),
+        // There was no turn yet.
+        _ if waits => return format!("{said}\n{line}"),
+        _ => format!("{said}\n{line}"),
+    };
+    if !is_running && !shown.ends_with(&mark) {
+        shown.push_str(&mark);
+    }
+    shown
+}
+
 /// What a document lacks of the last turn, of which this is all that a chat has: nothing where its answer has come to an
 /// end. Where the user has changed the answer, nothing can be said but that it has ended.
 pub(super) fn lacks(text: &str, turn: &str) -> String {
@@ -52,7 +72,8 @@ pub(super) fn lacks(text: &str, turn: &str) -> String {
     };
     let mut here = answer.iter().filter(|line| !line.is_empty()).peekable();
     let mut rest = String::new();
-    for line in turn.split_inclusive('\n') {
+    let turn = turn.split_inclusive('\n').skip_while(|line| line.trim_end() != ANSWER);
+    for line in turn.clone() {
         match here.peek() {
             None => rest.push_str(line),
             Some(_) if line.trim().is_empty() => {}
@@ -61,7 +82,7 @@ pub(super) fn lacks(text: &str, turn: &str) -> String {
         }
     }
     let is_other = here.peek().is_some();
-    if is_other && turn.lines().any(|line| line == MARK) { format!("\n{MARK}\n\n") } else { rest }
+    if is_other && turn.clone().any(|line| line.trim_end() == MARK) { format!("\n{MARK}\n\n") } else { rest }
 }
 
 fn session_of(line: &str) -> Option<SessionId> {
@@ -75,23 +96,33 @@ pub(super) fn session_line(session: &SessionId) -> String {
     format!("{}{session}{}\n", SESSION.0, SESSION.1)
 }
 
-/// Where the answer goes on. What the user types below it meanwhile stays below it.
+/// Where the answer goes on. What the user types below it meanwhile stays below it. It is known by the lines that hold
+/// words alone, since editors trim blank ones when they save.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     /// The last lines that were written; none before the first.
     last: Vec<String>,
     /// The number of lines down to there when they were written. Of lines that repeat themselves it tells which are meant.
     line: usize,
+    /// How many blank lines were written below them.
+    blank: usize,
 }
 
 impl Place {
-    /// The edit that writes on: after the last lines written, else at the document's end.
-    pub(super) fn insert(&self, text: &str, more: &str) -> LineEdit {
-        let at = self.find(text);
+    /// The edit that writes on: after the last lines written. Where they are not to be found, as where the user has changed
+    /// them, it goes on at the document's end, which is the place from then on.
+    pub(super) fn insert(&mut self, text: &str, more: &str) -> LineEdit {
+        if self.find(text).is_none() {
+            *self = Self::at_end(text);
+        }
+        let at = self.end(text).unwrap_or_else(|| text.lines().count());
+        let above = at.checked_sub(1).and_then(|above| text.lines().nth(above)).unwrap_or_default();
         // Inserted, never replaced: what the user has typed in the last line meanwhile stays.
         let begins_line = text.is_empty() || text.ends_with('\n') || at < text.lines().count();
-        let new_text = if begins_line { more.to_owned() } else { format!("\n{more}") };
-        LineEdit { start_line: at, end_line: at, new_text }
+        // Paragraphs stay apart though the blank line between them was trimmed.
+        let is_trimmed = self.blank > 0 && !above.trim_end().is_empty() && !more.starts_with('\n');
+        let breaks = "\n".repeat(usize::from(!begins_line) + usize::from(is_trimmed));
+        LineEdit { start_line: at, end_line: at, new_text: breaks + more }
     }
 
     /// The end of a document.
@@ -103,34 +134,47 @@ impl Place {
 
     /// What stands below it.
     pub(super) fn below(&self, text: &str) -> String {
-        let at = self.find(text);
+        let at = self.end(text).unwrap_or_else(|| text.lines().count());
         text.lines().skip(at).collect::<Vec<_>>().join("\n").trim().to_owned()
     }
 
-    /// The line after the last lines written, where they stand nearest to where they were written; the document's end where
-    /// they are not to be found.
-    fn find(&self, text: &str) -> usize {
-        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
-        let ends = (self.last.len()..=lines.len()).filter(|_| !self.last.is_empty());
-        let found = ends.filter(|end| lines.get(end - self.last.len()..*end).is_some_and(|here| here == self.last));
-        found.min_by_key(|end| end.abs_diff(self.line)).unwrap_or(lines.len())
-    }
-
     /// Whether these whole lines stand there already: a client that does not answer in time may yet have written them.
+    /// Where the lines above have been changed meanwhile, they are looked for as far down as they would stand.
     pub(super) fn has(&self, text: &str, more: &str) -> bool {
-        let mut here = text.lines().skip(self.find(text)).map(str::trim_end);
+        let mut here = worded(text).skip(self.find(text).unwrap_or(self.line)).map(|(_, line)| line);
         // Below its last word the user may have typed already.
-        let more = more.trim_end();
-        !more.is_empty() && more.lines().map(str::trim_end).all(|line| here.next().unwrap_or_default() == line)
+        !more.trim().is_empty() && worded(more).all(|(_, line)| here.next() == Some(line))
     }
 
     /// These whole lines have been written into a document, which may hold them already.
     pub(super) fn wrote(&mut self, text: &str, more: &str) {
-        self.line = self.find(text) + more.lines().count();
-        self.last.extend(more.lines().map(|line| line.trim_end().to_owned()));
+        let (lines, more) = (more.lines().count(), worded(more).collect::<Vec<_>>());
+        self.line = self.find(text).unwrap_or(self.line) + more.len();
+        self.blank = more.last().map_or(self.blank + lines, |(last, _)| lines - last - 1);
+        self.last.extend(more.into_iter().map(|(_, line)| line.to_owned()));
         let excess = self.last.len().saturating_sub(ANCHOR);
         self.last.drain(..excess);
     }
+
+    /// The number of lines down to the last ones written, where they stand nearest to where they were written.
+    fn find(&self, text: &str) -> Option<usize> {
+        let lines: Vec<_> = worded(text).map(|(_, line)| line).collect();
+        let ends = (self.last.len()..=lines.len()).filter(|_| !self.last.is_empty());
+        let found = ends.filter(|end| lines.get(end - self.last.len()..*end).is_some_and(|here| here == self.last));
+        found.min_by_key(|end| end.abs_diff(self.line))
+    }
+
+    /// The line of the document that comes after them, and after those of the blank lines below them that are there.
+    fn end(&self, text: &str) -> Option<usize> {
+        let (last, _) = worded(text).nth(self.find(text)?.checked_sub(1)?)?;
+        let below = text.lines().skip(last + 1).take(self.blank);
+        Some(last + 1 + below.take_while(|line| line.trim_end().is_empty()).count())
+    }
+}
+
+/// The lines that hold words, with their numbers in the text.
+fn worded(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().map(str::trim_end).enumerate().filter(|(_, line)| !line.is_empty())
 }
 
 /// The words of a model as they may stand in a chat: none of its lines is one of the document's own.
@@ -175,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_document_lacks_what_was_said_after_its_last_line() {
-        let turn = "\n## Azimuth\n\nOne.\n\n- a call\n\nTwo.\n\n## You\n\n";
+        let turn = "\n## You\n\nCount.\n\n## Azimuth\n\nOne.\n\n- a call\n\nTwo.\n\n## You\n\n";
         let begun = "## You\n\nCount.\n\n## Azimuth\n\nOne.\n";
         assert_eq!(lacks(begun, turn), "\n- a call\n\nTwo.\n\n## You\n\n");
         // With its end there, whatever the user says next; and with no answer begun.
@@ -184,7 +228,31 @@ mod tests {
         // The user has changed it: it is not guessed where it goes on.
         let changed = begun.replace("One", "1");
         assert_eq!(lacks(&changed, turn), "\n## You\n\n");
-        assert_eq!(lacks(&changed, "\n## Azimuth\n\nOne.\n"), "");
+        assert_eq!(lacks(&changed, "\n## You\n\nCount.\n\n## Azimuth\n\nOne.\n"), "");
+        assert_eq!(lacks(begun, "\n*a warning*\n"), "");
+    }
+
+    #[test]
+    fn the_conversation_that_was_changed_to_is_named_whatever_was_said_there() {
+        let begun = "/new\n\n<!-- azimuth session 1 -->\n";
+        let (line, mark) = ("\n<!-- azimuth session 2 -->\n", "\n## You\n\n");
+        let (asked, answer) = ("\n## You\n\nCount.\n", "\n## Azimuth\n\nOne.\n");
+        let switched = |said: &str, is_running, waits| {
+            let shown = switched(&"2".into(), said, is_running, waits);
+            // The turn of a prompt that waits brings the prompt.
+            let now = format!("{begun}{shown}{}", if waits { asked } else { "" });
+            assert_eq!(read(&now).session, Some("2".into()), "{now}");
+            shown
+        };
+        assert_eq!(switched("", false, false), format!("{line}{mark}"));
+        assert_eq!(switched("", false, true), line);
+        assert_eq!(switched("\n*a warning*\n", false, false), format!("\n*a warning*\n{line}{mark}"));
+        let (runs, ended) = (format!("{asked}{answer}"), format!("{asked}{answer}{mark}"));
+        assert_eq!(switched(&runs, true, false), format!("{line}{runs}"));
+        assert_eq!(switched(&ended, false, false), format!("{line}{ended}"));
+        let warned = format!("{ended}\n*a warning*\n");
+        assert_eq!(switched(&warned, false, false), format!("{line}{warned}{mark}"));
+        assert_eq!(switched(answer, true, false), format!("{line}{mark}{answer}"));
     }
 
     #[test]
@@ -216,6 +284,48 @@ mod tests {
         assert!(!place.has("## You\n\nHello\n", "\n"));
         assert!(!place.has("## You\n\nHello\n\n## Azimuth\n", "\n## Azimuth\n\nHi.\n"));
         assert!(place.has("## You\n\nHello\n\n## Azimuth\n\nHi.\nmine", "\n## Azimuth\n\nHi.\n"));
+    }
+
+    /// What an editor makes of an edit.
+    fn written(text: &str, edit: &LineEdit) -> String {
+        let at = text.split_inclusive('\n').take(edit.start_line).map(str::len).sum();
+        let (above, below) = text.split_at(at);
+        [above, &edit.new_text, below].concat()
+    }
+
+    #[test]
+    fn an_answer_is_known_though_what_it_followed_was_changed() {
+        let (asked, changed) = ("## You\n\nHello\n", "## You\n\nHello, friend\n");
+        let (answer, rest) = ("\n## Azimuth\n\nHi.\n", "More.\n");
+        // Before it was written; a document that was emptied is no other.
+        for changed in [changed, "## You\n\nHello, friend", "", "\n\n"] {
+            let mut place = Place::at_end(asked);
+            assert!(!place.has(changed, answer));
+            let text = written(changed, &place.insert(changed, answer));
+            assert!(place.has(&text, answer), "{text}");
+            place.wrote(&text, answer);
+            let text = written(&text, &place.insert(&text, rest));
+            assert!(place.has(&text, rest) && text.ends_with("Hi.\nMore.\n"), "{text}");
+        }
+        // While it was: the client says nothing of it.
+        let place = Place::at_end(asked);
+        assert!(place.has(&format!("{changed}{answer}"), answer));
+        assert!(!place.has(&format!("{changed}{answer}"), rest));
+    }
+
+    #[test]
+    fn an_answer_goes_on_though_the_blank_lines_at_its_end_were_trimmed() {
+        let mut place = Place::at_end("## You\n\nHello\n\n\n");
+        let text = "## You\n\nHello\n";
+        let text = written(text, &place.insert(text, "\n## Azimuth\n\n"));
+        assert!(place.has(&text, "\n## Azimuth\n\n"));
+        place.wrote(&text, "\n## Azimuth\n\n");
+        assert_eq!(text, "## You\n\nHello\n\n## Azimuth\n\n");
+        for trimmed in [text.trim_end(), &text.replace("## Azimuth\n\n", "## Azimuth\nmine")] {
+            let mut place = place.clone();
+            let text = written(trimmed, &place.insert(trimmed, "Hi.\n"));
+            assert!(text.contains("## Azimuth\n\nHi.\n") && place.has(&text, "Hi.\n"), "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
@@ -28,6 +29,8 @@ pub(super) struct Transcript {
     message: Option<MessageId>,
     /// What calls are called.
     titles: HashMap<ToolCallId, String>,
+    /// The plan as it was written last.
+    plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
     /// Whether the next prompt is the one that was sent from the document, and stands there already.
@@ -68,6 +71,11 @@ impl Transcript {
         self.ready.push('\n');
     }
 
+    /// Puts other lines in place of those that are ready. The line that a message has begun goes on below them.
+    pub(super) fn show(&mut self, with: impl FnOnce(&str) -> String) {
+        self.ready = with(&self.ready);
+    }
+
     /// Takes the lines that are ready.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.ready)
@@ -85,7 +93,7 @@ impl Transcript {
                 self.is_broken_off = false;
                 if !std::mem::take(&mut self.is_own) && !prompt.is_empty() {
                     self.paragraph(MARK);
-                    self.paragraph(&in_words(prompt));
+                    self.paragraph(in_words(prompt).trim_start());
                 }
                 self.paragraph(ANSWER);
             }
@@ -107,6 +115,7 @@ impl Transcript {
             Event::Retrying { reason, delay_ms, .. } => {
                 self.say(&format!("{reason}; trying again in {} s", (delay_ms + 500) / 1000));
             }
+            Event::PlanUpdated { entries, .. } => self.planned(entries),
             Event::ToolCallStarted { tool_call_id, title, .. } => {
                 self.titles.insert(tool_call_id.clone(), title.clone());
             }
@@ -128,6 +137,7 @@ impl Transcript {
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
+                self.plan.clear();
                 self.is_broken_off = *stop_reason == StopReason::Interrupted;
                 // An answer to a question of a turn that broke off goes on with it.
                 if !self.is_broken_off {
@@ -139,6 +149,19 @@ impl Transcript {
                 self.mark();
             }
             _ => {}
+        }
+    }
+
+    /// The steps of a plan that are new or further than they were.
+    fn planned(&mut self, entries: &[PlanEntry]) {
+        let before = std::mem::replace(&mut self.plan, entries.to_vec());
+        for entry in entries.iter().filter(|entry| !before.contains(entry)) {
+            let content = flat(&entry.content);
+            self.item(&match entry.status {
+                PlanEntryStatus::Pending => format!("[ ] {content}"),
+                PlanEntryStatus::InProgress => format!("[ ] **now:** {content}"),
+                PlanEntryStatus::Completed => format!("[x] {content}"),
+            });
         }
     }
 
@@ -324,6 +347,23 @@ mod tests {
         let mut transcript = Transcript::default();
         transcript.event(&started("From there"));
         assert_eq!(transcript.take(), "\n## You\n\nFrom there\n\n## Azimuth\n");
+    }
+
+    #[test]
+    fn of_a_plan_the_steps_are_written_that_are_new_or_further() {
+        let plan = |statuses: [PlanEntryStatus; 2]| Event::PlanUpdated {
+            turn_id: turn(),
+            entries: ["Find it", "Mend\nit"]
+                .into_iter()
+                .zip(statuses)
+                .map(|(content, status)| PlanEntry { content: content.into(), status })
+                .collect(),
+        };
+        use PlanEntryStatus::{Completed, InProgress, Pending};
+        let events = [started("Go."), plan([InProgress, Pending]), plan([Completed, InProgress])];
+        let text = written(&events);
+        let expected = "- [ ] **now:** Find it\n- [ ] Mend it\n- [x] Find it\n- [ ] **now:** Mend it\n";
+        assert!(text.ends_with(expected), "{text}");
     }
 
     #[test]

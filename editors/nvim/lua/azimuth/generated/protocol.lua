@@ -189,6 +189,12 @@
 ---@field delayMs integer How long it waits first, in milliseconds.
 ---@field reason string What went wrong.
 
+---The model says what it is going to do, and how far it is. It takes the place of the turn's plan before it.
+---@class azimuth.Event.PlanUpdated
+---@field type "planUpdated"
+---@field turnId azimuth.TurnId The turn.
+---@field entries azimuth.PlanEntry[] The steps, in their order.
+
 ---A tool call begins.
 ---@class azimuth.Event.ToolCallStarted
 ---@field type "toolCallStarted"
@@ -313,6 +319,7 @@
 ---| azimuth.Event.MessageCompleted
 ---| azimuth.Event.MessageDiscarded
 ---| azimuth.Event.Retrying
+---| azimuth.Event.PlanUpdated
 ---| azimuth.Event.ToolCallStarted
 ---| azimuth.Event.ToolCallEnded
 ---| azimuth.Event.PermissionAsked
@@ -472,6 +479,17 @@
 ---@field reason string Why it is asked: the rule or default that led here.
 ---@field options azimuth.PermissionOption[] The answers to choose from.
 ---@field toolCallId? azimuth.ToolCallId The tool call that waits, where one does.
+
+---A step of a plan; ACP's plan entry.
+---@class azimuth.PlanEntry
+---@field content string What is to be done: one line.
+---@field status azimuth.PlanEntryStatus How far it is.
+
+---How far a step of a plan is.
+---@alias azimuth.PlanEntryStatus
+---| "pending" # It is to be done.
+---| "in_progress" # It is being done.
+---| "completed" # It is done.
 
 ---A position in a document: LSP's `Position`.
 ---@class azimuth.Position

@@ -5,10 +5,6 @@ local protocol = require("azimuth.generated.protocol")
 
 local M = {}
 
---- The error of a decision on what has changed meanwhile.
-local STALE = -32011
-local UNKNOWN_METHOD = -32601
-
 ---@param message string
 ---@param level? integer
 function M.say(message, level)
@@ -20,7 +16,7 @@ end
 ---@param err azimuth.Error
 ---@param what string What was asked for.
 function M.failed(session_id, err, what)
-  if err.code == STALE then
+  if err.code == protocol.error_codes.staleReview then
     local state = client.state(session_id)
     for _, proposal in ipairs(state and err.data and err.data.proposals or {}) do
       if not state.proposals[proposal.proposalId] then
@@ -30,7 +26,7 @@ function M.failed(session_id, err, what)
     end
     require("azimuth.review").refresh()
     M.say(("%s: the proposal had changed meanwhile. Nothing was decided; look again."):format(what), vim.log.levels.WARN)
-  elseif err.code == UNKNOWN_METHOD then
+  elseif err.code == vim.lsp.protocol.ErrorCodes.MethodNotFound then
     M.say(("%s needs a newer server. `azimuth --version` says which you have."):format(what), vim.log.levels.ERROR)
   else
     M.say(("%s: %s"):format(what, err.message), vim.log.levels.ERROR)

@@ -272,6 +272,7 @@ local function closed(view)
     vim.api.nvim_win_call(side.left_window, function()
       vim.cmd("diffoff")
     end)
+    vim.wo[side.left_window][0].winhighlight = vim.go.winhighlight
     set_bar(side.left_window, {})
   end
   require("azimuth.review").refresh()
@@ -357,6 +358,15 @@ local function load(name, result)
   return bufnr
 end
 
+--- Has a side look as its lines do in the file: what would go on the left, what would come on the right.
+---@param window integer
+---@param side "Add"|"Delete"
+local function dress(window, side)
+  local own = ("DiffAdd:Azimuth%s,DiffChange:Azimuth%s,DiffText:Azimuth%sText,DiffTextAdd:Azimuth%sText,DiffDelete:AzimuthFiller"):format(side, side, side, side)
+  local users = vim.wo[window].winhighlight
+  vim.wo[window][0].winhighlight = users == "" and own or users .. "," .. own
+end
+
 ---@param session_id string
 ---@param proposal azimuth.Proposal
 ---@param result azimuth.ProposedText
@@ -378,6 +388,7 @@ local function show_beside(session_id, proposal, result)
     vim.api.nvim_win_call(window, function()
       vim.cmd("diffthis")
     end)
+    dress(window, window == left_window and "Delete" or "Add")
   end
   bars(view)
   vim.api.nvim_set_current_win(left_window)

@@ -90,7 +90,7 @@ function M.hint(hunk, room)
   if config.values.mappings then
     table.insert(words, "]a next")
   end
-  while #words > 1 and vim.fn.strdisplaywidth(table.concat(words, " · ")) > room do
+  while #words > 0 and vim.fn.strdisplaywidth(table.concat(words, " · ")) > room do
     table.remove(words)
   end
   return table.concat(words, " · ")

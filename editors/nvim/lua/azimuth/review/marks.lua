@@ -370,7 +370,7 @@ vim.api.nvim_set_decoration_provider(hints, {
         ephemeral = true,
         virt_text = { { "  " .. keys.hint(hint_hunk, room_left), "AzimuthHint" } },
         virt_text_pos = "eol",
-        hl_mode = "replace",
+        hl_mode = "combine",
       })
     end
   end,

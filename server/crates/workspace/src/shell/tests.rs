@@ -397,6 +397,10 @@ async fn a_hundred_megabytes_of_output_stay_bounded() {
         .map(|f| f.unwrap().metadata().unwrap().len())
         .sum();
     assert!(kept < 9 << 20, "{kept} bytes on disk");
+    let mut read = Vec::new();
+    let lost = fixture.shell.printed(ran.start_offset, ran.end_offset, &mut read).unwrap();
+    assert!(lost > 90_000_000 && lost + (4 << 20) <= ran.end_offset - ran.start_offset, "{lost} bytes are lost");
+    assert!(read.ends_with(b"\nlast\n") && read.len() > 4 << 20, "{} bytes", read.len());
 }
 
 #[tokio::test]
