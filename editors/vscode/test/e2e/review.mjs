@@ -106,6 +106,7 @@ try {
   await steps.openFile(world, 'numbers.rs');
   await page.locator('.codelens-decoration a', { hasText: 'Accept' }).first().click();
   await steps.pendingHunks(world, 0);
+  await page.locator('.editor-instance .view-line').filter({ hasText: /let\sten/ }).first().waitFor();
   assert.equal(await steps.bufferText(world), wanted.replace(numbers[10], 'let ten = 10;\n'));
   told('the lens over a hunk in a normal editor accepts it');
 
