@@ -52,6 +52,7 @@ try {
   await page.keyboard.type('What is in @lib', { delay: 10 });
   await frame.locator('#completions li').first().waitFor();
   await shot('completion');
+  await steps.noSeriousFault(frame, 'with completions open');
   await press('Tab');
   await page.keyboard.type(' and why?');
   assert.match(await text.inputValue(), /@src\/lib\.rs\s+and why\?$/);
@@ -74,6 +75,7 @@ try {
   const question = frame.locator('.entry.question.open');
   await question.waitFor();
   await shot('question');
+  await steps.noSeriousFault(frame, 'with a question open');
   assert.match(await question.innerText(), /printf "made" > made\.txt/);
   assert.match(await question.innerText(), /Always allow/);
   await frame.locator('.entry.question input.reason').fill('go');
