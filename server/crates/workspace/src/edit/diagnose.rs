@@ -350,7 +350,7 @@ fn least_edits(wanted: &[i32; 64], line: &[char]) -> usize {
 }
 
 /// The Levenshtein distance of two lines, if it is at most `most`.
-fn edits(a: &[char], b: &[char], most: usize) -> Option<usize> {
+pub(super) fn edits(a: &[char], b: &[char], most: usize) -> Option<usize> {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
         let mut diagonal = i;
