@@ -5,6 +5,7 @@
 //! file's own lines. Where no place is found, [`diagnose`] says what comes nearest. Texts have LF line ends and no byte
 //! order mark. An edit whose place is not certain is an error with the candidates, never a guess (design D4).
 
+mod anchor;
 mod diagnose;
 mod fold;
 mod indent;
@@ -14,6 +15,7 @@ mod merge;
 use std::borrow::Cow;
 use std::ops::Range;
 
+pub use anchor::{AnchorError, AnchorMode, ByAnchor, by_anchor, insert_at_line};
 pub use diagnose::{Diagnosis, Difference, NearMatch, WhitespaceIssue, WhitespaceKind};
 pub use fold::Pass;
 pub use locate::Candidate;
@@ -201,8 +203,12 @@ fn with_lf(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
-/// Gives `changed` a final line break if and only if `original` has one, as every edit must (001 §13.5).
+/// Gives `changed` a final line break if and only if `original` has one, as every edit must (001 §13.5). What is put into
+/// an empty text stays as it is.
 fn with_final_newline_of(original: &str, mut changed: String) -> String {
+    if original.is_empty() {
+        return changed;
+    }
     if original.ends_with('\n') {
         if !changed.is_empty() && !changed.ends_with('\n') {
             changed.push('\n');
