@@ -11,6 +11,7 @@ mod fold;
 mod indent;
 mod locate;
 mod merge;
+mod notebook;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,6 +22,7 @@ pub use fold::Pass;
 pub use locate::Candidate;
 use locate::{Located, Wanted, preview};
 pub use merge::Uncertain;
+pub use notebook::{CellEdit, CellKind, NotebookError, edit_cell};
 
 /// A text with an edit in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
