@@ -18,6 +18,8 @@ pub struct FilePlan {
     pub read: Option<TextHash>,
     /// The text wanted; none to delete the file.
     pub new_text: Option<String>,
+    /// Where the deleted file's text goes, if it is moved. The plan makes that file too, before this one.
+    pub moved_to: Option<PathBuf>,
 }
 
 /// The SHA-256 of a text without byte order mark and with LF line ends, in hexadecimal.

@@ -4,14 +4,13 @@
 //! writes: an edit tool plans, and the session makes the plan a proposal (design D4). Results are plain text, bounded,
 //! and say what was left out and how to get it.
 //!
-//! Reading order: [`typed`] (how a typed tool becomes one for the model), then the tools.
+//! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
+//! common), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::{EditPlan, FilePlan, TextHash};
-use agent::permission::Action;
-use agent::tool::{Description, Output, Tool, ToolError};
+use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
@@ -21,10 +20,20 @@ use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 pub use read_result::how_to_read;
+pub use undo_edit::Edits;
 
 pub mod typed;
 
+mod draft;
+mod edits;
+
+mod edit_apply_batch;
+mod edit_by_anchor;
 mod edit_create_file;
+mod edit_delete_file;
+mod edit_insert_at_line;
+mod edit_move_file;
+mod edit_notebook;
 mod edit_replace_exact;
 mod find_files;
 mod list_files;
@@ -32,6 +41,7 @@ mod read_file;
 mod read_result;
 mod search_text;
 mod shell_run;
+mod undo_edit;
 mod update_plan;
 
 #[cfg(test)]
@@ -52,6 +62,8 @@ pub struct Services {
     pub shell: Arc<Shell>,
     /// What was too long for the model to read at once.
     pub results: Results,
+    /// What the model's edits were.
+    pub edits: Edits,
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -61,12 +73,23 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
-        typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
-        typed::erase(edit_create_file::EditCreateFile::new(services)),
+        editing::<edit_replace_exact::Input>(services),
+        editing::<edit_create_file::Input>(services),
+        editing::<edit_insert_at_line::Input>(services),
+        editing::<edit_by_anchor::Input>(services),
+        editing::<edit_move_file::Input>(services),
+        editing::<edit_delete_file::Input>(services),
+        editing::<edit_apply_batch::Input>(services),
+        editing::<edit_notebook::Input>(services),
+        typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),
         typed::erase(update_plan::UpdatePlan),
     ]
+}
+
+fn editing<E: edits::OneEdit>(services: &Services) -> Arc<dyn Tool> {
+    undo_edit::remembered(typed::erase(edits::Editing::<E>::new(services)), services)
 }
 
 /// Runs what blocks where it may.
@@ -87,21 +110,6 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
             Err(ToolError::Failed(format!("{name} must not be changed: {reason}")))
         }
     }
-}
-
-/// What a call that edits one file would do; the verb is for people, such as `Editing`.
-pub(crate) fn describe_edit(services: &Services, verb: &str, path: &str) -> Result<Description, ToolError> {
-    let path = writable(services, path)?;
-    let title = format!("{verb} {}", services.roots.display(&path));
-    Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
-}
-
-/// What came of such a call: a plan to make this of the file, which was read with that hash if there is one. The edit
-/// begins at that line, from 1.
-pub(crate) fn planned(path: PathBuf, read: Option<TextHash>, new_text: String, line: usize, text: String) -> Output {
-    let locations = vec![location(&path, u64::try_from(line).ok())];
-    let plan = EditPlan { files: vec![FilePlan { path, read, new_text: Some(new_text) }] };
-    Output { text, locations, plan: Some(plan), ..Output::default() }
 }
 
 /// What a search did not look into, in words; nothing where it looked into all.

@@ -412,7 +412,12 @@ impl Tool for FakeTool {
         self.running.now.lock().unwrap().retain(|id| *id != call.id);
         self.running.order.lock().unwrap().push(format!("-{}", call.id));
         let plan = matches!(self.does, Does::Plans).then(|| EditPlan {
-            files: vec![FilePlan { path: "/ws/a.rs".into(), read: None, new_text: Some("new".to_owned()) }],
+            files: vec![FilePlan {
+                path: "/ws/a.rs".into(),
+                read: None,
+                new_text: Some("new".to_owned()),
+                moved_to: None,
+            }],
         });
         Ok(Output { text, plan, ..Output::default() })
     }
