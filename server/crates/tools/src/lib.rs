@@ -10,6 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::edit::EditForm;
 use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
 use workspace::paths::{self, Roots};
@@ -88,6 +89,20 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
+/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than many.
+/// The others can be called by name all the same.
+pub fn is_shown(name: &str, form: EditForm) -> bool {
+    match name {
+        "edit_replace_exact" => form == EditForm::Replace,
+        "edit_apply_patch" => form == EditForm::Patch,
+        "edit_hashline" => form == EditForm::Hashline,
+        // A patch says all of this too.
+        "edit_create_file" | "edit_move_file" | "edit_delete_file" => form != EditForm::Patch,
+        "edit_insert_at_line" | "edit_by_anchor" | "edit_apply_batch" | "edit_structural" | "search_structural" => false,
+        _ => true,
+    }
+}
+
 fn editing<E: edits::OneEdit>(services: &Services) -> Arc<dyn Tool> {
     undo_edit::remembered(typed::erase(edits::Editing::<E>::new(services)), services)
 }
@@ -152,6 +167,32 @@ mod tests {
         let tools = crate::builtin(&World::new(&[]).services());
         let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         assert_eq!(names.len(), tools.len());
+    }
+
+    #[test]
+    fn the_documentation_has_every_tool_and_who_is_shown_it() {
+        use agent::edit::EditForm;
+        let page = include_str!("../../../../docs/tools.md");
+        let row = |name: &str| {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_else(|| panic!("{name}"))
+        };
+        for tool in crate::builtin(&World::new(&[]).services()) {
+            let name = &tool.spec().name;
+            let forms = [EditForm::Replace, EditForm::Patch, EditForm::Hashline];
+            let shown = match forms.map(|form| crate::is_shown(name, form)) {
+                [true, true, true] => "every model",
+                [false, false, false] => "none",
+                [true, false, false] => "models that edit by replacing",
+                [false, true, false] => "models that edit by patches",
+                [false, false, true] => "models that edit by tags",
+                [true, false, true] => "all but those that edit by patches",
+                other => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(row(name), shown, "{name}");
+        }
+        let listed = page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 4).count();
+        assert_eq!(listed, crate::builtin(&World::new(&[]).services()).len(), "the page has tools that are none");
     }
 
     #[test]

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::commands::{self, Invocation};
-use agent::model::Model;
+use agent::edit::EditForm;
+use agent::model::{Model, ToolSpec};
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
@@ -71,6 +72,8 @@ pub(super) struct NewTurn {
     pub(super) title: Option<String>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     pub(super) system: Arc<str>,
+    /// The tools that the model is told of.
+    pub(super) offered: Arc<[ToolSpec]>,
 }
 
 /// Makes a prompt ready.
@@ -163,9 +166,17 @@ async fn new_turn(
     for block in &rules.blocks {
         let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
     }
-    let offered = agent::dispatch::offered(tools, mode);
+    let offered = offered(tools, mode, &preparation.config, model.as_ref().map_or("", |model| &model.info().id));
     let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
-    NewTurn { prompt, context, title, model, system }
+    NewTurn { prompt, context, title, model, system, offered }
+}
+
+/// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
+fn offered(tools: &[Arc<dyn Tool>], mode: Mode, config: &Config, model: &str) -> Arc<[ToolSpec]> {
+    let form = config.edit_mode.unwrap_or_else(|| EditForm::usual(model));
+    let offered = agent::dispatch::offered(tools, mode);
+    let is_shown = |name: &String| tools::is_shown(name, form) || config.edit_tools.contains(name);
+    offered.iter().filter(|tool| is_shown(&tool.name)).cloned().collect()
 }
 
 /// The model, if it can be asked now; else what to do about it.

@@ -173,6 +173,7 @@ impl Session {
                     tools: Arc::clone(&self.tools),
                     mode: prepared.mode,
                     system: turn.system,
+                    offered: turn.offered,
                     history: self.state.history.clone(),
                     session: Arc::new(Port {
                         session: self.id.clone(),
