@@ -5,6 +5,7 @@
 //! mark. An edit whose place is not certain is an error with the candidates, never a guess (design D4).
 
 mod diagnose;
+pub mod hashline;
 mod locate;
 
 use std::borrow::Cow;
