@@ -70,6 +70,7 @@ impl World {
             shell,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
+            tagged: false,
         }
     }
 

@@ -25,6 +25,7 @@ pub use read_result::how_to_read;
 pub mod typed;
 
 mod edit_create_file;
+mod edit_hashline;
 mod edit_replace_exact;
 mod find_files;
 mod list_files;
@@ -52,6 +53,8 @@ pub struct Services {
     pub shell: Arc<Shell>,
     /// What was too long for the model to read at once.
     pub results: Results,
+    /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
+    pub tagged: bool,
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -62,6 +65,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
         typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
+        typed::erase(edit_hashline::EditHashline::new(services)),
         typed::erase(edit_create_file::EditCreateFile::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),

@@ -32,6 +32,12 @@ impl Seen {
         files.drain(..excess);
     }
 
+    /// Whether the model has seen a file, and last as this text.
+    pub fn is(&self, path: &Path, hash: &TextHash) -> bool {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().any(|file| file.path == path && file.hash.as_ref() == Some(hash))
+    }
+
     /// The files that would now be read differently, sorted by path. Each is given once, until it is seen again or
     /// changes further. Blocks.
     pub fn take_changed(&self, reader: &Reader) -> Vec<PathBuf> {

@@ -97,6 +97,7 @@ pub(super) async fn load(
         seen: seen.clone(),
         shell: Arc::clone(&shell),
         results: results.clone(),
+        tagged: false,
     };
     let alerts = own.clone();
     open.feed.announce(last);

@@ -167,8 +167,8 @@ impl<'c> Change<'c> {
 
     fn same_text(&self, tagged: &Tagged<'_>) -> HashlineError {
         let first = self.lines.start + 1;
-        let lines: Vec<_> = (first..=self.lines.end.max(first)).take(MOST_NAMED).collect();
-        HashlineError::SameText { edit: self.edit, now: Excerpt::new(tagged, &lines, 0) }
+        let lines = (first..=self.lines.end.max(first)).take(MOST_NAMED);
+        HashlineError::SameText { edit: self.edit, now: Excerpt::of(tagged, lines) }
     }
 }
 
@@ -200,7 +200,7 @@ fn check<'p>(tagged: &Tagged<'_>, tags: impl Iterator<Item = &'p Tag>) -> Result
     let moved: Vec<_> = moved.collect();
     // Below the end stands nothing, but its end is what a model with such a tag must see.
     let places = named.map(|tag| tag.line.min(tagged.count())).chain(moved.iter().map(|(_, now)| now.line));
-    let now = Excerpt::new(tagged, &places.collect::<Vec<_>>(), AROUND);
+    let now = Excerpt::around(tagged, &places.collect());
     Err(HashlineError::Stale(Box::new(Stale { wrong: wrong.into_iter().collect(), lines: tagged.count(), moved, now })))
 }
 
@@ -360,18 +360,23 @@ struct ShownLine {
     tag: Tag,
     /// Shortened.
     text: String,
-    /// Whether it is one of those that the excerpt is about.
+    /// Whether it is marked, since it was named.
     named: bool,
 }
 
 impl Excerpt {
-    /// These lines, numbered from 1, and so many around each.
-    pub fn new(tagged: &Tagged<'_>, numbers: &[usize], around: usize) -> Self {
-        let named: BTreeSet<usize> = numbers.iter().copied().collect();
-        let all: BTreeSet<usize> = named
-            .iter()
-            .flat_map(|number| number.saturating_sub(around)..=number.saturating_add(around).min(tagged.count()))
-            .collect();
+    /// These lines, numbered from 1; numbers of no line are passed over.
+    pub fn of(tagged: &Tagged<'_>, numbers: impl IntoIterator<Item = usize>) -> Self {
+        Self::new(tagged, numbers.into_iter().collect(), &BTreeSet::new())
+    }
+
+    /// These lines, marked, with those around each.
+    fn around(tagged: &Tagged<'_>, named: &BTreeSet<usize>) -> Self {
+        let around = |number: &usize| number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
+        Self::new(tagged, named.iter().flat_map(around).collect(), named)
+    }
+
+    fn new(tagged: &Tagged<'_>, numbers: BTreeSet<usize>, named: &BTreeSet<usize>) -> Self {
         let line = |number: usize| {
             let (tag, text) = tagged.line(number)?;
             let end = text.floor_char_boundary(LONGEST_SHOWN);
@@ -379,7 +384,7 @@ impl Excerpt {
             let text = format!("{}{more}", text.get(..end).unwrap_or(text));
             Some(ShownLine { tag, text, named: named.contains(&number) })
         };
-        Self { lines: all.into_iter().filter_map(line).collect() }
+        Self { lines: numbers.into_iter().filter_map(line).collect() }
     }
 }
 

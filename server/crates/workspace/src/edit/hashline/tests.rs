@@ -205,7 +205,7 @@ fn the_same_edit_twice_is_made_once() {
 #[test]
 fn an_edit_that_changes_nothing_shows_the_line() {
     let text = words(TEXT, &[line(TEXT, 2, "    let a = 2;"), line(TEXT, 3, "    let b = 2;\n")]);
-    let shown = format!("\n>>> {}|    let b = 2;\n", tag(TEXT, 3));
+    let shown = format!("\n    {}|    let b = 2;\n", tag(TEXT, 3));
     assert!(text.starts_with("edit 2 would change nothing, so no edit was made.") && text.contains(&shown), "{text}");
     let text = words("a\nb", &[line("a\nb", 2, "b\n\n")]);
     assert!(text.contains("would change nothing"), "its only effect would be a final line break: {text}");
