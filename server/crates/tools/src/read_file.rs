@@ -222,9 +222,9 @@ mod tests {
         let services = Services { tagged: true, ..world.services() };
         let read = |input| call(&services, "read_file", input);
         let text = read(json!({ "path": "a.rs" })).await.unwrap().text;
-        assert_eq!(text, "a.rs (3 lines):\n1#TTDC|fn a() {\n2#4BXK|    x();\n3#D3PP|}");
+        assert_eq!(text, "a.rs (3 lines):\n1#8P51|fn a() {\n2#AAC7|    x();\n3#3MNX|}");
         let part = read(json!({ "path": "a.rs", "start_line": 3 })).await.unwrap().text;
-        assert_eq!(part, "a.rs, lines 3-3 of 3:\n3#D3PP|}", "a tag is that of the whole text, however much is read");
+        assert_eq!(part, "a.rs, lines 3-3 of 3:\n3#3MNX|}", "a tag is that of the whole text, however much is read");
         let long = read(json!({ "path": "min.js", "start_column": 2_001 })).await.unwrap().text;
         assert!(long.ends_with("|…x") && long.contains("\n1#"), "{long}");
     }
