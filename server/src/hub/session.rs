@@ -352,6 +352,8 @@ struct Session {
     search: Search,
     seen: Seen,
     results: Results,
+    /// Whether the model of the turn reads lines with tags.
+    tags: tools::Tags,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.

@@ -21,7 +21,11 @@ impl EditForm {
     pub fn usual(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         let is_trained = |family: &&str| name.starts_with(*family) || name.contains("codex");
-        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(|family| is_trained(&family)) { Self::Patch } else { Self::Replace }
+        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(|family| is_trained(&family)) {
+            Self::Patch
+        } else {
+            Self::Replace
+        }
     }
 }
 
@@ -88,7 +92,8 @@ mod tests {
 
     #[test]
     fn models_edit_in_the_form_of_their_family() {
-        for model in ["openai/gpt-5.1", "gpt-5-codex", "openrouter/openai/gpt-5-mini", "openai/o3", "local/codex-mini"] {
+        for model in ["openai/gpt-5.1", "gpt-5-codex", "openrouter/openai/gpt-5-mini", "openai/o3", "local/codex-mini"]
+        {
             assert_eq!(EditForm::usual(model), EditForm::Patch, "{model}");
         }
         for model in ["anthropic/claude-sonnet-4-5", "ollama/qwen3-coder:30b", "openai/gpt-4o", "scripted/demo", ""] {

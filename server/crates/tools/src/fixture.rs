@@ -15,7 +15,7 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, ShellConfig};
 
-use crate::{Edits, Services};
+use crate::{Edits, Services, Tags};
 
 /// The project, and what editors have open of it.
 pub(crate) struct World {
@@ -71,6 +71,7 @@ impl World {
             seen: Seen::default(),
             results: Results::new(self.private.path()),
             edits: Edits::default(),
+            tags: Tags::default(),
         }
     }
 

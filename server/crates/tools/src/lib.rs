@@ -9,6 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agent::edit::EditForm;
 use agent::tool::{Tool, ToolError};
@@ -32,6 +33,7 @@ mod edit_apply_batch;
 mod edit_by_anchor;
 mod edit_create_file;
 mod edit_delete_file;
+mod edit_hashline;
 mod edit_insert_at_line;
 mod edit_move_file;
 mod edit_notebook;
@@ -65,6 +67,23 @@ pub struct Services {
     pub results: Results,
     /// What the model's edits were.
     pub edits: Edits,
+    /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
+    pub tags: Tags,
+}
+
+/// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Tags(Arc<AtomicBool>);
+
+impl Tags {
+    /// Turns tags on or off.
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -75,6 +94,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
         editing::<edit_replace_exact::Input>(services),
+        editing::<edit_hashline::Input>(services),
         editing::<edit_create_file::Input>(services),
         editing::<edit_insert_at_line::Input>(services),
         editing::<edit_by_anchor::Input>(services),
@@ -98,7 +118,9 @@ pub fn is_shown(name: &str, form: EditForm) -> bool {
         "edit_hashline" => form == EditForm::Hashline,
         // A patch says all of this too.
         "edit_create_file" | "edit_move_file" | "edit_delete_file" => form != EditForm::Patch,
-        "edit_insert_at_line" | "edit_by_anchor" | "edit_apply_batch" | "edit_structural" | "search_structural" => false,
+        "edit_insert_at_line" | "edit_by_anchor" | "edit_apply_batch" | "edit_structural" | "search_structural" => {
+            false
+        }
         _ => true,
     }
 }

@@ -72,6 +72,8 @@ pub(super) struct NewTurn {
     pub(super) title: Option<String>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     pub(super) system: Arc<str>,
+    /// The form in which the model edits.
+    pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
 }
@@ -166,16 +168,18 @@ async fn new_turn(
     for block in &rules.blocks {
         let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
     }
-    let offered = offered(tools, mode, &preparation.config, model.as_ref().map_or("", |model| &model.info().id));
+    let config = &preparation.config;
+    let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
+    let form = config.edit_mode.unwrap_or_else(usual);
+    let offered = offered(tools, mode, form, &config.edit_tools);
     let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
-    NewTurn { prompt, context, title, model, system, offered }
+    NewTurn { prompt, context, title, model, system, form, offered }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
-fn offered(tools: &[Arc<dyn Tool>], mode: Mode, config: &Config, model: &str) -> Arc<[ToolSpec]> {
-    let form = config.edit_mode.unwrap_or_else(|| EditForm::usual(model));
+fn offered(tools: &[Arc<dyn Tool>], mode: Mode, form: EditForm, also: &[String]) -> Arc<[ToolSpec]> {
     let offered = agent::dispatch::offered(tools, mode);
-    let is_shown = |name: &String| tools::is_shown(name, form) || config.edit_tools.contains(name);
+    let is_shown = |name: &String| tools::is_shown(name, form) || also.contains(name);
     offered.iter().filter(|tool| is_shown(&tool.name)).cloned().collect()
 }
 
