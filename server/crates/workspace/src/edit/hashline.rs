@@ -104,6 +104,184 @@ pub fn edit_lines(text: &str, edits: &[Edit]) -> Result<Edited, HashlineError> {
     }
 }
 
+/// Why edits by tags are refused; nothing was changed then. Edits count from 1. The words are for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HashlineError {
+    /// There are none.
+    #[error("edits is empty; give at least one")]
+    NoEdits,
+    /// A reference is not a tag.
+    #[error("edit {edit}: {error}. Nothing was changed.")]
+    BadTag {
+        /// Which edit.
+        edit: usize,
+        /// What was given.
+        error: NotATag,
+    },
+    /// Tags do not fit the text as it is now.
+    #[error("{0}")]
+    Stale(Box<Stale>),
+    /// The last line of a range stands above its first.
+    #[error("edit {edit}: the last line, {last}, stands above the first, {first}. Nothing was changed.")]
+    Reversed {
+        /// Which edit.
+        edit: usize,
+        /// The line that was called the first.
+        first: Tag,
+        /// The line that was called the last.
+        last: Tag,
+    },
+    /// Lines between which something should go are not neighbours.
+    #[error(
+        "edit {edit}: {before} is not the line below {after}, so there is not one place between them. Nothing was changed. \
+         To replace what stands between them use first and last; to insert give after or before alone, or the tags of two \
+         neighbours."
+    )]
+    NotAdjacent {
+        /// Which edit.
+        edit: usize,
+        /// The line above.
+        after: Tag,
+        /// The line below.
+        before: Tag,
+    },
+    /// Edits touch the same lines, or insert at the same place.
+    #[error(
+        "edits {first} and {second} touch the same lines or insert at the same place, so it is not certain what the \
+         text should be. Nothing was changed. Make one edit of them."
+    )]
+    Overlapping {
+        /// The first of the two.
+        first: usize,
+        /// The second.
+        second: usize,
+    },
+    /// An insertion of nothing.
+    #[error(
+        "edit {edit}: content is empty, so there is nothing to insert. Nothing was changed. For a blank line give a line \
+         break."
+    )]
+    NothingToInsert {
+        /// Which edit.
+        edit: usize,
+    },
+    /// The lines are already what they should become.
+    #[error(
+        "edit {edit} would change nothing, so no edit was made. The text has already:\n{now}Leave that edit out, or look \
+         at what should be different."
+    )]
+    SameText {
+        /// Which edit.
+        edit: usize,
+        /// The lines it is about.
+        now: Excerpt,
+    },
+    /// Every line of the content begins like a tag, but none of the tags is of this text.
+    #[error(
+        "edit {edit}: every line of content begins with a tag, such as {tag}, and none of them is of this file. Nothing \
+         was changed. Give the lines without tags. If they are really meant to begin so, put them in with a line beside \
+         them that does not."
+    )]
+    TaggedContent {
+        /// Which edit.
+        edit: usize,
+        /// The first of the tags.
+        tag: Tag,
+    },
+}
+
+/// Tags that do not fit the text as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The tags, in order.
+    pub wrong: Vec<Tag>,
+    /// How many lines the text has.
+    pub lines: usize,
+    /// Where the ID of such a tag is at another number now, and only there.
+    pub moved: Vec<(Tag, Tag)>,
+    /// The lines that stand there now, and those that may have moved.
+    pub now: Excerpt,
+}
+
+impl fmt::Display for Stale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named: Vec<_> = self.wrong.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+        let more = self.wrong.len() - named.len();
+        write!(f, "{}", named.join(", "))?;
+        if more > 0 {
+            write!(f, " and {more} more")?;
+        }
+        let fit = if self.wrong.len() == 1 { "does" } else { "do" };
+        writeln!(f, " {fit} not fit the text as it is now, so no edit was made.")?;
+        match self.lines {
+            0 => return write!(f, "It is empty; give it a text with edit_create_file."),
+            1 => writeln!(f, "It has 1 line; what stands there:")?,
+            lines => writeln!(f, "It has {lines} lines; what stands there:")?,
+        }
+        write!(f, "{}", self.now)?;
+        for (tag, now) in &self.moved {
+            writeln!(f, "What was {tag} seems to be {now} now.")?;
+        }
+        write!(f, "Try again with these tags, if these are the lines you mean; else read the file again.")
+    }
+}
+
+/// Some lines of a text with their tags, as models are shown them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The lines in order.
+    lines: Vec<ShownLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ShownLine {
+    tag: Tag,
+    /// Shortened.
+    text: String,
+    /// Whether it is marked, since it was named.
+    named: bool,
+}
+
+impl Excerpt {
+    /// These lines, numbered from 1; numbers of no line are passed over.
+    pub fn of(tagged: &Tagged<'_>, numbers: impl IntoIterator<Item = usize>) -> Self {
+        Self::new(tagged, numbers.into_iter().collect(), &BTreeSet::new())
+    }
+
+    /// These lines, marked, with those around each.
+    fn around(tagged: &Tagged<'_>, named: &BTreeSet<usize>) -> Self {
+        let around = |number: &usize| number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
+        Self::new(tagged, named.iter().flat_map(around).collect(), named)
+    }
+
+    fn new(tagged: &Tagged<'_>, numbers: BTreeSet<usize>, named: &BTreeSet<usize>) -> Self {
+        let line = |number: usize| {
+            let (tag, text) = tagged.line(number)?;
+            let end = text.floor_char_boundary(LONGEST_SHOWN);
+            let more = if end < text.len() { "…" } else { "" };
+            let text = format!("{}{more}", text.get(..end).unwrap_or(text));
+            Some(ShownLine { tag, text, named: named.contains(&number) })
+        };
+        Self { lines: numbers.into_iter().filter_map(line).collect() }
+    }
+}
+
+impl fmt::Display for Excerpt {
+    /// As grep shows lines: those that were named are marked, and gaps are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = None;
+        for ShownLine { tag, text, named } in &self.lines {
+            if last.is_some_and(|last| last + 1 != tag.line) {
+                writeln!(f, "--")?;
+            }
+            last = Some(tag.line);
+            let mark = if *named { ">>>" } else { "   " };
+            writeln!(f, "{mark} {tag}{SEPARATOR}{text}")?;
+        }
+        Ok(())
+    }
+}
+
 impl<R> Place<R> {
     fn tags(&self) -> impl Iterator<Item = &R> {
         let (one, other) = match self {
@@ -226,182 +404,6 @@ fn apply(text: &str, tagged: &Tagged<'_>, changes: &[Change<'_>]) -> Edited {
     let inside = |change: &Change<'_>| change.lines.start + 1..change.lines.end.saturating_sub(1);
     let unnamed = changes.iter().map(inside).filter(|lines| !lines.is_empty()).collect();
     Edited { text: with_final_newline_of(text, joined), changed, unnamed }
-}
-
-/// Why edits by tags are refused; nothing was changed then. Edits count from 1. The words are for the model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HashlineError {
-    /// There are none.
-    #[error("edits is empty; give at least one")]
-    NoEdits,
-    /// A reference is not a tag.
-    #[error("edit {edit}: {error}. Nothing was changed.")]
-    BadTag {
-        /// Which edit.
-        edit: usize,
-        /// What was given.
-        error: NotATag,
-    },
-    /// Tags do not fit the text as it is now.
-    #[error("{0}")]
-    Stale(Box<Stale>),
-    /// The last line of a range stands above its first.
-    #[error("edit {edit}: the last line, {last}, stands above the first, {first}. Nothing was changed.")]
-    Reversed {
-        /// Which edit.
-        edit: usize,
-        /// The line that was called the first.
-        first: Tag,
-        /// The line that was called the last.
-        last: Tag,
-    },
-    /// Lines between which something should go are not neighbours.
-    #[error(
-        "edit {edit}: {before} is not the line below {after}, so there is not one place between them. Nothing was changed. \
-         To replace what stands between them use first and last; to insert give after or before alone, or the tags of two \
-         neighbours."
-    )]
-    NotAdjacent {
-        /// Which edit.
-        edit: usize,
-        /// The line above.
-        after: Tag,
-        /// The line below.
-        before: Tag,
-    },
-    /// Edits touch the same lines, or insert at the same place.
-    #[error(
-        "edits {first} and {second} touch the same lines or insert at the same place, so it is not certain what the \
-         text should be. Nothing was changed. Make one edit of them."
-    )]
-    Overlapping {
-        /// The first of the two.
-        first: usize,
-        /// The second.
-        second: usize,
-    },
-    /// An insertion of nothing.
-    #[error(
-        "edit {edit}: content is empty, so there is nothing to insert. Nothing was changed. For a blank line give a line break."
-    )]
-    NothingToInsert {
-        /// Which edit.
-        edit: usize,
-    },
-    /// The lines are already what they should become.
-    #[error(
-        "edit {edit} would change nothing, so no edit was made. The text has already:\n{now}Leave that edit out, or look at what should be different."
-    )]
-    SameText {
-        /// Which edit.
-        edit: usize,
-        /// The lines it is about.
-        now: Excerpt,
-    },
-    /// Every line of the content begins like a tag, but none of the tags is of this text.
-    #[error(
-        "edit {edit}: every line of content begins with a tag, such as {tag}, and none of them is of this file. Nothing \
-         was changed. Give the lines without tags. If they are really meant to begin so, put them in with a line beside \
-         them that does not."
-    )]
-    TaggedContent {
-        /// Which edit.
-        edit: usize,
-        /// The first of the tags.
-        tag: Tag,
-    },
-}
-
-/// Tags that do not fit the text as it is now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stale {
-    /// The tags, in order.
-    pub wrong: Vec<Tag>,
-    /// How many lines the text has.
-    pub lines: usize,
-    /// Where the ID of such a tag is at another number now, and only there.
-    pub moved: Vec<(Tag, Tag)>,
-    /// The lines that stand there now, and those that may have moved.
-    pub now: Excerpt,
-}
-
-impl fmt::Display for Stale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named: Vec<_> = self.wrong.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-        let more = self.wrong.len() - named.len();
-        write!(f, "{}", named.join(", "))?;
-        if more > 0 {
-            write!(f, " and {more} more")?;
-        }
-        let fit = if self.wrong.len() == 1 { "does" } else { "do" };
-        writeln!(f, " {fit} not fit the text as it is now, so no edit was made.")?;
-        match self.lines {
-            0 => return write!(f, "It is empty; give it a text with edit_create_file."),
-            1 => writeln!(f, "It has 1 line; what stands there:")?,
-            lines => writeln!(f, "It has {lines} lines; what stands there:")?,
-        }
-        write!(f, "{}", self.now)?;
-        for (tag, now) in &self.moved {
-            writeln!(f, "What was {tag} seems to be {now} now.")?;
-        }
-        write!(f, "Try again with these tags, if these are the lines you mean; else read the file again.")
-    }
-}
-
-/// Some lines of a text with their tags, as models are shown them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excerpt {
-    /// The lines in order.
-    lines: Vec<ShownLine>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ShownLine {
-    tag: Tag,
-    /// Shortened.
-    text: String,
-    /// Whether it is marked, since it was named.
-    named: bool,
-}
-
-impl Excerpt {
-    /// These lines, numbered from 1; numbers of no line are passed over.
-    pub fn of(tagged: &Tagged<'_>, numbers: impl IntoIterator<Item = usize>) -> Self {
-        Self::new(tagged, numbers.into_iter().collect(), &BTreeSet::new())
-    }
-
-    /// These lines, marked, with those around each.
-    fn around(tagged: &Tagged<'_>, named: &BTreeSet<usize>) -> Self {
-        let around = |number: &usize| number.saturating_sub(AROUND)..=number.saturating_add(AROUND);
-        Self::new(tagged, named.iter().flat_map(around).collect(), named)
-    }
-
-    fn new(tagged: &Tagged<'_>, numbers: BTreeSet<usize>, named: &BTreeSet<usize>) -> Self {
-        let line = |number: usize| {
-            let (tag, text) = tagged.line(number)?;
-            let end = text.floor_char_boundary(LONGEST_SHOWN);
-            let more = if end < text.len() { "…" } else { "" };
-            let text = format!("{}{more}", text.get(..end).unwrap_or(text));
-            Some(ShownLine { tag, text, named: named.contains(&number) })
-        };
-        Self { lines: numbers.into_iter().filter_map(line).collect() }
-    }
-}
-
-impl fmt::Display for Excerpt {
-    /// As grep shows lines: those that were named are marked, and gaps are.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last = None;
-        for ShownLine { tag, text, named } in &self.lines {
-            if last.is_some_and(|last| last + 1 != tag.line) {
-                writeln!(f, "--")?;
-            }
-            last = Some(tag.line);
-            let mark = if *named { ">>>" } else { "   " };
-            writeln!(f, "{mark} {tag}{SEPARATOR}{text}")?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
