@@ -6,6 +6,7 @@
 
 mod diagnose;
 mod locate;
+pub mod patch;
 
 use std::borrow::Cow;
 

@@ -1,0 +1,561 @@
+//! The hunks of one file into its text.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use super::super::diagnose::{self, Diagnosis};
+use super::super::locate::{self, Candidate, preview};
+use super::place::{self, Block};
+use super::{Hunk, Line, Mark, lines};
+
+/// How many lines of a file may be looked at for all hunks together; more is refused. This bounds the time for any
+/// input: a hundred hunks with an anchor each in a file of 100,000 lines take a fifth of it.
+const MOST_LOOKED_AT: usize = 100_000_000;
+/// Keeping a place in mind counts as looking at so many lines.
+const COST_OF_PLACE: usize = 16;
+/// A hunk with more places than this is not tried to be told by its neighbours.
+const MOST_PLACES: usize = 1000;
+/// How many failing hunks are told with their lines.
+const MOST_TOLD: usize = 5;
+/// How many lines of a hunk, and of the file beside it, are told.
+const MOST_LINES: usize = 8;
+
+/// Puts hunks into a text with LF line ends. All of them have a certain place, or nothing is changed.
+///
+/// The place of a hunk is where its lines are: those that stay and those that go, as the file has them, in the scope of
+/// its anchors. Where there are several such places, the order of the hunks tells, or else equal drift of the certain
+/// ones around it (see [`place::resolve`]). Hunks may come in another order if each is in one place only. Lines that
+/// stay keep the file's text. Whether the text ends in a line break stays as it is, unless a hunk that reaches the end
+/// says otherwise as git does.
+///
+/// # Errors
+/// See [`ApplyError`].
+pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
+    let mut file = File::new(text);
+    let (mut found, mut blocks, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for hunk in hunks.iter().filter(|hunk| hunk.is_change()) {
+        match file.find(hunk) {
+            Ok((block, how)) => {
+                found.push((hunk, how));
+                blocks.push(block);
+            }
+            Err(reason) => failed.push(HunkError { line: hunk.line, reason }),
+        }
+    }
+    if file.left == 0 {
+        return Err(ApplyError::TooMuch);
+    }
+    let mut edits = Vec::new();
+    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks)) {
+        let edit = match start {
+            Some(start) => file.edit(hunk, how, start),
+            None => Err(file.ambiguous(&block.starts)),
+        };
+        match edit {
+            Ok(edit) => edits.push(edit),
+            Err(reason) => failed.push(HunkError { line: hunk.line, reason }),
+        }
+    }
+    edits.sort_by_key(|edit| edit.block.start);
+    let order = edits.iter().map(Edit::as_block).enumerate();
+    if let Some((first, second)) = place::overlap(order)
+        && let (Some(first), Some(second)) = (edits.get(first), edits.get(second))
+    {
+        let reason = Reason::Overlaps { with: first.hunk.line, line: second.block.start + 1 };
+        failed.push(HunkError { line: second.hunk.line, reason });
+    }
+    if !failed.is_empty() {
+        failed.sort_by_key(|hunk| hunk.line);
+        return Err(ApplyError::Hunks(failed));
+    }
+    let edited = file.with(&edits);
+    if edited == text { Err(ApplyError::NothingChanges) } else { Ok(edited) }
+}
+
+/// Hunks that do not go into a text. The words are for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApplyError {
+    /// These do not, in the order of the patch.
+    Hunks(Vec<HunkError>),
+    /// They change nothing.
+    NothingChanges,
+    /// There are too many of them for a file of this length.
+    TooMuch,
+}
+
+/// A hunk that does not go into a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HunkError {
+    /// Where it begins in the patch, from 1.
+    pub line: usize,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a hunk does not go into a text. Lines count from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its lines are nowhere in the file.
+    NotFound {
+        /// The lines it wants to find, the first of them.
+        expected: Vec<String>,
+        /// The lines of the file that come nearest, with the number of the first; none where nothing does.
+        nearest: Option<(usize, Vec<String>)>,
+        /// What is known of the difference; none past the first failing hunks.
+        diagnosis: Option<Box<Diagnosis>>,
+    },
+    /// An anchor is nowhere in the file, or not below the one before it.
+    NoAnchor {
+        /// The anchor.
+        anchor: String,
+        /// The lines that come nearest.
+        near: Vec<Candidate>,
+    },
+    /// Its lines are in the file, but above its anchor.
+    AboveAnchor {
+        /// The anchor.
+        anchor: String,
+        /// Where its lines are.
+        candidates: Vec<Candidate>,
+    },
+    /// Its lines are in several places.
+    Ambiguous {
+        /// In how many.
+        found: usize,
+        /// The first ten.
+        candidates: Vec<Candidate>,
+    },
+    /// It only adds lines, and nothing says where.
+    NoContext,
+    /// It is to reach the end of the file and does not.
+    NotAtEnd {
+        /// Where its lines are.
+        candidates: Vec<Candidate>,
+    },
+    /// It says in its lines that stay another indentation than the file has, so that of its new lines is not certain.
+    LeadingSpace {
+        /// Where its lines are.
+        line: usize,
+    },
+    /// A line without mark is not in the file as it is.
+    Bare {
+        /// The line.
+        text: String,
+    },
+    /// Another hunk changes the same lines.
+    Overlaps {
+        /// Where that one begins in the patch.
+        with: usize,
+        /// Where this one is in the file.
+        line: usize,
+    },
+}
+
+impl std::error::Error for ApplyError {}
+
+impl fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let failed = match self {
+            Self::NothingChanges => return write!(f, "the patch changes nothing: the file has that text already"),
+            Self::TooMuch => {
+                return write!(f, "there are too many hunks for a file of this length; send them in several patches");
+            }
+            Self::Hunks(failed) => failed,
+        };
+        let what = if failed.len() == 1 { "1 hunk does".to_owned() } else { format!("{} hunks do", failed.len()) };
+        writeln!(f, "{what} not apply. Nothing was changed.")?;
+        for hunk in failed.iter().take(MOST_TOLD) {
+            write!(f, "The hunk at line {} of the patch: {}", hunk.line, hunk.reason)?;
+        }
+        if let Some(more) = failed.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+            writeln!(f, "… and {more} more.")?;
+        }
+        write!(f, "Read those places with read_file and write the hunks from what the file has; all of them are needed again.")
+    }
+}
+
+/// Whole lines.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, candidates: &[Candidate], found: usize| {
+            write!(f, "{}{}", locate::list(candidates), locate::more(found, candidates.len()))
+        };
+        match self {
+            Self::NotFound { expected, nearest, diagnosis } => {
+                writeln!(f, "its lines are not in the file. It wants to find:")?;
+                expected.iter().try_for_each(|line| writeln!(f, "    |{line}"))?;
+                if let Some((first, lines)) = nearest {
+                    writeln!(f, "  The file comes nearest at line {first}:")?;
+                    lines.iter().try_for_each(|line| writeln!(f, "    |{line}"))?;
+                }
+                match diagnosis {
+                    Some(diagnosis) => write!(f, "{}", diagnosis.details("the hunk")),
+                    None => Ok(()),
+                }
+            }
+            Self::NoAnchor { anchor, near } => {
+                writeln!(f, "its anchor `{anchor}` is not in the file, or not below the anchor before it.")?;
+                if near.is_empty() { Ok(()) } else { writeln!(f, "  Near it are:").and(list(f, near, near.len())) }
+            }
+            Self::AboveAnchor { anchor, candidates } => {
+                writeln!(f, "its lines are in the file, but only above its anchor `{anchor}`:")?;
+                list(f, candidates, candidates.len())
+            }
+            Self::Ambiguous { found, candidates } => {
+                writeln!(f, "it fits in {found} places:")?;
+                list(f, candidates, *found)?;
+                let what = "Add lines around the place you mean, or name the class or function it is in with `@@`";
+                writeln!(f, "  {what} (line numbers do not count).")
+            }
+            Self::NoContext => {
+                writeln!(f, "it only adds lines and nothing says where; put lines that stay around them.")
+            }
+            Self::NotAtEnd { candidates } => {
+                writeln!(f, "its lines are not at the end of the file, as it says, but here:")?;
+                list(f, candidates, candidates.len())
+            }
+            Self::LeadingSpace { line } => writeln!(
+                f,
+                "its lines that stay have a space less than the file at line {line}, so how its new lines are indented is \
+                 not certain; begin each line that stays with one more space."
+            ),
+            Self::Bare { text } => writeln!(
+                f,
+                "its line `{text}` has no mark (a space, `-` or `+`), and the file does not have it there as it is."
+            ),
+            Self::Overlaps { with, line } => writeln!(
+                f,
+                "it changes lines from line {line} of the file that the hunk at line {with} of the patch changes too; make \
+                 them one hunk."
+            ),
+        }
+    }
+}
+
+/// A text in which hunks are looked for.
+struct File<'t> {
+    text: &'t str,
+    lines: Vec<&'t str>,
+    /// Where each line stands, from 0.
+    index: HashMap<&'t str, Vec<usize>>,
+    /// How many lines may still be looked at.
+    left: usize,
+    /// For how many hunks the nearest lines may still be looked for.
+    diagnoses: usize,
+}
+
+/// How the lines of a hunk were found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// As the hunk has them.
+    Exact,
+    /// With a space more in some lines that stay: the patch left the mark out there.
+    Spaceless,
+}
+
+/// A hunk with its place.
+struct Edit<'h> {
+    hunk: &'h Hunk,
+    /// The lines of the file that it wants to find.
+    block: Range<usize>,
+    /// How many of those stay at its begin and at its end.
+    stay: (usize, usize),
+    /// What comes in the place of the others.
+    new: Vec<String>,
+}
+
+impl<'t> File<'t> {
+    fn new(text: &'t str) -> Self {
+        let lines: Vec<&str> = lines(text).collect();
+        let mut index: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, line) in lines.iter().enumerate() {
+            index.entry(line).or_default().push(at);
+        }
+        Self { text, lines, index, left: MOST_LOOKED_AT, diagnoses: MOST_TOLD }
+    }
+
+    /// The places where a hunk may go; at least one.
+    fn find(&mut self, hunk: &Hunk) -> Result<(Block, How), Reason> {
+        let scopes = self.scopes(&hunk.anchors)?;
+        let old: Vec<&Line> = hunk.old().collect();
+        if old.is_empty() {
+            return Ok((block(hunk, vec![self.insertion(hunk, &scopes)?]), How::Exact));
+        }
+        let mut how = How::Exact;
+        let mut starts = self.places(&old, how);
+        if starts.is_empty() {
+            how = How::Spaceless;
+            starts = self.places(&old, how);
+        }
+        if starts.is_empty() {
+            return Err(self.not_found(&old));
+        }
+        if let Some(anchor) = hunk.anchors.last() {
+            let all = self.candidates(&starts);
+            starts = in_scope(starts, old.len(), &scopes);
+            if starts.is_empty() {
+                return Err(Reason::AboveAnchor { anchor: preview(anchor), candidates: all });
+            }
+        }
+        if let Some(heading) = &hunk.heading {
+            // Git cuts it, and it may be stale, so it can only tell places apart.
+            let told = in_scope(starts.clone(), old.len(), &self.anchored(heading, &[0..self.lines.len()]));
+            starts = if told.is_empty() { starts } else { told };
+        }
+        if hunk.end_of_file {
+            let all = self.candidates(&starts);
+            starts.retain(|start| self.is_end(start + old.len()));
+            if starts.is_empty() {
+                return Err(Reason::NotAtEnd { candidates: all });
+            }
+        }
+        if starts.len() > MOST_PLACES { Err(self.ambiguous(&starts)) } else { Ok((block(hunk, starts), how)) }
+    }
+
+    /// The place of a hunk that has no old lines.
+    fn insertion(&self, hunk: &Hunk, scopes: &[Range<usize>]) -> Result<usize, Reason> {
+        if hunk.end_of_file || self.lines.is_empty() {
+            return Ok(self.lines.len());
+        }
+        match scopes {
+            _ if hunk.anchors.is_empty() => Err(Reason::NoContext),
+            [scope] => Ok(scope.start + 1),
+            scopes => Err(self.ambiguous(&scopes.iter().map(|scope| scope.start).collect::<Vec<_>>())),
+        }
+    }
+
+    /// The lines where these stand one after the other.
+    fn places(&mut self, old: &[&Line], how: How) -> Vec<usize> {
+        let known = |text: &str| self.index.get(text).map_or(&[][..], Vec::as_slice);
+        let spaced = |line: &Line| match how {
+            How::Spaceless if line.mark == Mark::Keep && !line.text.is_empty() => format!(" {}", line.text),
+            _ => line.text.clone(),
+        };
+        // Only where the rarest line stands need the others be looked at.
+        let wanted: Vec<(&str, String)> = old.iter().map(|line| (line.text.as_str(), spaced(line))).collect();
+        let count = |(plain, spaced): &(&str, String)| {
+            known(plain).len() + if plain == spaced { 0 } else { known(spaced).len() }
+        };
+        let Some((at, rarest)) = wanted.iter().enumerate().min_by_key(|(_, line)| count(line)) else {
+            return Vec::new();
+        };
+        let also = if rarest.0 == rarest.1 { &[][..] } else { known(&rarest.1) };
+        let mut possible: Vec<usize> = known(rarest.0).iter().chain(also).filter_map(|it| it.checked_sub(at)).collect();
+        possible.sort_unstable();
+        let mut looked_at = wanted.len();
+        possible.retain(|start| {
+            let Some(lines) = self.lines.get(*start..start + wanted.len()) else { return false };
+            lines.iter().zip(&wanted).all(|(line, (plain, spaced))| {
+                looked_at += 1;
+                looked_at < self.left && (line == plain || line == spaced)
+            })
+        });
+        self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
+        possible
+    }
+
+    /// The lines that belong to what the anchors name: from the line of the last anchor to the end of what is indented
+    /// below it. All of the file without anchors.
+    fn scopes(&mut self, anchors: &[String]) -> Result<Vec<Range<usize>>, Reason> {
+        let mut scopes = vec![0..self.lines.len()];
+        for anchor in anchors {
+            let below = self.anchored(anchor, &scopes);
+            if below.is_empty() {
+                return Err(self.no_anchor(anchor));
+            }
+            scopes = below;
+        }
+        Ok(scopes)
+    }
+
+    /// The scopes of the lines that an anchor may mean: inside of the given scopes, else anywhere below their begin.
+    fn anchored(&mut self, anchor: &str, scopes: &[Range<usize>]) -> Vec<Range<usize>> {
+        let anchor = anchor.trim();
+        let cost = self.lines.len() + self.text.len() / 64;
+        self.left = self.left.saturating_sub(cost);
+        let Some(first) = scopes.first().map(|scope| scope.start).filter(|_| self.left > 0) else { return Vec::new() };
+        let that = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            (first..self.lines.len()).filter(|&at| self.lines.get(at).is_some_and(|line| fits(line))).collect()
+        };
+        let mut all = that(&|line| line.trim() == anchor);
+        if all.is_empty() {
+            all = that(&|line| names(line, anchor));
+        }
+        let mut inside: Vec<usize> = Vec::new();
+        let mut ends = scopes.iter().peekable();
+        for &at in &all {
+            while ends.next_if(|scope| scope.end <= at).is_some() {}
+            if ends.peek().is_some_and(|scope| scope.start <= at) {
+                inside.push(at);
+            }
+        }
+        let named = if inside.is_empty() { all } else { inside };
+        named.into_iter().map(|at| at..self.end_of_scope(at)).collect()
+    }
+
+    /// The line before which what is indented below a line ends. Brackets alone do not end it.
+    fn end_of_scope(&self, anchor: usize) -> usize {
+        let depth = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
+        let own = self.lines.get(anchor).map_or(0, |line| depth(line));
+        let ends = |line: &str| {
+            let rest = line.trim_start();
+            !rest.is_empty() && !rest.starts_with(['{', '}', '(', ')', '[', ']']) && depth(line) <= own
+        };
+        let below = self.lines.iter().enumerate().skip(anchor + 1);
+        below.filter(|(_, line)| ends(line)).map(|(at, _)| at).next().unwrap_or(self.lines.len())
+    }
+
+    fn is_end(&self, line: usize) -> bool {
+        self.lines.get(line..).is_some_and(|rest| rest.iter().all(|line| line.trim().is_empty()))
+    }
+
+    /// What a hunk makes of the lines at its place.
+    fn edit<'h>(&self, hunk: &'h Hunk, how: How, start: usize) -> Result<Edit<'h>, Reason> {
+        let old: Vec<&Line> = hunk.old().collect();
+        let block = start..start + old.len();
+        let lines = self.lines.get(block.clone()).unwrap_or_default();
+        let pairs = || old.iter().zip(lines);
+        if how == How::Spaceless {
+            // Where some line has its mark, the others have lost theirs. Where none has, the file may as well be
+            // indented by a space more, and the new lines with it.
+            let marked = pairs().any(|(old, line)| old.text == *line && !line.trim().is_empty());
+            let adds = hunk.lines.iter().any(|line| line.mark == Mark::Add && !line.text.trim().is_empty());
+            if adds && !marked {
+                return Err(Reason::LeadingSpace { line: start + 1 });
+            }
+        }
+        let mut own = lines.iter();
+        let mut new = Vec::new();
+        for line in &hunk.lines {
+            match line.mark {
+                Mark::Add => new.push(line.text.clone()),
+                Mark::Remove => drop(own.next()),
+                Mark::Keep | Mark::Bare => new.extend(own.next().map(|line| (*line).to_owned())),
+            }
+        }
+        let stay = (hunk.leading(), hunk.trailing());
+        new.truncate(new.len().saturating_sub(stay.1));
+        new.drain(..stay.0.min(new.len()));
+        Ok(Edit { hunk, block, stay, new })
+    }
+
+    /// The text with all edits, which are sorted and apart.
+    fn with(&self, edits: &[Edit<'_>]) -> String {
+        let mut out: Vec<&str> = Vec::with_capacity(self.lines.len());
+        let mut copied = 0;
+        let mut newline = self.text.is_empty() || self.text.ends_with('\n');
+        for edit in edits {
+            out.extend(self.lines.get(copied..edit.block.start + edit.stay.0).unwrap_or_default());
+            out.extend(edit.new.iter().map(String::as_str));
+            copied = edit.block.end - edit.stay.1;
+            if edit.block.end == self.lines.len() {
+                newline = edit.hunk.final_newline.unwrap_or(newline);
+            }
+        }
+        out.extend(self.lines.get(copied..).unwrap_or_default());
+        let mut text = out.join("\n");
+        if newline && !out.is_empty() {
+            text.push('\n');
+        } else if !newline {
+            text.truncate(text.trim_end_matches('\n').len());
+        }
+        text
+    }
+
+    fn not_found(&mut self, old: &[&Line]) -> Reason {
+        let wanted: String = old.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect();
+        let diagnosis = self.diagnosis(&wanted);
+        let skipped = old.iter().take_while(|line| line.text.trim().is_empty()).count();
+        let nearest = diagnosis.as_ref().and_then(|diagnosis| diagnosis.near.first()).map(|near| {
+            let first = near.line.saturating_sub(1).saturating_sub(skipped);
+            let lines = self.lines.iter().skip(first).take(old.len().min(MOST_LINES));
+            (first + 1, lines.map(|line| cut(line)).collect())
+        });
+        let expected = old.iter().take(MOST_LINES).map(|line| cut(&line.text)).collect();
+        Reason::NotFound { expected, nearest, diagnosis: diagnosis.map(Box::new) }
+    }
+
+    fn no_anchor(&mut self, anchor: &str) -> Reason {
+        let near = self.diagnosis(anchor.trim()).map(|diagnosis| diagnosis.near).unwrap_or_default();
+        let near = near.into_iter().map(|near| Candidate { line: near.line, preview: near.preview }).collect();
+        Reason::NoAnchor { anchor: preview(anchor), near }
+    }
+
+    fn diagnosis(&mut self, wanted: &str) -> Option<Diagnosis> {
+        self.diagnoses = self.diagnoses.checked_sub(1)?;
+        Some(diagnose::diagnose(self.text, wanted))
+    }
+
+    fn ambiguous(&self, starts: &[usize]) -> Reason {
+        Reason::Ambiguous { found: starts.len(), candidates: self.candidates(starts) }
+    }
+
+    fn candidates(&self, starts: &[usize]) -> Vec<Candidate> {
+        let candidate = |start: &usize| Candidate {
+            line: start + 1,
+            preview: preview(self.lines.get(*start).copied().unwrap_or_default()),
+        };
+        starts.iter().take(10).map(candidate).collect()
+    }
+}
+
+impl Edit<'_> {
+    fn as_block(&self) -> Block {
+        let (leading, trailing) = self.stay;
+        Block { starts: vec![self.block.start], len: self.block.len(), leading, trailing, hint: None }
+    }
+}
+
+fn block(hunk: &Hunk, starts: Vec<usize>) -> Block {
+    Block {
+        starts,
+        len: hunk.old().count(),
+        leading: hunk.leading(),
+        trailing: hunk.trailing(),
+        hint: hunk.hint,
+    }
+}
+
+/// The places in a scope, else those that are not above all of them.
+fn in_scope(starts: Vec<usize>, len: usize, scopes: &[Range<usize>]) -> Vec<usize> {
+    let Some(first) = scopes.first().map(|scope| scope.start) else { return Vec::new() };
+    let mut open = scopes.iter().peekable();
+    // Scopes begin one after the other, and an inner one ends before an outer.
+    let mut reach = 0;
+    let inside: Vec<usize> = starts
+        .iter()
+        .copied()
+        .filter(|&start| {
+            while let Some(scope) = open.next_if(|scope| scope.start < start + len) {
+                reach = reach.max(scope.end);
+            }
+            start < reach
+        })
+        .collect();
+    if !inside.is_empty() {
+        return inside;
+    }
+    starts.into_iter().filter(|start| start + len > first).collect()
+}
+
+/// Whether a line has these whole words in it.
+fn names(line: &str, anchor: &str) -> bool {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    !anchor.is_empty()
+        && line.match_indices(anchor).any(|(at, _)| {
+            let before = line.get(..at).unwrap_or_default().chars().next_back();
+            let after = line.get(at + anchor.len()..).unwrap_or_default().chars().next();
+            !(is_word(before) && is_word(anchor.chars().next()))
+                && !(is_word(anchor.chars().next_back()) && is_word(after))
+        })
+}
+
+/// A line as it is, but not too long.
+fn cut(line: &str) -> String {
+    const LONGEST: usize = 160;
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

@@ -1,0 +1,3 @@
+use super::*;
+
+mod parsing;
