@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::replace_exact;
+use workspace::edit::replace;
 use workspace::review::to_line_edits;
 
 use crate::typed::Typed;
@@ -62,12 +62,15 @@ impl Typed for EditReplaceExact {
             let file =
                 services.reader.read(&path).map_err(|error| read_file::in_words(&services, &path, error, &call))?;
             let count = input.expected_count.unwrap_or(1);
-            let new_text = replace_exact(&file.text, &input.old_text, &input.new_text, count)
+            let edited = replace(&file.text, &input.old_text, &input.new_text, count)
                 .map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
-            let first = to_line_edits(&file.text, &new_text).first().map_or(1, |edit| edit.start_line + 1);
+            let first = to_line_edits(&file.text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
             let places = counted(count, "place");
-            let text = format!("Edit of {name} in {places}, from line {first}.");
-            Ok(planned(path, Some(file.hash), new_text, first, text))
+            let mut text = format!("Edit of {name} in {places}, from line {first}.");
+            if let Some(what) = edited.pass.leaves_out() {
+                text += &format!(" old_text differed from the file in {what}; what you did not change is as it was.");
+            }
+            Ok(planned(path, Some(file.hash), edited.text, first, text))
         })
         .await
     }
@@ -97,6 +100,20 @@ mod tests {
         assert_eq!(plan.new_text.as_deref(), Some("one\nTWO\nthree\n"));
         let read = world.text("read_file", json!({ "path": "src/a.rs" })).await;
         assert!(read.contains("two"), "the file is as it was");
+    }
+
+    #[tokio::test]
+    async fn an_edit_that_slips_in_white_space_lands_where_it_was_meant_and_the_model_is_told() {
+        let world = World::new(&[("a.rs", "fn a() {\n\tone();\n\ttwo();\n}\n")]);
+        let input = json!({ "path": "a.rs", "old_text": "    one();\n    two();", "new_text": "    one();\n    if x {\n        three();\n    }" });
+        let output = world.call("edit_replace_exact", input).await.unwrap();
+        assert!(
+            output.text.contains("old_text differed from the file in indentation; what you did"),
+            "{}",
+            output.text
+        );
+        let text = "fn a() {\n\tone();\n\tif x {\n\t\tthree();\n\t}\n}\n";
+        assert_eq!(output.plan.unwrap().files[0].new_text.as_deref(), Some(text));
     }
 
     #[tokio::test]

@@ -20,6 +20,8 @@ struct File {
     path: PathBuf,
     /// None where it was gone.
     hash: Option<TextHash>,
+    /// Whether the model was only told that it has changed, and does not know how.
+    only_told: bool,
 }
 
 impl Seen {
@@ -27,9 +29,26 @@ impl Seen {
     pub fn note(&self, path: &Path, hash: Option<TextHash>) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|file| file.path != path);
-        files.push(File { path: path.to_owned(), hash });
+        files.push(File { path: path.to_owned(), hash, only_told: false });
         let excess = files.len().saturating_sub(REMEMBERED);
         files.drain(..excess);
+    }
+
+    /// The model has edited a file, of which it `read` one text and made another. What it makes of a text that it has not
+    /// seen, it knows no better.
+    pub fn edited(&self, path: &Path, read: Option<&TextHash>, now: Option<TextHash>) {
+        let only_told = read.is_some_and(|read| !self.is_current(path, read));
+        self.note(path, now);
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.iter_mut().find(|file| file.path == path) {
+            file.only_told = only_told;
+        }
+    }
+
+    /// Whether the model has seen a file as the text with this hash, and so can go by its line numbers.
+    pub fn is_current(&self, path: &Path, hash: &TextHash) -> bool {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().any(|file| file.path == path && file.hash.as_ref() == Some(hash) && !file.only_told)
     }
 
     /// The files that would now be read differently, sorted by path. Each is given once, until it is seen again or
@@ -58,6 +77,7 @@ impl Seen {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.iter_mut().find(|file| file.path == old.path && file.hash == old.hash) {
             file.hash = hash;
+            file.only_told = true;
         }
     }
 }
@@ -90,6 +110,24 @@ mod tests {
         files::create(&b, "one\n").unwrap();
         seen.note(&a, Some(hash("two\n")));
         assert_eq!(seen.take_changed(&reader), [b]);
+    }
+
+    #[test]
+    fn to_be_told_of_a_change_is_not_to_have_seen_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().canonicalize().unwrap().join("a");
+        let (reader, seen) = (Reader::new(Arc::default(), Arc::new(NoOverlay)), Seen::default());
+        files::create(&path, "one\n").unwrap();
+        seen.note(&path, Some(hash("one\n")));
+        assert!(seen.is_current(&path, &hash("one\n")) && !seen.is_current(&path, &hash("two\n")));
+        files::write(&path, "two\n", &hash("one\n")).unwrap();
+        assert_eq!(seen.take_changed(&reader), [path.clone()]);
+        assert!(!seen.is_current(&path, &hash("two\n")));
+        seen.edited(&path, Some(&hash("two\n")), Some(hash("three\n")));
+        assert!(!seen.is_current(&path, &hash("three\n")), "an edit of a text that was not seen");
+        seen.note(&path, Some(hash("three\n")));
+        seen.edited(&path, Some(&hash("three\n")), Some(hash("four\n")));
+        assert!(seen.is_current(&path, &hash("four\n")));
     }
 
     #[test]

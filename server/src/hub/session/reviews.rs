@@ -70,8 +70,11 @@ impl Session {
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
         let before = self.review.clone();
-        let wanted: Vec<_> =
-            plan.files.iter().map(|file| (file.path.clone(), file.new_text.as_deref().map(hash))).collect();
+        let wanted: Vec<_> = plan
+            .files
+            .iter()
+            .map(|file| (file.path.clone(), file.read.clone(), file.new_text.as_deref().map(hash)))
+            .collect();
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
@@ -97,8 +100,8 @@ impl Session {
                 }
             }
         }
-        for (path, hash) in wanted {
-            self.seen.note(&path, hash);
+        for (path, read, now) in wanted {
+            self.seen.edited(&path, read.as_ref(), now);
         }
         self.review_changed();
         if self.state.accept_edits {

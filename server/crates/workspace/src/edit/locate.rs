@@ -1,7 +1,22 @@
 //! The places in a text that a request may mean.
 //!
-//! One pass today, [`exact`]. A more lenient pass is a function with the same answer, tried when the one before it
-//! found nothing.
+//! A request names its place by a text. [`places`] finds that text wherever it begins and ends; [`blocks`] finds whole
+//! lines. Both try the passes in the order of [`Pass`], and the first that finds anything counts, so that a lenient one
+//! never adds to what a stricter one found.
+
+use std::ops::Range;
+
+use super::diagnose::edits;
+use super::fold::{Folded, Pass, plain};
+
+/// A text is looked for by likeness only where it has so many lines or letters (002 appendix D.2).
+const LEAST_LINES: usize = 3;
+const LEAST_LETTERS: usize = 40;
+/// One letter in so many may differ where a text is found by likeness, and the next best place must differ in as many
+/// more (002 appendix D.2: alike to 0.95, with a margin of 0.05).
+const LETTERS_FOR_ONE: usize = 20;
+/// Where the lines that must be right occur at more places than this, likeness of the others is no ground to choose.
+const MOST_ALIKE: usize = 100;
 
 /// A place that may be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +27,7 @@ pub struct Candidate {
     pub preview: String,
 }
 
-/// What a pass found.
+/// What was found byte by byte.
 pub(super) struct Located {
     /// The byte offsets of the places, none of which overlaps another.
     pub(super) starts: Vec<usize>,
@@ -20,9 +35,12 @@ pub(super) struct Located {
     pub(super) overlap: Option<Vec<usize>>,
 }
 
-/// Finds `old`, byte by byte. It must not be empty.
+/// Finds `old`, byte by byte. It must not be empty. A place inside the indentation of a line does not count where `old`
+/// begins with indentation itself: the lines are then indented otherwise than those of `old`.
 pub(super) fn exact(text: &str, old: &str) -> Located {
-    let starts: Vec<usize> = text.match_indices(old).map(|(start, _)| start).collect();
+    let indented = old.starts_with([' ', '\t']) && !old.trim().is_empty();
+    let cuts = |start: usize| indented && !head(text, start).is_empty() && head(text, start).trim().is_empty();
+    let starts: Vec<usize> = text.match_indices(old).map(|(start, _)| start).filter(|&start| !cuts(start)).collect();
     let step = old.chars().next().map_or(1, char::len_utf8);
     let overlap = starts.iter().find_map(|&start| {
         // Any occurrence that begins inside this one ends before twice its length.
@@ -38,8 +56,138 @@ pub(super) fn exact(text: &str, old: &str) -> Located {
     Located { starts, overlap }
 }
 
+/// The text of a line up to a byte of it.
+pub(super) fn head(text: &str, at: usize) -> &str {
+    let before = text.get(..at).unwrap_or_default();
+    before.get(before.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or_default()
+}
+
+/// Finds `old` by the lenient passes, except by likeness. The ranges are of bytes; white space of the text that the pass
+/// leaves out around a place belongs to it, so that a place that begins a line begins with the line's indentation. A
+/// place has as many lines as `old`, and neither begins nor ends inside a word; nor does it begin inside a line's
+/// indentation.
+pub(super) fn places(text: &str, old: &str) -> Option<(Pass, Vec<Range<usize>>)> {
+    let found = |pass| {
+        let places = by(text, old, pass);
+        (!places.is_empty()).then_some((pass, places))
+    };
+    // What the last of them does not find none of the others does.
+    found(Pass::Characters)?;
+    Pass::LENIENT.into_iter().find_map(found)
+}
+
+fn by(text: &str, old: &str, pass: Pass) -> Vec<Range<usize>> {
+    let (wanted, folded) = (Folded::new(old, pass).text, Folded::new(text, pass));
+    if wanted.trim().is_empty() {
+        return Vec::new();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let cuts = |before: Option<char>, after: Option<char>| before.is_some_and(is_word) && after.is_some_and(is_word);
+    let mut places: Vec<Range<usize>> = Vec::new();
+    for (start, _) in folded.text.match_indices(&wanted) {
+        let Range { start, end } = folded.source(text, start..start + wanted.len());
+        let (before, place, after) = (text.get(..start), text.get(start..end), text.get(end..));
+        let (Some(before), Some(place), Some(after)) = (before, place, after) else { continue };
+        if cuts(before.chars().next_back(), place.chars().next())
+            || cuts(place.chars().next_back(), after.chars().next())
+        {
+            continue;
+        }
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let begins_line = text.get(line..start).is_some_and(|head| head.trim().is_empty());
+        if begins_line && line < start && pass < Pass::Indentation && old.starts_with(char::is_whitespace) {
+            continue;
+        }
+        let rest = after.find('\n').unwrap_or(after.len());
+        let ends_line = !place.ends_with('\n') && after.get(..rest).is_some_and(|tail| tail.trim().is_empty());
+        let start = if begins_line && (pass >= Pass::Indentation || old.starts_with(char::is_whitespace)) {
+            line
+        } else {
+            start
+        };
+        let end = if ends_line { end + rest } else { end };
+        if places.last().is_none_or(|last| last.end <= start) {
+            places.push(start..end);
+        }
+    }
+    places
+}
+
+/// A line to find.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) text: &'a str,
+    /// Whether the edit hangs on it: it changes the line, or puts something beside it. Such a line is never found by
+    /// likeness.
+    pub(super) certain: bool,
+}
+
+/// Finds lines that follow each other, all of them within a range of lines: the pass, and the lines where they begin,
+/// of which some may overlap.
+pub(super) fn blocks(lines: &[&str], wanted: &[Wanted<'_>], within: Range<usize>) -> Option<(Pass, Vec<usize>)> {
+    let lines = lines.get(within.start..within.end.min(lines.len()))?;
+    if wanted.is_empty() || wanted.iter().all(|wanted| wanted.text.trim().is_empty()) {
+        return None;
+    }
+    let find = |pass: Pass| {
+        let fits = |window: &[&str]| window.iter().zip(wanted).all(|(line, wanted)| pass.same(line, wanted.text));
+        let windows = lines.windows(wanted.len()).enumerate();
+        let starts: Vec<usize> = windows.filter(|(_, it)| fits(it)).map(|(at, _)| within.start + at).collect();
+        (!starts.is_empty()).then_some((pass, starts))
+    };
+    let found = find(Pass::Exact).or_else(|| {
+        find(Pass::Characters)?;
+        Pass::LENIENT.into_iter().find_map(find)
+    });
+    found.or_else(|| {
+        let start = alike(lines, wanted)?;
+        Some((Pass::Alike, vec![within.start + start]))
+    })
+}
+
+/// The one place where the lines that must be right are, and the others differ in a few letters.
+fn alike(lines: &[&str], wanted: &[Wanted<'_>]) -> Option<usize> {
+    let chars =
+        |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ").chars().map(plain).collect::<Vec<_>>();
+    let texts: Vec<Vec<char>> = wanted.iter().map(|wanted| chars(wanted.text)).collect();
+    let letters: usize = texts.iter().map(Vec::len).sum();
+    let certain = wanted.iter().any(|wanted| wanted.certain && !wanted.text.trim().is_empty());
+    if !certain || (wanted.len() < LEAST_LINES && letters < LEAST_LETTERS) {
+        return None;
+    }
+    let right = |window: &&[&str]| {
+        window.iter().zip(wanted).all(|(line, wanted)| !wanted.certain || Pass::Characters.same(line, wanted.text))
+    };
+    let windows = lines.windows(wanted.len());
+    let possible: Vec<(usize, &[&str])> =
+        windows.enumerate().filter(|(_, it)| right(it)).take(MOST_ALIKE + 1).collect();
+    if possible.len() > MOST_ALIKE {
+        return None;
+    }
+    let allowed = letters / LETTERS_FOR_ONE;
+    let distance = |window: &[&str]| {
+        let mut sum = 0;
+        for (line, text) in window.iter().zip(&texts) {
+            // The next best is looked at as far as it can be a rival.
+            sum += edits(&chars(line), text, 2 * allowed - sum)?;
+            if sum > 2 * allowed {
+                return None;
+            }
+        }
+        Some(sum)
+    };
+    let mut near: Vec<(usize, usize)> =
+        possible.into_iter().filter_map(|(at, window)| Some((distance(window)?, at))).collect();
+    near.sort_unstable();
+    match near.as_slice() {
+        [(best, at)] if *best <= allowed => Some(*at),
+        [(best, at), (next, _), ..] if *best <= allowed && *next > best + allowed => Some(*at),
+        _ => None,
+    }
+}
+
 /// The first ten of the places at these byte offsets, which must be in ascending order.
-pub(super) fn candidates(text: &str, starts: Vec<usize>) -> Vec<Candidate> {
+pub(super) fn candidates(text: &str, starts: impl IntoIterator<Item = usize>) -> Vec<Candidate> {
     let mut line = 1;
     let mut counted = 0;
     let mut found = Vec::new();
@@ -71,4 +219,69 @@ pub(super) fn list(candidates: &[Candidate]) -> String {
 /// How many more there are than were listed.
 pub(super) fn more(found: usize, listed: usize) -> String {
     if found > listed { format!("  … and {} more\n", found - listed) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found<'t>(text: &'t str, old: &str) -> Option<(Pass, Vec<&'t str>)> {
+        let (pass, ranges) = places(text, old)?;
+        Some((pass, ranges.into_iter().map(|range| &text[range]).collect()))
+    }
+
+    #[test]
+    fn the_strictest_pass_that_finds_anything_counts() {
+        let text = "if a {\n    b(\"x\");\n}\nif a {\n\tb(\"x\");  \n}\n";
+        assert_eq!(
+            found(text, "if a {\n\tb(\"x\");\n}"),
+            Some((Pass::TrailingSpace, vec!["if a {\n\tb(\"x\");  \n}"]))
+        );
+        let both = vec!["if a {\n    b(\"x\");\n}", "if a {\n\tb(\"x\");  \n}"];
+        assert_eq!(found(text, "if a {\n  b(\"x\");\n}"), Some((Pass::Indentation, both.clone())));
+        assert_eq!(found(text, "if  a {\n b(\"x\");\n}"), Some((Pass::InnerSpace, both.clone())));
+        assert_eq!(found(text, "if a {\n b(\u{201C}x\u{201D});\n}"), Some((Pass::Characters, both)));
+        assert_eq!(found(text, "if c {"), None);
+    }
+
+    #[test]
+    fn a_place_may_begin_and_end_inside_a_line_but_not_inside_a_word() {
+        assert_eq!(found("let total  = 1;", "total = 1"), Some((Pass::InnerSpace, vec!["total  = 1"])));
+        assert_eq!(found("let subtotal  = 1;", "total = 1"), None);
+        assert_eq!(found("let total  = 12;", "total = 1"), None);
+        assert_eq!(found("let ab = 1;", "let a "), None);
+    }
+
+    #[test]
+    fn a_place_that_begins_a_line_begins_with_its_indentation() {
+        assert_eq!(found("{\n        a;\n}\n", "    a;\n"), Some((Pass::Indentation, vec!["        a;\n"])));
+        assert_eq!(found("{\n\ta;\t\n}\n", "a;\n}"), Some((Pass::TrailingSpace, vec!["a;\t\n}"])));
+    }
+
+    #[test]
+    fn white_space_alone_is_no_place() {
+        assert_eq!(found("a\n\t\nb", "  \n"), None);
+    }
+
+    fn block(text: &str, wanted: &[(&str, bool)]) -> Option<(Pass, Vec<usize>)> {
+        let lines: Vec<&str> = text.lines().collect();
+        let wanted: Vec<Wanted<'_>> = wanted.iter().map(|(text, certain)| Wanted { text, certain: *certain }).collect();
+        blocks(&lines, &wanted, 0..lines.len())
+    }
+
+    #[test]
+    fn lines_that_stay_may_be_misremembered_a_little() {
+        let text = "// Reads the whole configuration file.\nfn read() {\n    open();\n}\n";
+        let typo = ("// Reads the whole configuraton file.", false);
+        assert_eq!(block(text, &[typo, ("fn read() {", false), ("    open();", true)]), Some((Pass::Alike, vec![0])));
+        assert_eq!(block(text, &[(typo.0, true), ("fn read() {", true), ("    open();", true)]), None);
+    }
+
+    #[test]
+    fn likeness_does_not_choose_between_two() {
+        let one = "// Reads the first of all the files.\nfn read() {\n    open();\n}\n";
+        let text = one.to_owned() + &one.replace("first", "other");
+        let wanted = [("// Reads the fourth of all the files.", false), ("fn read() {", false), ("    open();", true)];
+        assert_eq!(block(&text, &wanted), None);
+    }
 }

@@ -5,7 +5,10 @@ use std::fmt;
 use std::ops::Range;
 
 use super::super::diagnose::{self, Diagnosis};
-use super::super::locate::{self, Candidate, preview};
+use super::super::fold::{Pass, plain};
+use super::super::indent::{Unit, indent};
+use super::super::locate::{self, Candidate, Wanted, preview};
+use super::super::merge::{self, Uncertain};
 use super::place::{self, Block};
 use super::{Hunk, Line, Mark, lines};
 
@@ -16,6 +19,8 @@ const MOST_LOOKED_AT: usize = 100_000_000;
 const COST_OF_PLACE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
 const MOST_PLACES: usize = 1000;
+/// A hunk with more lines is only looked for as it is.
+const LONGEST_LENIENT: usize = 1000;
 /// How many failing hunks are told with their lines.
 const MOST_TOLD: usize = 5;
 /// How many lines of a hunk, and of the file beside it, are told.
@@ -138,6 +143,13 @@ pub enum Reason {
         /// Where its lines are.
         line: usize,
     },
+    /// Its place is certain, but not what would be there.
+    Uncertain {
+        /// The line of the file.
+        line: usize,
+        /// What is not certain.
+        reason: Uncertain,
+    },
     /// A line without mark is not in the file as it is.
     Bare {
         /// The line.
@@ -220,6 +232,7 @@ impl fmt::Display for Reason {
                 "its lines that stay have a space less than the file at line {line}, so how its new lines are indented is \
                  not certain; begin each line that stays with one more space."
             ),
+            Self::Uncertain { line, reason } => writeln!(f, "it fits from line {line} of the file, but {reason}."),
             Self::Bare { text } => writeln!(
                 f,
                 "its line `{text}` has no mark (a space, `-` or `+`), and the file does not have it there as it is."
@@ -241,8 +254,21 @@ struct File<'t> {
     index: HashMap<&'t str, Vec<usize>>,
     /// How many lines may still be looked at.
     left: usize,
+    /// For each line a number that lines which are the same to [`Pass::Characters`] share, and where each number stands.
+    /// Made when it is needed first.
+    folded: Option<Folded>,
     /// For how many hunks the nearest lines may still be looked for.
     diagnoses: usize,
+}
+
+/// The lines of a file, for the lenient passes.
+struct Folded {
+    /// A number for each line as the passes see it.
+    numbers: HashMap<String, usize>,
+    /// The number of each line.
+    lines: Vec<usize>,
+    /// Where each number stands.
+    index: Vec<Vec<usize>>,
 }
 
 /// How the lines of a hunk were found.
@@ -252,6 +278,8 @@ enum How {
     Exact,
     /// With a space more in some lines that stay: the patch left the mark out there.
     Spaceless,
+    /// By a lenient pass.
+    By(Pass),
 }
 
 /// A hunk with its place.
@@ -272,7 +300,7 @@ impl<'t> File<'t> {
         for (at, line) in lines.iter().enumerate() {
             index.entry(line).or_default().push(at);
         }
-        Self { text, lines, index, left: MOST_LOOKED_AT, diagnoses: MOST_TOLD }
+        Self { text, lines, index, left: MOST_LOOKED_AT, folded: None, diagnoses: MOST_TOLD }
     }
 
     /// The places where a hunk may go; at least one.
@@ -282,25 +310,11 @@ impl<'t> File<'t> {
         if old.is_empty() {
             return Ok((block(hunk, vec![self.insertion(hunk, &scopes)?]), How::Exact));
         }
-        let mut how = How::Exact;
-        let mut starts = self.places(&old, how);
-        if starts.is_empty() {
-            how = How::Spaceless;
-            starts = self.places(&old, how);
-        }
-        if starts.is_empty() {
-            return Err(self.not_found(&old));
-        }
-        if let Some(anchor) = hunk.anchors.last() {
-            let all = self.candidates(&starts);
-            starts = in_scope(starts, old.len(), &scopes);
-            if starts.is_empty() {
-                return Err(Reason::AboveAnchor { anchor: preview(anchor), candidates: all });
-            }
-        }
+        let (mut starts, how) = self.places(hunk, &old, &scopes)?;
         if let Some(heading) = &hunk.heading {
             // Git cuts it, and it may be stale, so it can only tell places apart.
-            let told = in_scope(starts.clone(), old.len(), &self.anchored(heading, &[0..self.lines.len()]));
+            let scopes = self.anchored(heading, &[0..self.lines.len()]);
+            let told = in_scopes(&starts, old.len(), &scopes);
             starts = if told.is_empty() { starts } else { told };
         }
         if hunk.end_of_file {
@@ -325,8 +339,102 @@ impl<'t> File<'t> {
         }
     }
 
-    /// The lines where these stand one after the other.
-    fn places(&mut self, old: &[&Line], how: How) -> Vec<usize> {
+    /// Where the lines of a hunk stand below its anchors, by the first way of looking that finds any. Places in the
+    /// scope of the anchors count before others.
+    fn places(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
+        let first = scopes.first().map_or(0, |scope| scope.start);
+        let mut above = Vec::new();
+        for how in [How::Exact, How::Spaceless] {
+            let all = self.as_given(old, how);
+            let (here, others): (Vec<usize>, Vec<usize>) = all.into_iter().partition(|start| start + old.len() > first);
+            above.extend(others);
+            if here.is_empty() {
+                continue;
+            }
+            let inside = in_scopes(&here, old.len(), scopes);
+            if !inside.is_empty() {
+                return Ok((inside, how));
+            }
+            // Elsewhere they may be only because they are not letter by letter where the anchor says.
+            let like = self.leniently(hunk, old, scopes)?.0;
+            return if like.is_empty() { Ok((here, how)) } else { Err(self.ambiguous(&[like, here].concat())) };
+        }
+        for scopes in [scopes, &[first..self.lines.len()]] {
+            let (starts, how) = self.leniently(hunk, old, scopes)?;
+            if !starts.is_empty() {
+                return Ok((starts, how));
+            }
+        }
+        match hunk.anchors.last() {
+            Some(anchor) if !above.is_empty() => {
+                Err(Reason::AboveAnchor { anchor: preview(anchor), candidates: self.candidates(&above) })
+            }
+            _ => Err(self.not_found(old)),
+        }
+    }
+
+    /// Where these lines stand in some scopes, by the strictest lenient pass that finds any there.
+    fn leniently(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
+        let nothing = (Vec::new(), How::Exact);
+        if hunk.lines.len() > LONGEST_LENIENT || old.iter().all(|line| line.text.trim().is_empty()) {
+            return Ok(nothing);
+        }
+        let folded = self.folded.get_or_insert_with(|| Folded::new(&self.lines));
+        let wanted: Vec<Option<usize>> = old.iter().map(|line| folded.number(&line.text)).collect();
+        let certain = certain(hunk);
+        // By likeness only the others may differ.
+        if wanted.iter().zip(&certain).any(|(number, certain)| *certain && number.is_none()) {
+            return Ok(nothing);
+        }
+        let rarest = wanted.iter().enumerate().filter_map(|(at, number)| Some((at, folded.index.get((*number)?)?)));
+        let Some((at, rarest)) = rarest.min_by_key(|(_, lines)| lines.len()) else { return Ok(nothing) };
+        let mut looked_at = old.len();
+        let possible: Vec<usize> = rarest
+            .iter()
+            .filter_map(|line| line.checked_sub(at))
+            .filter(|start| {
+                let lines = folded.lines.get(*start..start + wanted.len()).unwrap_or_default();
+                !lines.is_empty()
+                    && lines.iter().zip(&wanted).all(|(line, wanted)| {
+                        looked_at += 1;
+                        looked_at < self.left && Some(*line) == *wanted
+                    })
+            })
+            .collect();
+        self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
+        let possible = in_scopes(&possible, old.len(), scopes);
+        let pass = |start: usize| {
+            let lines = self.lines.iter().skip(start).zip(old);
+            lines.map(|(line, old)| strictest(line, &old.text)).max().unwrap_or(Pass::Exact)
+        };
+        let by: Vec<(Pass, usize)> = possible.iter().map(|&start| (pass(start), start)).collect();
+        let (pass, found) = match by.iter().map(|(pass, _)| *pass).min() {
+            Some(least) => (least, by.iter().filter(|(pass, _)| *pass == least).map(|(_, start)| *start).collect()),
+            None => (Pass::Alike, in_scopes(&self.alike(old, &certain), old.len(), scopes)),
+        };
+        // A line without a mark may be one that was to come, so it counts only as it is.
+        let bare = |start: &usize| {
+            let lines = old.iter().zip(self.lines.iter().skip(*start));
+            lines.filter(|(old, _)| old.mark == Mark::Bare).find(|(old, line)| old.text.trim_end() != line.trim_end())
+        };
+        match found.first().and_then(bare) {
+            Some((line, _)) => Err(Reason::Bare { text: preview(&line.text) }),
+            None => Ok((found, How::By(pass))),
+        }
+    }
+
+    fn alike(&mut self, old: &[&Line], certain: &[bool]) -> Vec<usize> {
+        self.left = self.left.saturating_sub(self.lines.len() * old.len() / 4);
+        if self.left == 0 {
+            return Vec::new();
+        }
+        let wanted: Vec<Wanted<'_>> =
+            old.iter().zip(certain).map(|(line, certain)| Wanted { text: &line.text, certain: *certain }).collect();
+        locate::blocks(&self.lines, &wanted, 0..self.lines.len()).map(|(_, starts)| starts).unwrap_or_default()
+    }
+
+    /// Where these lines stand as they are, or with a space more.
+    fn as_given(&mut self, old: &[&Line], how: How) -> Vec<usize> {
         let known = |text: &str| self.index.get(text).map_or(&[][..], Vec::as_slice);
         let spaced = |line: &Line| match how {
             How::Spaceless if line.mark == Mark::Keep && !line.text.is_empty() => format!(" {}", line.text),
@@ -415,29 +523,56 @@ impl<'t> File<'t> {
         let old: Vec<&Line> = hunk.old().collect();
         let block = start..start + old.len();
         let lines = self.lines.get(block.clone()).unwrap_or_default();
-        let pairs = || old.iter().zip(lines);
-        if how == How::Spaceless {
-            // Where some line has its mark, the others have lost theirs. Where none has, the file may as well be
-            // indented by a space more, and the new lines with it.
-            let marked = pairs().any(|(old, line)| old.text == *line && !line.trim().is_empty());
-            let adds = hunk.lines.iter().any(|line| line.mark == Mark::Add && !line.text.trim().is_empty());
-            if adds && !marked {
+        let new = match how {
+            How::By(_) => {
+                let texts = |lines: &mut dyn Iterator<Item = &'h Line>| -> Vec<&'h str> {
+                    lines.map(|line| line.text.as_str()).collect()
+                };
+                let (old, new) = (texts(&mut hunk.old()), texts(&mut hunk.new()));
+                merge::merge(lines, &old, &new, Unit::of(self.text))
+                    .map_err(|reason| Reason::Uncertain { line: start + 1, reason })?
+            }
+            How::Spaceless if !self.is_mark_missing(hunk, &old, lines) => {
                 return Err(Reason::LeadingSpace { line: start + 1 });
             }
-        }
-        let mut own = lines.iter();
-        let mut new = Vec::new();
-        for line in &hunk.lines {
-            match line.mark {
-                Mark::Add => new.push(line.text.clone()),
-                Mark::Remove => drop(own.next()),
-                Mark::Keep | Mark::Bare => new.extend(own.next().map(|line| (*line).to_owned())),
+            How::Exact | How::Spaceless => {
+                let mut own = lines.iter();
+                let mut new = Vec::new();
+                for line in &hunk.lines {
+                    match line.mark {
+                        Mark::Add => new.push(line.text.clone()),
+                        Mark::Remove => drop(own.next()),
+                        Mark::Keep | Mark::Bare => new.extend(own.next().map(|line| (*line).to_owned())),
+                    }
+                }
+                new
             }
-        }
+        };
+        // What stays at the ends is left to the file, where another hunk may have it too.
         let stay = (hunk.leading(), hunk.trailing());
-        new.truncate(new.len().saturating_sub(stay.1));
-        new.drain(..stay.0.min(new.len()));
-        Ok(Edit { hunk, block, stay, new })
+        let middle = stay.0..new.len().saturating_sub(stay.1);
+        let keeps = |new: &[String], own: Option<&[&str]>| own.is_some_and(|own| new.iter().eq(own));
+        let (head, tail) = (new.get(..middle.start), new.get(middle.end..));
+        let is_kept = head.is_some_and(|head| keeps(head, lines.get(..stay.0)))
+            && tail.is_some_and(|tail| keeps(tail, lines.get(lines.len() - stay.1..)));
+        match new.get(middle).filter(|_| is_kept) {
+            Some(inner) => Ok(Edit { hunk, block, stay, new: inner.to_vec() }),
+            None => Ok(Edit { hunk, block, stay: (0, 0), new }),
+        }
+    }
+
+    /// Whether lines that stay were found with a space more because their mark is missing. Where some line has its mark,
+    /// the others have lost theirs. Where none has, the file may as well be indented by a space more, and the new lines
+    /// with it, unless that is not how it indents.
+    fn is_mark_missing(&self, hunk: &Hunk, old: &[&Line], lines: &[&str]) -> bool {
+        let marked = old.iter().zip(lines).any(|(old, line)| old.text == *line && !line.trim().is_empty());
+        let unit = Unit::of(self.text);
+        let fits = |line: &Line| match unit {
+            Some(Unit::Spaces(step)) if step > 1 => indent(&line.text).len().is_multiple_of(step),
+            _ => false,
+        };
+        marked
+            || hunk.lines.iter().filter(|it| it.mark == Mark::Add && !it.text.trim().is_empty()).all(fits)
     }
 
     /// The text with all edits, which are sorted and apart.
@@ -517,26 +652,59 @@ fn block(hunk: &Hunk, starts: Vec<usize>) -> Block {
     }
 }
 
-/// The places in a scope, else those that are not above all of them.
-fn in_scope(starts: Vec<usize>, len: usize, scopes: &[Range<usize>]) -> Vec<usize> {
-    let Some(first) = scopes.first().map(|scope| scope.start) else { return Vec::new() };
+/// Those of the places that reach into one of the scopes. Both are sorted.
+fn in_scopes(starts: &[usize], len: usize, scopes: &[Range<usize>]) -> Vec<usize> {
     let mut open = scopes.iter().peekable();
-    // Scopes begin one after the other, and an inner one ends before an outer.
     let mut reach = 0;
-    let inside: Vec<usize> = starts
-        .iter()
-        .copied()
-        .filter(|&start| {
-            while let Some(scope) = open.next_if(|scope| scope.start < start + len) {
-                reach = reach.max(scope.end);
+    let is_inside = |start: &&usize| {
+        while let Some(scope) = open.next_if(|scope| scope.start < **start + len) {
+            reach = reach.max(scope.end);
+        }
+        **start < reach
+    };
+    starts.iter().filter(is_inside).copied().collect()
+}
+
+/// For each old line whether the hunk hangs on it: it goes, or something comes beside it.
+fn certain(hunk: &Hunk) -> Vec<bool> {
+    let comes = |at: Option<usize>| at.and_then(|at| hunk.lines.get(at)).is_some_and(|line| line.mark == Mark::Add);
+    let certain = |(at, line): (usize, &Line)| match line.mark {
+        Mark::Add => None,
+        Mark::Remove => Some(true),
+        Mark::Keep | Mark::Bare => Some(comes(at.checked_sub(1)) || comes(Some(at + 1))),
+    };
+    hunk.lines.iter().enumerate().filter_map(certain).collect()
+}
+
+/// The strictest pass to which two lines are the same that are so to the most lenient.
+fn strictest(a: &str, b: &str) -> Pass {
+    let passes = std::iter::once(Pass::Exact).chain(Pass::LENIENT);
+    passes.into_iter().find(|pass| pass.same(a, b)).unwrap_or(Pass::Characters)
+}
+
+impl Folded {
+    fn new(lines: &[&str]) -> Self {
+        let mut folded = Self { numbers: HashMap::new(), lines: Vec::with_capacity(lines.len()), index: Vec::new() };
+        for (at, line) in lines.iter().enumerate() {
+            let next = folded.index.len();
+            let number = *folded.numbers.entry(Self::key(line)).or_insert(next);
+            if number == next {
+                folded.index.push(Vec::new());
             }
-            start < reach
-        })
-        .collect();
-    if !inside.is_empty() {
-        return inside;
+            folded.index.get_mut(number).into_iter().for_each(|places| places.push(at));
+            folded.lines.push(number);
+        }
+        folded
     }
-    starts.into_iter().filter(|start| start + len > first).collect()
+
+    fn number(&self, line: &str) -> Option<usize> {
+        self.numbers.get(&Self::key(line)).copied()
+    }
+
+    /// What [`Pass::Characters`] looks at.
+    fn key(line: &str) -> String {
+        line.split_whitespace().flat_map(|word| word.chars().map(plain).chain(['\n'])).collect()
+    }
 }
 
 /// Whether a line has these whole words in it.

@@ -159,6 +159,9 @@ impl<'p> Parser<'p> {
                 let operation = self.unified(header)?;
                 self.operations.push((first, operation));
                 prose = false;
+            } else if is_signature(&self.lines, self.at) {
+                prose = true;
+                self.at += 1;
             } else if trimmed.is_empty() || (prose && !is_change(line)) {
                 self.at += 1;
             } else {
@@ -264,10 +267,11 @@ impl<'p> Parser<'p> {
         let mut hunks = if header.has_lines { self.hunks(true)? } else { Vec::new() };
         if let Some(hunk) = hunks.first_mut().filter(|hunk| hunk.hint == Some(0)) {
             // The file's byte order mark is no part of its text.
-            let is_old = |line: &Line| line.mark != Mark::Add;
-            let (old, new) = (hunk.lines.iter().position(is_old), hunk.lines.iter().position(|line| !is_old(line)));
-            for line in [old, new].into_iter().flatten().filter_map(|at| hunk.lines.get_mut(at)) {
-                line.text = line.text.trim_start_matches('\u{FEFF}').to_owned();
+            for is_old in [true, false] {
+                let first = hunk.lines.iter_mut().find(|line| (line.mark != Mark::Add) == is_old);
+                if let Some(line) = first {
+                    line.text = line.text.trim_start_matches('\u{FEFF}').to_owned();
+                }
             }
         }
         let whole = |mark: Mark, wrong: fn(String) -> Problem| {
@@ -424,10 +428,7 @@ impl Open {
     fn ends_before(&self, lines: &[&str], at: usize) -> bool {
         let inside = self.counts.is_some_and(|(old, new)| self.old < old && self.new < new);
         let complete = self.counts.is_some_and(|(old, new)| self.old >= old && self.new >= new);
-        let signed = complete
-            && lines.get(at).is_some_and(|line| line.trim_end() == "--")
-            && lines.get(at + 1).is_none_or(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-        signed || (!inside && unified::begins_file(lines, at))
+        (complete && is_signature(lines, at)) || (!inside && unified::begins_file(lines, at))
     }
 
     /// The hunk, without the empty lines that only part it from what follows.
@@ -472,6 +473,12 @@ fn joined(operations: Vec<(usize, Operation)>) -> Result<Vec<Operation>, ParseEr
 fn is_change(line: &str) -> bool {
     let rule = line.chars().all(|c| c == '-') && line.len() >= 3;
     line.starts_with(['+', '-']) && !rule || line.starts_with("@@")
+}
+
+/// Whether the mail that a patch came in is signed here: with the version of git.
+fn is_signature(lines: &[&str], at: usize) -> bool {
+    lines.get(at).is_some_and(|line| line.trim_end() == "--")
+        && lines.get(at + 1).is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 fn is_fence(line: &str) -> bool {

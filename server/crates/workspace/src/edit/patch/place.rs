@@ -123,7 +123,12 @@ fn latest(blocks: &[Block]) -> Option<Vec<usize>> {
 /// For each block the drift of the nearest certain one before it, none where that has no numbers.
 fn nearest<'a>(blocks: impl Iterator<Item = (&'a bool, &'a Option<isize>)>) -> Vec<Option<isize>> {
     let mut last = None;
-    blocks.map(|(certain, drift)| std::mem::replace(&mut last, if *certain { *drift } else { last })).collect()
+    let before = |(certain, drift): (&bool, &Option<isize>)| {
+        let before = last;
+        last = if *certain { *drift } else { last };
+        before
+    };
+    blocks.map(before).collect()
 }
 
 fn only(starts: &[usize]) -> Option<usize> {

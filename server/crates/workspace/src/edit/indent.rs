@@ -1,0 +1,212 @@
+//! How lines that an edit puts in are indented, where the file is indented another way than the edit.
+//!
+//! What is known are pairs: the indentation of a line as the edit has it, and as the file has it. From them follows how
+//! others translate, or that it is not certain.
+
+use std::collections::BTreeMap;
+
+/// How a file indents by one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// By a tab.
+    Tab,
+    /// By so many spaces.
+    Spaces(usize),
+}
+
+impl Unit {
+    /// What a text indents by most often; none where nothing is indented.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let mut steps: BTreeMap<usize, usize> = BTreeMap::new();
+        let (mut tabs, mut above) = (0, 0);
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            let indent = indent(line);
+            if indent.starts_with('\t') {
+                tabs += 1;
+                continue;
+            }
+            // A single space is a comment's or an alignment's.
+            if indent.len() > above + 1 {
+                *steps.entry(indent.len() - above).or_default() += 1;
+            }
+            above = indent.len();
+        }
+        let (step, count) =
+            steps.into_iter().max_by_key(|(step, count)| (*count, usize::MAX - step)).unwrap_or_default();
+        match (tabs, count) {
+            (0, 0) => None,
+            (tabs, count) if tabs > count => Some(Self::Tab),
+            _ => Some(Self::Spaces(step)),
+        }
+    }
+}
+
+/// The white space that a line begins with.
+pub(super) fn indent(line: &str) -> &str {
+    line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
+}
+
+/// Translates the edit's indentation into the file's.
+pub(super) struct Indents<'a> {
+    /// The file's indentation for each of the edit's; none where one of the edit's stands for several.
+    known: BTreeMap<&'a str, Option<&'a str>>,
+    unit: Option<Unit>,
+}
+
+impl<'a> Indents<'a> {
+    /// From pairs of lines: as the edit has it, as the file has it. Blank ones say nothing.
+    pub(super) fn new(pairs: impl Iterator<Item = (&'a str, &'a str)>, unit: Option<Unit>) -> Self {
+        let mut known: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+        for (given, file) in pairs.filter(|(given, file)| !given.trim().is_empty() && !file.trim().is_empty()) {
+            let (given, file) = (indent(given), indent(file));
+            known.entry(given).and_modify(|known| *known = known.filter(|known| *known == file)).or_insert(Some(file));
+        }
+        Self { known, unit }
+    }
+
+    /// The file's indentation for one of the edit's; none where it is not certain.
+    pub(super) fn translate(&self, given: &str) -> Option<String> {
+        if let Some(known) = self.known.get(given) {
+            return known.map(str::to_owned);
+        }
+        let pairs: Vec<(&str, &str)> =
+            self.known.iter().map(|(given, file)| file.map(|file| (*given, file))).collect::<Option<_>>()?;
+        if pairs.iter().all(|(given, file)| given == file) {
+            return Some(given.to_owned());
+        }
+        let converted = self.converted(&pairs, given);
+        let found = [shifted(&pairs, given), self.scaled(&pairs, given), converted].into_iter().flatten();
+        // Two ways to read the same pairs must not say different things, unless only one fits how the file indents.
+        let mut answers: Vec<String> = found.filter(|answer| self.fits(answer)).collect();
+        answers.dedup();
+        if answers.len() == 1 { answers.pop() } else { None }
+    }
+
+    /// Whether an indentation is one that the file would have.
+    fn fits(&self, indent: &str) -> bool {
+        match self.unit {
+            None => true,
+            Some(Unit::Tab) => indent.bytes().all(|byte| byte == b'\t'),
+            Some(Unit::Spaces(step)) => indent.bytes().all(|byte| byte == b' ') && indent.len().is_multiple_of(step),
+        }
+    }
+
+    /// Tabs for spaces, or spaces for tabs, so many for each, on top of where the lines stand.
+    fn converted(&self, pairs: &[(&str, &str)], given: &str) -> Option<String> {
+        let all = |text: &str, byte: u8| text.bytes().all(|it| it == byte);
+        let mixed = |from: u8, to: u8| all(given, from) && pairs.iter().all(|(g, f)| all(g, from) && all(f, to));
+        let width = |per: usize, given_is_tabs: bool, of: &str| {
+            if given_is_tabs { Some(of.len() * per) } else { of.len().is_multiple_of(per).then_some(of.len() / per) }
+        };
+        let (given_is_tabs, to) = if mixed(b' ', b'\t') {
+            (false, "\t")
+        } else if mixed(b'\t', b' ') {
+            (true, " ")
+        } else {
+            return None;
+        };
+        // How many spaces a tab stands for: what the pairs say, else what the file indents by.
+        let deepest = pairs.iter().filter(|(given, file)| !given.is_empty() && !file.is_empty()).max()?;
+        let (long, short) = if given_is_tabs { (deepest.1, deepest.0) } else { (deepest.0, deepest.1) };
+        let per = long
+            .len()
+            .is_multiple_of(short.len())
+            .then(|| long.len() / short.len())
+            .filter(|per| (2..=8).contains(per))?;
+        let agrees = |pair: &(&str, &str)| width(per, given_is_tabs, pair.0) == Some(pair.1.len());
+        pairs.iter().all(agrees).then(|| width(per, given_is_tabs, given)).flatten().map(|width| to.repeat(width))
+    }
+
+    /// Another number of spaces for each level.
+    fn scaled(&self, pairs: &[(&str, &str)], given: &str) -> Option<String> {
+        let spaces = |text: &str| text.bytes().all(|byte| byte == b' ');
+        if !spaces(given) || !pairs.iter().all(|(given, file)| spaces(given) && spaces(file)) {
+            return None;
+        }
+        let (from, to) = pairs.iter().map(|(given, file)| (given.len(), file.len())).max()?;
+        if from == 0 || !pairs.iter().all(|(given, file)| given.len() * to == file.len() * from) {
+            return None;
+        }
+        let scale = |width: usize| (width * to).is_multiple_of(from).then_some(width * to / from);
+        // One pair alone may as well be a shift, which is the more likely unless the step is one of the file's levels.
+        if let ([_], Some(Unit::Spaces(level))) = (pairs, self.unit)
+            && scale(given.len().abs_diff(from)) != Some(level)
+        {
+            return None;
+        }
+        Some(" ".repeat(scale(given.len())?))
+    }
+}
+
+/// The same white space put before, or taken away before, every line.
+fn shifted(pairs: &[(&str, &str)], given: &str) -> Option<String> {
+    let (first, rest) = pairs.split_first()?;
+    if let Some(more) = first.1.strip_suffix(first.0) {
+        let kind = |text: &str| text.bytes().next();
+        let same = rest.iter().all(|(given, file)| file.strip_suffix(given) == Some(more));
+        return (same && (given.is_empty() || more.is_empty() || kind(given) == kind(more)))
+            .then(|| format!("{more}{given}"));
+    }
+    let less = first.0.strip_suffix(first.1)?;
+    let same = rest.iter().all(|(given, file)| given.strip_suffix(file) == Some(less));
+    if same { given.strip_prefix(less).map(str::to_owned) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn translate(pairs: &[(&str, &str)], unit: Option<Unit>, given: &str) -> Option<String> {
+        let lines: Vec<_> = pairs.iter().map(|(a, b)| (format!("{a}x"), format!("{b}x"))).collect();
+        Indents::new(lines.iter().map(|(a, b)| (a.as_str(), b.as_str())), unit).translate(given)
+    }
+
+    #[test]
+    fn an_edit_without_the_indentation_of_its_surroundings_is_moved_in() {
+        let pairs = [("", "    "), ("    ", "        ")];
+        assert_eq!(translate(&pairs, Some(Unit::Spaces(4)), "        ").as_deref(), Some("            "));
+        assert_eq!(translate(&[("", "    ")], Some(Unit::Spaces(4)), "    ").as_deref(), Some("        "));
+        assert_eq!(translate(&[("        ", "    ")], Some(Unit::Spaces(4)), "    ").as_deref(), Some(""));
+        assert_eq!(translate(&[("", "\t")], Some(Unit::Tab), "\t").as_deref(), Some("\t\t"));
+    }
+
+    #[test]
+    fn tabs_become_spaces_and_spaces_tabs() {
+        assert_eq!(translate(&[("    ", "\t")], Some(Unit::Tab), "        ").as_deref(), Some("\t\t"));
+        assert_eq!(translate(&[("", ""), ("  ", "\t")], Some(Unit::Tab), "      ").as_deref(), Some("\t\t\t"));
+        assert_eq!(translate(&[("\t", "    ")], Some(Unit::Spaces(4)), "\t\t").as_deref(), Some("        "));
+    }
+
+    #[test]
+    fn levels_of_another_width_are_scaled() {
+        let pairs = [("  ", "    "), ("    ", "        ")];
+        assert_eq!(translate(&pairs, Some(Unit::Spaces(4)), "      ").as_deref(), Some("            "));
+        let (one, unit) = ([("    ", "        ")], Some(Unit::Spaces(4)));
+        assert_eq!(translate(&one, unit, "      ").as_deref(), Some("            "), "half a level is none");
+        assert_eq!(translate(&one, unit, "        ").as_deref(), Some("            "), "a whole level is one");
+    }
+
+    #[test]
+    fn what_is_not_certain_is_said_to_be() {
+        assert_eq!(translate(&[("    ", "        ")], None, "        "), None, "moved in, or twice as wide");
+        assert_eq!(translate(&[("", "\t")], Some(Unit::Tab), "    "), None, "how many spaces a tab is");
+        assert_eq!(translate(&[("  ", "    "), ("    ", "\t")], None, "      "), None);
+        assert_eq!(translate(&[("    ", "\t")], Some(Unit::Tab), "      "), None, "one and a half levels");
+        let several = [("  ", "    "), ("  ", "      ")];
+        assert_eq!(translate(&several, None, "  "), None, "the same stands for two");
+    }
+
+    #[test]
+    fn what_does_not_differ_stays() {
+        assert_eq!(translate(&[("  ", "  ")], Some(Unit::Spaces(4)), "   ").as_deref(), Some("   "));
+        assert_eq!(translate(&[], None, "\t").as_deref(), Some("\t"));
+    }
+
+    #[test]
+    fn a_file_tells_how_it_indents() {
+        assert_eq!(Unit::of("a {\n  b {\n    c\n  }\n}\n"), Some(Unit::Spaces(2)));
+        assert_eq!(Unit::of("/*\n * a\n */\nfn a() {\n    b;\n    c(|| {\n        d;\n"), Some(Unit::Spaces(4)));
+        assert_eq!(Unit::of("a:\n\tb\n\t\tc\n"), Some(Unit::Tab));
+        assert_eq!(Unit::of("a\nb\n"), None);
+    }
+}
