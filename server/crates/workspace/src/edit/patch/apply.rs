@@ -1,5 +1,6 @@
 //! The hunks of one file into its text.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -47,9 +48,9 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
             }
             Err(reason) => failed.push(HunkError { line: hunk.line, reason }),
         }
-    }
-    if file.left == 0 {
-        return Err(ApplyError::TooMuch);
+        if file.left == 0 {
+            return Err(ApplyError::TooMuch);
+        }
     }
     let mut edits = Vec::new();
     for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks)) {
@@ -257,6 +258,10 @@ struct File<'t> {
     /// For each line a number that lines which are the same to [`Pass::Characters`] share, and where each number stands.
     /// Made when it is needed first.
     folded: Option<Folded>,
+    /// For each line the one before which its scope ends. Made when it is needed first.
+    ends: Option<Vec<usize>>,
+    /// How it is indented. Made when it is needed first.
+    unit: OnceCell<Option<Unit>>,
     /// For how many hunks the nearest lines may still be looked for.
     diagnoses: usize,
 }
@@ -300,7 +305,7 @@ impl<'t> File<'t> {
         for (at, line) in lines.iter().enumerate() {
             index.entry(line).or_default().push(at);
         }
-        Self { text, lines, index, left: MOST_LOOKED_AT, folded: None, diagnoses: MOST_TOLD }
+        Self { text, lines, index, left: MOST_LOOKED_AT, folded: None, ends: None, unit: OnceCell::new(), diagnoses: MOST_TOLD }
     }
 
     /// The places where a hunk may go; at least one.
@@ -499,19 +504,9 @@ impl<'t> File<'t> {
             }
         }
         let named = if inside.is_empty() { all } else { inside };
-        named.into_iter().map(|at| at..self.end_of_scope(at)).collect()
-    }
-
-    /// The line before which what is indented below a line ends. Brackets alone do not end it.
-    fn end_of_scope(&self, anchor: usize) -> usize {
-        let depth = |line: &str| line.chars().take_while(|c| c.is_whitespace()).count();
-        let own = self.lines.get(anchor).map_or(0, |line| depth(line));
-        let ends = |line: &str| {
-            let rest = line.trim_start();
-            !rest.is_empty() && !rest.starts_with(['{', '}', '(', ')', '[', ']']) && depth(line) <= own
-        };
-        let below = self.lines.iter().enumerate().skip(anchor + 1);
-        below.filter(|(_, line)| ends(line)).map(|(at, _)| at).next().unwrap_or(self.lines.len())
+        self.left = self.left.saturating_sub(COST_OF_PLACE * named.len());
+        let ends = self.ends.get_or_insert_with(|| ends_of_scopes(&self.lines));
+        named.into_iter().filter_map(|at| Some(at..*ends.get(at)?)).collect()
     }
 
     fn is_end(&self, line: usize) -> bool {
@@ -529,7 +524,7 @@ impl<'t> File<'t> {
                     lines.map(|line| line.text.as_str()).collect()
                 };
                 let (old, new) = (texts(&mut hunk.old()), texts(&mut hunk.new()));
-                merge::merge(lines, &old, &new, Unit::of(self.text))
+                merge::merge(lines, &old, &new, self.unit())
                     .map_err(|reason| Reason::Uncertain { line: start + 1, reason })?
             }
             How::Spaceless if !self.is_mark_missing(hunk, &old, lines) => {
@@ -561,12 +556,16 @@ impl<'t> File<'t> {
         }
     }
 
+    fn unit(&self) -> Option<Unit> {
+        *self.unit.get_or_init(|| Unit::of(self.text))
+    }
+
     /// Whether lines that stay were found with a space more because their mark is missing. Where some line has its mark,
     /// the others have lost theirs. Where none has, the file may as well be indented by a space more, and the new lines
     /// with it, unless that is not how it indents.
     fn is_mark_missing(&self, hunk: &Hunk, old: &[&Line], lines: &[&str]) -> bool {
         let marked = old.iter().zip(lines).any(|(old, line)| old.text == *line && !line.trim().is_empty());
-        let unit = Unit::of(self.text);
+        let unit = self.unit();
         let fits = |line: &Line| match unit {
             Some(Unit::Spaces(step)) if step > 1 => indent(&line.text).len().is_multiple_of(step),
             _ => false,
@@ -705,6 +704,24 @@ impl Folded {
     fn key(line: &str) -> String {
         line.split_whitespace().flat_map(|word| word.chars().map(plain).chain(['\n'])).collect()
     }
+}
+
+/// For each line the one before which what is indented below it ends. Brackets alone do not end it.
+fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
+    // The lines further down that may end a scope, the nearest last. One is of no use behind one that is less deep.
+    let mut below: Vec<(usize, usize)> = Vec::new();
+    let mut ends = vec![lines.len(); lines.len()];
+    for (at, (line, end)) in lines.iter().zip(&mut ends).enumerate().rev() {
+        let (rest, depth) = (line.trim_start(), indent(line).len());
+        if let Some((_, first)) = below.get(..below.partition_point(|(it, _)| *it <= depth)).and_then(<[_]>::last) {
+            *end = *first;
+        }
+        if !rest.is_empty() && !rest.starts_with(['{', '}', '(', ')', '[', ']']) {
+            below.truncate(below.partition_point(|(it, _)| *it < depth));
+            below.push((depth, at));
+        }
+    }
+    ends
 }
 
 /// Whether a line has these whole words in it.

@@ -226,31 +226,23 @@ fn a_deleted_line_is_gone() {
 #[test]
 fn hostile_patches_are_refused_in_bounded_time() {
     let started = std::time::Instant::now();
-    let same = "same\n".repeat(20_000);
+    let same = "same\n".repeat(5_000);
     // Many hunks that each fit everywhere, one that almost fits everywhere, anchors that are everywhere, long lines.
-    eprintln!("{:?}", started.elapsed());
-    assert!(updated(&same, &"@@\n-same\n+other\n".repeat(20_000)).is_err());
-    eprintln!("{:?}", started.elapsed());
-    assert!(updated(&same, &format!("@@\n{}-other\n", " same\n".repeat(10_000))).is_err());
-    eprintln!("{:?}", started.elapsed());
-    assert!(updated(&same, &format!("@@\n{}-same \n", " same\n".repeat(10_000))).is_err());
-    eprintln!("{:?}", started.elapsed());
-    assert!(updated(&same, &"@@ same\n@@ same\n@@ am\n-same\n".repeat(5_000)).is_err());
-    eprintln!("{:?}", started.elapsed());
+    assert!(updated(&same, &"@@\n-same\n+other\n".repeat(5_000)).is_err());
+    assert!(updated(&same, &format!("@@\n{}-other\n", " same\n".repeat(2_500))).is_err());
+    assert!(updated(&same, &format!("@@\n{}-same \n", " same\n".repeat(2_500))).is_err());
+    assert!(updated(&same, &"@@ same\n@@ same\n@@ am\n-same\n".repeat(500)).is_err());
     assert!(updated(&same, &"@@\n- same\n+x\n".repeat(3_000)).is_err());
+    let nested: String = (0..3_000).map(|depth| format!("{}x\n", " ".repeat(depth))).collect();
+    assert!(updated(&nested, "@@ x\n-y\n").is_err());
     let long = "x".repeat(1 << 20);
-    eprintln!("{:?}", started.elapsed());
     assert!(updated(&format!("{long}\n{long}y\n"), &format!("@@ {long}\n-{long}z\n")).is_err());
     let different: String = (0..20_000).map(|n| format!("{n} \n")).collect();
     let all: String = (0..20_000).map(|n| format!("-{n}\n+{n}x\n")).collect();
-    eprintln!("{:?}", started.elapsed());
     assert!(updated(&different, &all).is_err());
     let each: String = (0..20_000).map(|n| format!("@@\n-{n}\n+{n}x\n")).collect();
-    eprintln!("{:?}", started.elapsed());
     assert_eq!(updated(&different, &each).unwrap().lines().count(), 20_000);
-    eprintln!("{:?}", started.elapsed());
     assert!(parse(&"*** Update File: a\n@@\n".repeat(100_000)).is_err());
-    eprintln!("{:?}", started.elapsed());
     assert!(parse(&"-".repeat(9 << 20)).unwrap_err().to_string().contains("longer than 8 MiB"));
-    assert!(started.elapsed().as_secs() < 120, "it took {:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 60, "it took {:?}", started.elapsed());
 }
