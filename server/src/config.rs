@@ -13,6 +13,7 @@ mod words;
 
 use std::path::PathBuf;
 
+use agent::edit::EditForm;
 use agent::permission::Rules;
 use serde::Deserialize;
 
@@ -41,6 +42,10 @@ pub struct Config {
     pub accept_edits: bool,
     /// When a chat document gets its answers; by what suits the client where nothing is said.
     pub chat_answers: Option<ChatAnswers>,
+    /// The form in which models edit; by their family where nothing is said.
+    pub edit_mode: Option<EditForm>,
+    /// Tools that models are told of although their form of editing has others.
+    pub edit_tools: Vec<String>,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// The folders whose own files have been read, and restrict.

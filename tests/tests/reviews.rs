@@ -660,3 +660,38 @@ async fn a_document_that_is_closed_out_of_sync_has_its_text_on_disk_again() {
     assert_eq!(moved.hunks[0].start_line, 4);
     world.finish().await;
 }
+
+#[tokio::test]
+async fn a_file_that_is_moved_goes_from_its_place_only_once_it_is_at_the_new_one() {
+    let world = World::new(Profile::panel(), false, &[("seven", "7")]).await;
+    world.decide(&world.proposal().await, "reject", &[]).await;
+    world.until_noted("rejected").await;
+    world.model.then(Answer::calls("edit_move_file", json!({ "path": "b.txt", "to": "new/c.txt" })));
+    world.model.then(Answer::says("Proposed."));
+    world.turn("Move b.").await;
+    let listed = world.listed().await;
+    let [made, gone] = listed.as_slice() else { panic!("{listed:?}") };
+    assert_eq!((made.change, gone.change), (FileChange::Create, FileChange::Delete));
+    assert_eq!(gone.moved_to.as_ref(), Some(&made.uri));
+
+    world.decide(gone, "accept", &[]).await;
+    let applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+    let events = world.client.until(&world.session, "the refusal", applied).await;
+    let Some(Event::EditApplied { outcome: ApplyOutcome::Failed { reason }, .. }) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(reason, "it is moved to new/c.txt, which is not there yet: accept that file first");
+    assert_eq!(world.project.read("b.txt"), "b\n");
+
+    let listed = world.listed().await;
+    let targets: Vec<_> =
+        listed.iter().rev().map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();
+    let both = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+    world.client.call::<methods::ReviewDecide>(both).await;
+    world.until_applied().await;
+    world.until_applied().await;
+    world.until_noted("accepted your deletion of b.txt").await;
+    assert_eq!(world.project.read("new/c.txt"), "b\n");
+    assert!(!world.project.path("b.txt").exists());
+    world.finish().await;
+}

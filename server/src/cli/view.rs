@@ -285,6 +285,7 @@ mod tests {
             change,
             hunks,
             base_hash: None,
+            moved_to: None,
         };
         let mut out = Vec::new();
         View::new(&mut out, Style::PLAIN).diff(&proposal).unwrap();

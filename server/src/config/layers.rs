@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agent::edit::EditForm;
 use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
 use serde_json::Value;
@@ -22,6 +23,12 @@ pub struct Layer {
     /// When a chat document gets its answers: `live` or `at-end`.
     #[serde(alias = "chatAnswers")]
     pub chat_answers: Option<ChatAnswers>,
+    /// The form in which models edit: `replace`, `patch` or `hashline`.
+    #[serde(alias = "editMode")]
+    pub edit_mode: Option<EditForm>,
+    /// Names of tools that models are told of beside the usual ones.
+    #[serde(alias = "editTools")]
+    pub edit_tools: Option<Vec<String>>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -214,6 +221,8 @@ impl Config {
         self.take_log(layer.log, place);
         self.accept_edits = layer.accept_edits.unwrap_or(self.accept_edits);
         self.chat_answers = layer.chat_answers.or(self.chat_answers);
+        self.edit_mode = layer.edit_mode.or(self.edit_mode);
+        self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, place);
         problems.extend(add(&mut self.rules.ask, &ask, place));
@@ -250,10 +259,14 @@ impl Config {
             self.take_log(layer.log, place);
             self.take_model(layer.model, place);
             self.chat_answers = layer.chat_answers.or(self.chat_answers);
+            self.edit_mode = layer.edit_mode.or(self.edit_mode);
+            self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
             ignored.extend(layer.chat_answers.is_some().then_some("chat_answers"));
+            ignored.extend(layer.edit_mode.is_some().then_some("edit_mode"));
+            ignored.extend(layer.edit_tools.is_some().then_some("edit_tools"));
         }
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));

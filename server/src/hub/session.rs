@@ -352,11 +352,13 @@ struct Session {
     search: Search,
     seen: Seen,
     results: Results,
+    /// Whether the model of the turn reads lines with tags.
+    tags: tools::Tags,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.
     not_saved: Vec<String>,
-    /// Accepted hunks on their way into each file, the first of them being carried out.
+    /// Accepted hunks on their way, by the file that they wait for, the first of each being carried out.
     applying: HashMap<PathBuf, VecDeque<Application>>,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,

@@ -194,6 +194,7 @@ mod tests {
             change: FileChange::Modify,
             hunks,
             base_hash: None,
+            moved_to: None,
         };
         Arc::new([(SessionId::from("s"), Arc::from([proposal]))].into())
     }

@@ -1035,6 +1035,8 @@ export interface Proposal {
   hunks: Hunk[];
   /** The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them. */
   baseHash?: string;
+  /** The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it. */
+  movedTo?: string;
 }
 
 /** The pending change of one file. */

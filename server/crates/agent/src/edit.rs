@@ -2,6 +2,33 @@
 
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
+/// The form in which a model edits text that is there. Models do best with the one they were trained on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EditForm {
+    /// A text and what to put in its place.
+    Replace,
+    /// A patch: lines with context, removed and added ones marked.
+    Patch,
+    /// Lines named by the tags with which they were read.
+    Hashline,
+}
+
+impl EditForm {
+    /// The form for a model, by its id: OpenAI trains its models on patches; the others do well with replacing.
+    pub fn usual(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let is_trained = |family: &&str| name.starts_with(*family) || name.contains("codex");
+        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(|family| is_trained(&family)) {
+            Self::Patch
+        } else {
+            Self::Replace
+        }
+    }
+}
+
 /// New texts for files, planned against texts that were read. Nothing is changed by a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditPlan {
@@ -18,6 +45,8 @@ pub struct FilePlan {
     pub read: Option<TextHash>,
     /// The text wanted; none to delete the file.
     pub new_text: Option<String>,
+    /// Where the deleted file's text goes, if it is moved. The plan makes that file too, before this one.
+    pub moved_to: Option<PathBuf>,
 }
 
 /// The SHA-256 of a text without byte order mark and with LF line ends, in hexadecimal.
@@ -55,4 +84,20 @@ pub enum EditRefused {
     /// It could not be read or checked.
     #[error("{0}")]
     Failed(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_edit_in_the_form_of_their_family() {
+        for model in ["openai/gpt-5.1", "gpt-5-codex", "openrouter/openai/gpt-5-mini", "openai/o3", "local/codex-mini"]
+        {
+            assert_eq!(EditForm::usual(model), EditForm::Patch, "{model}");
+        }
+        for model in ["anthropic/claude-sonnet-4-5", "ollama/qwen3-coder:30b", "openai/gpt-4o", "scripted/demo", ""] {
+            assert_eq!(EditForm::usual(model), EditForm::Replace, "{model}");
+        }
+    }
 }

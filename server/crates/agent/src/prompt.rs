@@ -208,6 +208,14 @@ fn changing(active: &Active<'_>) -> Lines {
             "- To replace text, give it exactly as it was read, with enough around it to be the only such place.",
         ),
         (
+            active.has("edit_apply_patch"),
+            "- In a patch, copy the lines of context from the file as you read it, enough of them to be the only such place.",
+        ),
+        (
+            active.has("edit_hashline"),
+            "- Name lines by the tags with which you read them. After an edit the tags below it are others: read again.",
+        ),
+        (
             edits,
             "- Change what the task needs and no more. Keep to the style, the names and the helpers that are there. No \
              comments on what you changed.",

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
-use crate::dispatch::{self, Ended, Gate};
+use crate::dispatch::{Ended, Gate};
 use crate::history::{History, INTERRUPTED, OpenCall};
 use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, Session};
@@ -42,8 +42,10 @@ pub struct TurnContext {
     pub turn_id: TurnId,
     /// The model.
     pub model: Arc<dyn Model>,
-    /// Every tool there is; the mode decides which of them are offered.
+    /// Every tool there is: what the model calls by name is made, whether it was offered or not, within the mode.
     pub tools: Arc<[Arc<dyn Tool>]>,
+    /// The tools that the model is told of ([`crate::dispatch::offered`]).
+    pub offered: Arc<[ToolSpec]>,
     /// The mode.
     pub mode: Mode,
     /// The system prompt, made by [`crate::prompt::system`].
@@ -175,7 +177,7 @@ struct Asked {
 impl Turn {
     fn new(context: TurnContext) -> Self {
         let info = context.model.info();
-        let tools = dispatch::offered(&context.tools, context.mode);
+        let tools = context.offered;
         let budget = Budget::new(info, context.thinking_tokens, &context.system, &tools);
         let mut limits = context.limits;
         limits.result_bytes = limits.result_bytes.min(budget::longest_result(info));

@@ -27,6 +27,10 @@ pub struct Proposal {
     /// after a restart whether they still have them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_hash: Option<String>,
+    /// The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once
+    /// that document has it, or together with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_to: Option<String>,
 }
 
 /// What becomes of a file.

@@ -1,16 +1,12 @@
 //! `edit_create_file`.
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use async_trait::async_trait;
-use protocol::content::ToolKind;
+use agent::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::files::FileError;
-use workspace::reader::ReadError;
-use workspace::text;
 
-use crate::typed::Typed;
-use crate::{Services, blocking, counted, describe_edit, planned, read_file, writable};
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+use crate::{Services, counted};
 
 /// Makes a new file with the given text; folders on the way are made with it. To change a file that exists use
 /// edit_replace_exact, which says only what changes; replace a whole file (overwrite) only where nearly all of it
@@ -26,61 +22,19 @@ pub(crate) struct Input {
     overwrite: Option<bool>,
 }
 
-pub(crate) struct EditCreateFile {
-    services: Services,
-}
-
-impl EditCreateFile {
-    pub(crate) fn new(services: &Services) -> Self {
-        Self { services: services.clone() }
-    }
-}
-
-#[async_trait]
-impl Typed for EditCreateFile {
-    type Input = Input;
+impl OneEdit for Input {
     const NAME: &'static str = "edit_create_file";
-    const KIND: ToolKind = ToolKind::Edit;
-    const ACCESS: Access = Access::Edit;
+    const VERB: &'static str = "Creating";
 
-    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        let verb = if input.overwrite.unwrap_or_default() { "Writing" } else { "Creating" };
-        describe_edit(&self.services, verb, &input.path)
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
     }
 
-    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let services = self.services.clone();
-        blocking(move || {
-            let path = writable(&services, &input.path)?;
-            let name = services.roots.display(&path);
-            let read = match services.reader.read(&path) {
-                Ok(file) => Some(file),
-                Err(ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. })) => None,
-                Err(error) => return Err(read_file::in_words(&services, &path, error, &call)),
-            };
-            if let Some(parent) = path.ancestors().skip(1).find(|parent| parent.exists())
-                && !parent.is_dir()
-            {
-                let parent = services.roots.display(parent);
-                return Err(ToolError::Failed(format!("{name} cannot be created: {parent} is a file, not a folder")));
-            }
-            let overwrite = input.overwrite.unwrap_or_default();
-            // There is nothing to lose in an empty file, such as a document that was only just opened.
-            if let Some(file) = read.as_ref().filter(|file| !overwrite && !file.text.is_empty()) {
-                let lines = counted(file.text.lines().count(), "line");
-                return Err(ToolError::Failed(format!(
-                    "{name} exists already ({lines}). Nothing was changed. Read it and change it with \
-                     edit_replace_exact, or set overwrite to true to replace all of it."
-                )));
-            }
-            let content = input.content.strip_prefix('\u{FEFF}').unwrap_or(&input.content);
-            let content = text::normalise(content).0.into_owned();
-            let lines = counted(content.lines().count(), "line");
-            let what = if read.is_some() { "Replacement of all of" } else { "New file" };
-            let text = format!("{what} {name} ({lines}).");
-            Ok(planned(path, read.map(|file| file.hash), content, 1, text))
-        })
-        .await
+    fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
+        let (path, existed) = draft.create(&self.path, &self.content, self.overwrite.unwrap_or_default())?;
+        let lines = counted(self.content.lines().count(), "line");
+        let what = if existed { "Replacement of all of" } else { "New file" };
+        Ok(format!("{what} {} ({lines}).", services.roots.display(&path)))
     }
 }
 

@@ -1,15 +1,13 @@
 //! `edit_replace_exact`.
 
-use agent::tool::{Access, Call, Description, Output, ToolError};
-use async_trait::async_trait;
-use protocol::content::ToolKind;
+use agent::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::replace;
-use workspace::review::to_line_edits;
 
-use crate::typed::Typed;
-use crate::{Services, blocking, counted, describe_edit, planned, read_file, writable};
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+use crate::{Services, counted};
 
 /// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
 /// can copy old_text exactly: white space counts, and line numbers are not part of the file. Make old_text small but
@@ -30,49 +28,25 @@ pub(crate) struct Input {
     expected_count: Option<usize>,
 }
 
-pub(crate) struct EditReplaceExact {
-    services: Services,
-}
-
-impl EditReplaceExact {
-    pub(crate) fn new(services: &Services) -> Self {
-        Self { services: services.clone() }
-    }
-}
-
-#[async_trait]
-impl Typed for EditReplaceExact {
-    type Input = Input;
+impl OneEdit for Input {
     const NAME: &'static str = "edit_replace_exact";
-    const KIND: ToolKind = ToolKind::Edit;
-    const ACCESS: Access = Access::Edit;
+    const VERB: &'static str = "Editing";
 
-    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        if input.expected_count == Some(0) {
-            return Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned()));
-        }
-        describe_edit(&self.services, "Editing", &input.path)
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
     }
 
-    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let services = self.services.clone();
-        blocking(move || {
-            let path = writable(&services, &input.path)?;
-            let name = services.roots.display(&path);
-            let file =
-                services.reader.read(&path).map_err(|error| read_file::in_words(&services, &path, error, &call))?;
-            let count = input.expected_count.unwrap_or(1);
-            let edited = replace(&file.text, &input.old_text, &input.new_text, count)
-                .map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
-            let first = to_line_edits(&file.text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
-            let places = counted(count, "place");
-            let mut text = format!("Edit of {name} in {places}, from line {first}.");
-            if let Some(what) = edited.pass.leaves_out() {
-                text += &format!(" old_text differed from the file in {what}; what you did not change is as it was.");
-            }
-            Ok(planned(path, Some(file.hash), edited.text, first, text))
-        })
-        .await
+    fn check(&self) -> Result<(), ToolError> {
+        match self.expected_count {
+            Some(0) => Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
+        let count = self.expected_count.unwrap_or(1);
+        let what = format!("in {}", counted(count, "place"));
+        draft.edit(&self.path, &what, |text, _| replace(text, &self.old_text, &self.new_text, count))
     }
 }
 
@@ -107,11 +81,7 @@ mod tests {
         let world = World::new(&[("a.rs", "fn a() {\n\tone();\n\ttwo();\n}\n")]);
         let input = json!({ "path": "a.rs", "old_text": "    one();\n    two();", "new_text": "    one();\n    if x {\n        three();\n    }" });
         let output = world.call("edit_replace_exact", input).await.unwrap();
-        assert!(
-            output.text.contains("old_text differed from the file in indentation; what you did"),
-            "{}",
-            output.text
-        );
+        assert!(output.text.contains("Your text differed from the file's in indentation;"), "{}", output.text);
         let text = "fn a() {\n\tone();\n\tif x {\n\t\tthree();\n\t}\n}\n";
         assert_eq!(output.plan.unwrap().files[0].new_text.as_deref(), Some(text));
     }

@@ -15,7 +15,7 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, ShellConfig};
 
-use crate::Services;
+use crate::{Edits, Services, Tags};
 
 /// The project, and what editors have open of it.
 pub(crate) struct World {
@@ -70,6 +70,8 @@ impl World {
             shell,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
+            edits: Edits::default(),
+            tags: Tags::default(),
         }
     }
 

@@ -4,14 +4,15 @@
 //! writes: an edit tool plans, and the session makes the plan a proposal (design D4). Results are plain text, bounded,
 //! and say what was left out and how to get it.
 //!
-//! Reading order: [`typed`] (how a typed tool becomes one for the model), then the tools.
+//! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
+//! common), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use agent::edit::{EditPlan, FilePlan, TextHash};
-use agent::permission::Action;
-use agent::tool::{Description, Output, Tool, ToolError};
+use agent::edit::EditForm;
+use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
@@ -21,10 +22,21 @@ use workspace::seen::Seen;
 use workspace::shell::Shell;
 
 pub use read_result::how_to_read;
+pub use undo_edit::Edits;
 
 pub mod typed;
 
+mod draft;
+mod edits;
+
+mod edit_apply_batch;
+mod edit_by_anchor;
 mod edit_create_file;
+mod edit_delete_file;
+mod edit_hashline;
+mod edit_insert_at_line;
+mod edit_move_file;
+mod edit_notebook;
 mod edit_replace_exact;
 mod find_files;
 mod list_files;
@@ -32,6 +44,7 @@ mod read_file;
 mod read_result;
 mod search_text;
 mod shell_run;
+mod undo_edit;
 mod update_plan;
 
 #[cfg(test)]
@@ -52,6 +65,25 @@ pub struct Services {
     pub shell: Arc<Shell>,
     /// What was too long for the model to read at once.
     pub results: Results,
+    /// What the model's edits were.
+    pub edits: Edits,
+    /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
+    pub tags: Tags,
+}
+
+/// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Tags(Arc<AtomicBool>);
+
+impl Tags {
+    /// Turns tags on or off.
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+
+    pub(crate) fn on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
@@ -61,12 +93,40 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
-        typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
-        typed::erase(edit_create_file::EditCreateFile::new(services)),
+        editing::<edit_replace_exact::Input>(services),
+        editing::<edit_hashline::Input>(services),
+        editing::<edit_create_file::Input>(services),
+        editing::<edit_insert_at_line::Input>(services),
+        editing::<edit_by_anchor::Input>(services),
+        editing::<edit_move_file::Input>(services),
+        editing::<edit_delete_file::Input>(services),
+        editing::<edit_apply_batch::Input>(services),
+        editing::<edit_notebook::Input>(services),
+        typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),
         typed::erase(update_plan::UpdatePlan),
     ]
+}
+
+/// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than many.
+/// The others can be called by name all the same.
+pub fn is_shown(name: &str, form: EditForm) -> bool {
+    match name {
+        "edit_replace_exact" => form == EditForm::Replace,
+        "edit_apply_patch" => form == EditForm::Patch,
+        "edit_hashline" => form == EditForm::Hashline,
+        // A patch says all of this too.
+        "edit_create_file" | "edit_move_file" | "edit_delete_file" => form != EditForm::Patch,
+        "edit_insert_at_line" | "edit_by_anchor" | "edit_apply_batch" | "edit_structural" | "search_structural" => {
+            false
+        }
+        _ => true,
+    }
+}
+
+fn editing<E: edits::OneEdit>(services: &Services) -> Arc<dyn Tool> {
+    undo_edit::remembered(typed::erase(edits::Editing::<E>::new(services)), services)
 }
 
 /// Runs what blocks where it may.
@@ -87,21 +147,6 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
             Err(ToolError::Failed(format!("{name} must not be changed: {reason}")))
         }
     }
-}
-
-/// What a call that edits one file would do; the verb is for people, such as `Editing`.
-pub(crate) fn describe_edit(services: &Services, verb: &str, path: &str) -> Result<Description, ToolError> {
-    let path = writable(services, path)?;
-    let title = format!("{verb} {}", services.roots.display(&path));
-    Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
-}
-
-/// What came of such a call: a plan to make this of the file, which was read with that hash if there is one. The edit
-/// begins at that line, from 1.
-pub(crate) fn planned(path: PathBuf, read: Option<TextHash>, new_text: String, line: usize, text: String) -> Output {
-    let locations = vec![location(&path, u64::try_from(line).ok())];
-    let plan = EditPlan { files: vec![FilePlan { path, read, new_text: Some(new_text) }] };
-    Output { text, locations, plan: Some(plan), ..Output::default() }
 }
 
 /// What a search did not look into, in words; nothing where it looked into all.
@@ -144,6 +189,32 @@ mod tests {
         let tools = crate::builtin(&World::new(&[]).services());
         let names: HashSet<_> = tools.iter().map(|tool| tool.spec().name.clone()).collect();
         assert_eq!(names.len(), tools.len());
+    }
+
+    #[test]
+    fn the_documentation_has_every_tool_and_who_is_shown_it() {
+        use agent::edit::EditForm;
+        let page = include_str!("../../../../docs/tools.md");
+        let row = |name: &str| {
+            let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            row.and_then(|row| row.trim_end_matches(" |").rsplit(" | ").next()).unwrap_or_else(|| panic!("{name}"))
+        };
+        for tool in crate::builtin(&World::new(&[]).services()) {
+            let name = &tool.spec().name;
+            let forms = [EditForm::Replace, EditForm::Patch, EditForm::Hashline];
+            let shown = match forms.map(|form| crate::is_shown(name, form)) {
+                [true, true, true] => "every model",
+                [false, false, false] => "none",
+                [true, false, false] => "models that edit by replacing",
+                [false, true, false] => "models that edit by patches",
+                [false, false, true] => "models that edit by tags",
+                [true, false, true] => "all but those that edit by patches",
+                other => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(row(name), shown, "{name}");
+        }
+        let listed = page.lines().filter(|line| line.starts_with("| `") && line.matches('|').count() == 4).count();
+        assert_eq!(listed, crate::builtin(&World::new(&[]).services()).len(), "the page has tools that are none");
     }
 
     #[test]

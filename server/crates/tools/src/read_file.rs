@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::edit::hashline::{SEPARATOR, Tagged};
 use workspace::files::FileError;
 use workspace::reader::{ReadError, Source};
 
@@ -25,9 +26,9 @@ const MAX_BYTES: usize = 48_000;
 const MAX_LINE_BYTES: usize = 2_000;
 
 /// Reads a text file, or some of its lines, as it is in the user's editor, unsaved changes and your own pending edits
-/// included. Each line comes after its number and a tab, which are not part of the file. At most 500 lines or 48 KB
-/// are given at once; of a large file read only the lines that you need, which search_text finds. Of a line longer than
-/// 2,000 bytes one part is given at a time.
+/// included. Each line comes after its number and a tab, or after its tag (such as `12#7KQX`) and `|`, which are not part
+/// of the file. At most 500 lines or 48 KB are given at once; of a large file read only the lines that you need, which
+/// search_text finds. Of a line longer than 2,000 bytes one part is given at a time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -79,7 +80,8 @@ impl Typed for ReadFile {
             services.seen.note(&path, Some(file.hash.clone()));
             let wanted =
                 Wanted { start_line: input.start_line, end_line: input.end_line, start_column: input.start_column };
-            let mut part = part("read_file", &name, &file.text, &wanted)?;
+            let tags = services.tags.on().then(|| Tagged::new(&file.text));
+            let mut part = part("read_file", &name, &file.text, tags.as_ref(), &wanted)?;
             if file.source == Source::Pending {
                 part.text.insert_str(0, "[with your edits that the user has not decided yet]\n");
             }
@@ -105,8 +107,14 @@ pub(crate) struct Part {
     first: usize,
 }
 
-/// The lines of a text that a call of this tool wants, or as many of them as fit, with their numbers.
-pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Result<Part, ToolError> {
+/// The lines of a text that a call of this tool wants, or as many of them as fit, with their tags or else their numbers.
+pub(crate) fn part(
+    tool: &str,
+    name: &str,
+    text: &str,
+    tags: Option<&Tagged<'_>>,
+    wanted: &Wanted,
+) -> Result<Part, ToolError> {
     let (first, end) = lines(wanted.start_line, wanted.end_line)?.into_inner();
     let column = wanted.start_column.unwrap_or(1);
     if column == 0 {
@@ -137,7 +145,10 @@ pub(crate) fn part(tool: &str, name: &str, text: &str, wanted: &Wanted) -> Resul
         let to = line.floor_char_boundary(from + MAX_LINE_BYTES);
         let (before, shown) = (if from > 0 { "…" } else { "" }, line.get(from..to).unwrap_or(line));
         // Writing into a string cannot fail.
-        let _ = write!(out, "{last:>6}\t{before}{shown}");
+        let _ = match tags.and_then(|tags| tags.line(last)) {
+            Some((tag, _)) => write!(out, "{tag}{SEPARATOR}{before}{shown}"),
+            None => write!(out, "{last:>6}\t{before}{shown}"),
+        };
         if to < line.len() {
             let (more, next) = (counted(line.len() - to, "more byte"), to + 1);
             let _ = write!(out, "… [this line has {more}; read on with start_line {last} and start_column {next}]");
@@ -203,6 +214,20 @@ mod tests {
     use workspace::reader::{Overlay, Pending};
 
     use crate::fixture::{World, call};
+
+    #[tokio::test]
+    async fn lines_come_with_tags_where_edits_name_lines_by_them() {
+        let world = World::new(&[("a.rs", "fn a() {\n    x();\n}\n"), ("min.js", &"x".repeat(2_001))]);
+        let services = world.services();
+        services.tags.set(true);
+        let read = |input| call(&services, "read_file", input);
+        let text = read(json!({ "path": "a.rs" })).await.unwrap().text;
+        assert_eq!(text, "a.rs (3 lines):\n1#8P51|fn a() {\n2#AAC7|    x();\n3#3MNX|}");
+        let part = read(json!({ "path": "a.rs", "start_line": 3 })).await.unwrap().text;
+        assert_eq!(part, "a.rs, lines 3-3 of 3:\n3#3MNX|}", "a tag is that of the whole text, however much is read");
+        let long = read(json!({ "path": "min.js", "start_column": 2_001 })).await.unwrap().text;
+        assert!(long.ends_with("|…x") && long.contains("\n1#"), "{long}");
+    }
 
     #[tokio::test]
     async fn a_small_file_comes_whole_with_line_numbers() {

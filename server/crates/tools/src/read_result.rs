@@ -83,7 +83,7 @@ impl Typed for ReadResult {
                 Some(wanted) => matching(&text, &wanted, read_file::lines(start_line, end_line)?),
                 None => {
                     let wanted = Wanted { start_line, end_line, start_column };
-                    let part = read_file::part(Self::NAME, "the result", &text, &wanted)?;
+                    let part = read_file::part(Self::NAME, "the result", &text, None, &wanted)?;
                     (part.text, part.summary)
                 }
             };
@@ -162,6 +162,18 @@ mod tests {
         assert_eq!(around.text, format!("the result, lines 999-1001 of 2000:\n{lines}[999 lines more]"));
         let begin = read(json!({ "handle": handle })).await;
         assert!(begin.text.ends_with("[cut off; to read on, call read_result with start_line 501]"));
+    }
+
+    #[tokio::test]
+    async fn a_result_is_no_file_and_its_lines_have_no_tags() {
+        let world = World::new(&[]);
+        let services = world.services();
+        services.tags.set(true);
+        let handle = services.results.keep("one\ntwo\n").unwrap();
+        let text = call(&services, "read_result", json!({ "handle": handle })).await.unwrap().text;
+        assert_eq!(text, "the result (2 lines):\n     1\tone\n     2\ttwo");
+        let found = json!({ "handle": handle, "containing": "two" });
+        assert_eq!(call(&services, "read_result", found).await.unwrap().text, "     2\ttwo");
     }
 
     #[tokio::test]

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use protocol::content::{Location, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths::Roots;
-use workspace::search::{Found, LineKind, Scope, TextQuery};
+use workspace::edit::hashline::{Tag, Tagged};
+use workspace::search::{Found, Line, LineKind, Scope, TextQuery};
 
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location, not_searched};
@@ -26,8 +26,8 @@ const MAX_BYTES: usize = 50_000;
 const MAX_LOCATIONS: usize = 20;
 
 /// Searches the texts of the project's files, as they are in the user's editor, line by line. Gives `path:line: text`
-/// for each line that matches, and `path-line- text` for lines around it. Files that git ignores and binary files are
-/// left out.
+/// for each line that matches, and `path-line- text` for lines around it, where `line` is the line's number or its tag
+/// (such as `12#7KQX`); a line that is not shown whole has no tag. Files that git ignores and binary files are left out.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -101,17 +101,19 @@ impl Typed for SearchText {
         let services = self.services.clone();
         blocking(move || {
             let found = services.search.text(&query, &call.cancel)?;
-            Ok(output(&services.roots, &query, &found))
+            Ok(output(&services, &query, &found))
         })
         .await
     }
 }
 
-fn output(roots: &Roots, query: &TextQuery, found: &Found) -> Output {
+fn output(services: &Services, query: &TextQuery, found: &Found) -> Output {
     let mut text = String::new();
     let mut given = 0;
     'all: for file in &found.files {
-        let name = roots.display(&file.path);
+        let name = services.roots.display(&file.path);
+        let read = if services.tags.on() { services.reader.read(&file.path).ok() } else { None };
+        let tags = read.as_ref().map(|read| Tagged::new(&read.text));
         let mut last = None;
         for line in &file.lines {
             // A gap between lines of one file, or between files, as grep shows it.
@@ -121,7 +123,10 @@ fn output(roots: &Roots, query: &TextQuery, found: &Found) -> Output {
             last = Some(line.number);
             let mark = if line.kind == LineKind::Context { '-' } else { ':' };
             // Writing into a string cannot fail.
-            let _ = writeln!(text, "{name}{mark}{}{mark} {}", line.number, line.text);
+            let _ = match tags.as_ref().and_then(|tags| tag(tags, line)) {
+                Some(tag) => writeln!(text, "{name}{mark}{tag}{mark} {}", line.text),
+                None => writeln!(text, "{name}{mark}{}{mark} {}", line.number, line.text),
+            };
             given += usize::from(line.kind != LineKind::Context);
             if text.len() > MAX_BYTES {
                 break 'all;
@@ -146,6 +151,13 @@ fn output(roots: &Roots, query: &TextQuery, found: &Found) -> Output {
     };
     let text = text.trim_end_matches('\n').to_owned();
     Output { text, summary, locations: locations(found), ..Output::default() }
+}
+
+/// The tag of a line that is shown whole. Without one it cannot be taken for seen: some of it was cut off, or the file
+/// has changed since it was searched.
+fn tag(tags: &Tagged<'_>, line: &Line) -> Option<Tag> {
+    let (tag, text) = tags.line(usize::try_from(line.number).ok()?)?;
+    (text == line.text).then_some(tag)
 }
 
 /// The first match of each file.
@@ -191,6 +203,30 @@ mod tests {
             world.text("search_text", json!({ "query": "x", "context_lines": 1 })).await,
             "a-1- 1\na:2: x2\na-3- 3\n--\na-5- 5\na:6: x6"
         );
+    }
+
+    #[tokio::test]
+    async fn lines_are_found_with_the_tags_that_reading_gives_them() {
+        let long = format!("{}\nfn short\n", "fn ".repeat(200));
+        let world = World::new(&[("a", "1\nfn a\n}\n"), ("bom.rs", "\u{feff}fn b\r\n}\r\n}\r\n"), ("min.js", &long)]);
+        world.open("a", "0\nunsaved\nfn a\n}\n");
+        let services = world.services();
+        services.tags.set(true);
+        let search = |input| call(&services, "search_text", input);
+        let found = search(json!({ "query": "fn", "context_lines": 1 })).await.unwrap().text;
+        let mut lines = 0;
+        for path in ["a", "bom.rs"] {
+            let read = call(&services, "read_file", json!({ "path": path })).await.unwrap().text;
+            for line in read.lines().skip(1) {
+                let (tag, line) = line.split_once('|').unwrap();
+                lines += usize::from(
+                    [":", "-"].iter().any(|mark| found.contains(&format!("{path}{mark}{tag}{mark} {line}\n"))),
+                );
+            }
+        }
+        assert_eq!(lines, 3 + 2, "{found}");
+        assert!(found.contains("min.js:1: fn fn"), "a line that is cut off has no tag: {found}");
+        assert!(found.contains("min.js:2#"), "{found}");
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@
 mod anchor;
 mod diagnose;
 mod fold;
+pub mod hashline;
 mod indent;
 mod locate;
 mod merge;

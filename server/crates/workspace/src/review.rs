@@ -41,7 +41,7 @@ pub use self::document::Base;
 use self::hunk::{By, Hunk};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
-use crate::text;
+use crate::{paths, text};
 
 /// How many finished proposals are remembered, so that an undo in the editor is noticed and a decision that comes twice
 /// is known for what it is.
@@ -81,6 +81,8 @@ pub struct Application {
     pub hunk_ids: Vec<HunkId>,
     /// What becomes of the file.
     pub change: FileChange,
+    /// Where the text of a deleted file goes, if it is moved.
+    pub moved_to: Option<PathBuf>,
     /// The hash that the document must have; none where there must be no file.
     pub base_hash: Option<TextHash>,
     /// The text with that hash.
@@ -177,6 +179,7 @@ impl Review {
             }
         };
         proposal.propose(wanted, std::slice::from_ref(call));
+        proposal.moved_to = plan.moved_to.as_deref().map(paths::to_uri);
         Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
     }
 
@@ -224,6 +227,8 @@ impl Review {
             }
             decided.proposals.push(proposal.wire());
         }
+        // What is moved is made at its new place before it goes from the old one.
+        decided.applications.sort_by_key(|application| application.moved_to.is_some());
         Ok(decided)
     }
 
@@ -444,7 +449,7 @@ impl Review {
     pub fn restore<T: AsRef<str>>(proposals: Vec<Proposal>, base: impl Fn(&PathBuf) -> Option<T>) -> Self {
         let mut review = Self::default();
         for seen in proposals {
-            match crate::paths::from_uri(&seen.uri) {
+            match paths::from_uri(&seen.uri) {
                 Ok(path) => {
                     let text = base(&path);
                     let text = text.as_ref().map(AsRef::as_ref);

@@ -121,7 +121,7 @@ mod tests {
         seen.note(&path, Some(hash("one\n")));
         assert!(seen.is_current(&path, &hash("one\n")) && !seen.is_current(&path, &hash("two\n")));
         files::write(&path, "two\n", &hash("one\n")).unwrap();
-        assert_eq!(seen.take_changed(&reader), [path.clone()]);
+        assert_eq!(seen.take_changed(&reader), std::slice::from_ref(&path));
         assert!(!seen.is_current(&path, &hash("two\n")));
         seen.edited(&path, Some(&hash("two\n")), Some(hash("three\n")));
         assert!(!seen.is_current(&path, &hash("three\n")), "an edit of a text that was not seen");

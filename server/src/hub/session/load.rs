@@ -90,6 +90,7 @@ pub(super) async fn load(
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
+    let tags = tools::Tags::default();
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
@@ -97,6 +98,8 @@ pub(super) async fn load(
         seen: seen.clone(),
         shell: Arc::clone(&shell),
         results: results.clone(),
+        edits: tools::Edits::default(),
+        tags: tags.clone(),
     };
     let alerts = own.clone();
     open.feed.announce(last);
@@ -133,6 +136,7 @@ pub(super) async fn load(
         search,
         seen,
         results,
+        tags,
         overlay,
         shell,
         terminal,

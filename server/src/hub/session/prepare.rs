@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent::commands::{self, Invocation};
-use agent::model::Model;
+use agent::edit::EditForm;
+use agent::model::{Model, ToolSpec};
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
@@ -71,6 +72,10 @@ pub(super) struct NewTurn {
     pub(super) title: Option<String>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     pub(super) system: Arc<str>,
+    /// The form in which the model edits.
+    pub(super) form: EditForm,
+    /// The tools that the model is told of.
+    pub(super) offered: Arc<[ToolSpec]>,
 }
 
 /// Makes a prompt ready.
@@ -163,9 +168,19 @@ async fn new_turn(
     for block in &rules.blocks {
         let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
     }
-    let offered = agent::dispatch::offered(tools, mode);
+    let config = &preparation.config;
+    let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
+    let form = config.edit_mode.unwrap_or_else(usual);
+    let offered = offered(tools, mode, form, &config.edit_tools);
     let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
-    NewTurn { prompt, context, title, model, system }
+    NewTurn { prompt, context, title, model, system, form, offered }
+}
+
+/// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.
+fn offered(tools: &[Arc<dyn Tool>], mode: Mode, form: EditForm, also: &[String]) -> Arc<[ToolSpec]> {
+    let offered = agent::dispatch::offered(tools, mode);
+    let is_shown = |name: &String| tools::is_shown(name, form) || also.contains(name);
+    offered.iter().filter(|tool| is_shown(&tool.name)).cloned().collect()
 }
 
 /// The model, if it can be asked now; else what to do about it.

@@ -176,17 +176,17 @@ impl Session {
 
     /// Puts accepted hunks into their document, after those of the same file that are on their way.
     fn apply(&mut self, application: Application) {
-        let on_their_way = self.applying.entry(application.path.clone()).or_default();
+        let queue = queue(&application).to_path_buf();
+        let on_their_way = self.applying.entry(queue.clone()).or_default();
         on_their_way.push_back(application);
         if on_their_way.len() == 1 {
-            let path = on_their_way.front().map(|first| first.path.clone());
-            path.into_iter().for_each(|path| self.apply_first(&path));
+            self.apply_first(&queue);
         }
     }
 
-    /// Starts the first application of a file: through the editor where it has the file open, else on disk.
-    fn apply_first(&mut self, path: &Path) {
-        let Some(application) = self.applying.get(path).and_then(VecDeque::front).cloned() else { return };
+    /// Starts the first application of a queue: through the editor where it has the file open, else on disk.
+    fn apply_first(&mut self, queue: &Path) {
+        let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
         let (reader, roots, own) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.own.clone());
         let (store, editor) = (Arc::clone(&self.shared.parts.store), self.home_editor());
         let others: Vec<_> = self.followers.values().map(|follower| Arc::clone(&follower.buffers)).collect();
@@ -219,7 +219,7 @@ impl Session {
             _ => drop(self.ours.remove(&application.path)),
         }
         self.review.applied(&application, &outcome);
-        let mut rest = self.applying.remove(&application.path).unwrap_or_default();
+        let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
         rest.pop_front();
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
         self.record(Event::EditApplied {
@@ -232,7 +232,9 @@ impl Session {
         });
         if failed {
             // Those after it were made for the text that it would have left, and the review has taken them back.
-            for void in std::mem::take(&mut rest) {
+            let (void, others) = rest.into_iter().partition(|it: &Application| it.path == application.path);
+            rest = others;
+            for void in Vec::from(void) {
                 let reason = "an edit before it could not be applied".to_owned();
                 self.record(Event::EditApplied {
                     proposal_id: void.proposal_id,
@@ -250,8 +252,8 @@ impl Session {
             self.text_changed(&application.path);
         }
         if !rest.is_empty() {
-            self.applying.insert(application.path.clone(), rest);
-            self.apply_first(&application.path);
+            self.applying.insert(queue(&application).to_path_buf(), rest);
+            self.apply_first(queue(&application));
         }
         self.review_changed();
         self.settle();
@@ -495,6 +497,12 @@ fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
     ours.get(&buffer.path) == Some(buffer.hash())
 }
 
+/// The queue in which an application waits: those of a file go one after the other, and a file that is moved goes after
+/// it was made at its new place.
+fn queue(application: &Application) -> &Path {
+    application.moved_to.as_deref().unwrap_or(&application.path)
+}
+
 /// Carries accepted hunks out. Gives how it went, the hash of the text before, and whether the document is open and held
 /// nothing unsaved before. `others` are the documents of all who follow the session.
 async fn carry_out(
@@ -513,6 +521,14 @@ async fn carry_out(
             Err(error) => return failed(format!("the text before could not be kept, so it was not changed: {error}")),
         },
     };
+    if let Some(new_place) = &application.moved_to {
+        let (reading, path) = (Arc::clone(reader), new_place.clone());
+        let there = tokio::task::spawn_blocking(move || base(&reading, &path)).await;
+        if !matches!(there, Ok(Ok(Some(_)))) {
+            let to = roots.display(new_place);
+            return failed(format!("it is moved to {to}, which is not there yet: accept that file first"));
+        }
+    }
     let (outcome, was_clean) = match reader.buffers().get(&application.path) {
         Open::Yes(snapshot) => through_editor(reader, snapshot, editor, application).await,
         Open::OutOfSync => {

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use agent::edit::EditForm;
 use agent::permission::Rule;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
@@ -162,6 +163,7 @@ impl Session {
         });
         self.dequeue_begun();
         self.given = prepared.given;
+        self.tags.set(turn.form == EditForm::Hashline);
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
                 let context = TurnContext {
@@ -173,6 +175,7 @@ impl Session {
                     tools: Arc::clone(&self.tools),
                     mode: prepared.mode,
                     system: turn.system,
+                    offered: turn.offered,
                     history: self.state.history.clone(),
                     session: Arc::new(Port {
                         session: self.id.clone(),

@@ -455,6 +455,7 @@ mod tests {
                 change: protocol::review::FileChange::Modify,
                 hunks: vec![crate::lsp::convert::tests::hunk("h", 0, "", &words)],
                 base_hash: None,
+                moved_to: None,
             };
             let text = written(&[
                 started("Go."),

@@ -563,6 +563,7 @@
 ---@field change azimuth.FileChange What becomes of the file.
 ---@field hunks azimuth.Hunk[] The hunks, from top to bottom, decided ones included.
 ---@field baseHash? string The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them.
+---@field movedTo? string The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it.
 
 ---The pending change of one file.
 ---@alias azimuth.ProposalId string

@@ -20,7 +20,7 @@ use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
 use super::{Application, LineEdit};
 use crate::buffers::{Move, Snapshot, TextId};
-use crate::text;
+use crate::{paths, text};
 
 /// The proposal of one file.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub(super) struct FileProposal {
     pub(super) display: String,
     pub(super) revision: u64,
     pub(super) change: FileChange,
+    /// The document to which the text of the file goes that is deleted, if it is moved.
+    pub(super) moved_to: Option<String>,
     /// From top to bottom.
     pub(super) hunks: Vec<Hunk>,
     /// The number of the next hunk.
@@ -63,6 +65,7 @@ impl FileProposal {
             display: display.to_owned(),
             revision: 0,
             change: FileChange::Modify,
+            moved_to: None,
             hunks: Vec::new(),
             next_hunk: 1,
             unreported: false,
@@ -288,6 +291,7 @@ impl FileProposal {
             path: self.path.clone(),
             hunk_ids,
             change,
+            moved_to: self.moved_to.as_deref().and_then(|uri| paths::from_uri(uri).ok()),
             base_hash: before.get().map(|text| text::hash(text)),
             base_text: before.get().cloned(),
             target_text: after.get().cloned(),

@@ -43,7 +43,7 @@ impl World {
     fn propose_against(&mut self, read: Option<TextHash>, new_text: Option<&str>) -> Result<Change, EditRefused> {
         self.calls += 1;
         let call = ToolCallId::new(format!("call{}", self.calls));
-        let plan = FilePlan { path: self.path.clone(), read, new_text: new_text.map(str::to_owned) };
+        let plan = FilePlan { path: self.path.clone(), read, new_text: new_text.map(str::to_owned), moved_to: None };
         self.review.propose(&plan, self.document.as_deref(), "src/a.rs", "file:///w/src/a.rs", &call)
     }
 

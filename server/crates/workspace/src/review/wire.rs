@@ -53,6 +53,7 @@ impl FileProposal {
             path: self.display.clone(),
             change: self.change,
             base_hash: self.document().map(|text| text::hash(text).0),
+            moved_to: self.moved_to.clone(),
         }
     }
 
@@ -61,6 +62,7 @@ impl FileProposal {
         let mut own = Self::new(seen.proposal_id.clone(), path, &seen.uri, &seen.path, base.into());
         own.revision = seen.revision;
         own.change = seen.change;
+        own.moved_to.clone_from(&seen.moved_to);
         let text = Arc::clone(&own.text.text);
         let text = Lines::new(&text);
         let past = Past::find(&seen, base);

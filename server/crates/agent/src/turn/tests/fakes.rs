@@ -412,7 +412,12 @@ impl Tool for FakeTool {
         self.running.now.lock().unwrap().retain(|id| *id != call.id);
         self.running.order.lock().unwrap().push(format!("-{}", call.id));
         let plan = matches!(self.does, Does::Plans).then(|| EditPlan {
-            files: vec![FilePlan { path: "/ws/a.rs".into(), read: None, new_text: Some("new".to_owned()) }],
+            files: vec![FilePlan {
+                path: "/ws/a.rs".into(),
+                read: None,
+                new_text: Some("new".to_owned()),
+                moved_to: None,
+            }],
         });
         Ok(Output { text, plan, ..Output::default() })
     }
@@ -539,11 +544,13 @@ impl Stage {
         });
         let session = Arc::new(self.session);
         session.log.lock().unwrap().extend(self.events.iter().cloned());
+        let tools: Arc<[_]> = tools.collect();
         let context = TurnContext {
             session_id: SessionId::from("abc123"),
             turn_id: turn_id(&self.events),
             model: Arc::clone(&model) as Arc<dyn Model>,
-            tools: tools.collect(),
+            offered: crate::dispatch::offered(&tools, self.mode),
+            tools,
             mode: self.mode,
             system: Arc::from("be good"),
             history: History::from_events(&self.events),

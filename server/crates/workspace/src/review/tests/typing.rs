@@ -37,8 +37,12 @@ impl Editor {
 
     fn propose(&mut self, wanted: &str) -> Vec<Hunk> {
         let snapshot = self.buffers.by_uri(URI).unwrap();
-        let plan =
-            FilePlan { path: self.path.clone(), read: Some(snapshot.hash().clone()), new_text: Some(wanted.into()) };
+        let plan = FilePlan {
+            path: self.path.clone(),
+            read: Some(snapshot.hash().clone()),
+            new_text: Some(wanted.into()),
+            moved_to: None,
+        };
         self.review.propose(&plan, &*snapshot, "src/a.yaml", URI, &ToolCallId::new("call")).unwrap();
         self.hunks()
     }
@@ -169,7 +173,7 @@ fn what_the_user_types_into_an_edit_on_its_way_is_theirs_once_the_edit_has_faile
 fn an_empty_document_of_a_file_that_is_to_be_made_is_no_file() {
     for empty in ["", "\n"] {
         let mut editor = Editor::open(empty);
-        let plan = FilePlan { path: editor.path.clone(), read: None, new_text: Some("new\n".into()) };
+        let plan = FilePlan { path: editor.path.clone(), read: None, new_text: Some("new\n".into()), moved_to: None };
         let review = &mut editor.review;
         review.propose(&plan, None, "src/a.yaml", URI, &ToolCallId::new("call")).unwrap();
         editor.look();

@@ -1,0 +1,181 @@
+//! Several edits as one plan: each sees what those before it made of the files, and all of them are proposed or none.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agent::edit::{EditPlan, FilePlan, TextHash};
+use agent::tool::{Call, Output, ToolError};
+use workspace::edit::Edited;
+use workspace::files::FileError;
+use workspace::reader::ReadError;
+use workspace::review::to_line_edits;
+use workspace::text;
+
+use crate::{Services, counted, location, read_file, writable};
+
+/// Files as a call's edits leave them.
+pub(crate) struct Draft<'a> {
+    services: &'a Services,
+    call: &'a Call,
+    /// In the order in which they were first edited, but that a file that is moved comes after its new place.
+    files: Vec<File>,
+}
+
+struct File {
+    path: PathBuf,
+    /// What was read; none where there was no file.
+    read: Option<(TextHash, Arc<str>)>,
+    /// What it is now; none where there is none.
+    now: Option<Arc<str>>,
+    moved_to: Option<PathBuf>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(services: &'a Services, call: &'a Call) -> Self {
+        Self { services, call, files: Vec::new() }
+    }
+
+    /// The text of a file, which must be there, and its hash if it is as it was read.
+    pub(crate) fn text(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
+        let path = writable(self.services, path)?;
+        let name = self.services.roots.display(&path);
+        let call = self.call;
+        let services = self.services;
+        let file = self.file(&path)?;
+        match (&file.now, &file.read) {
+            (Some(now), Some((hash, read))) if Arc::ptr_eq(now, read) => {
+                Ok((path, Arc::clone(now), Some(hash.clone())))
+            }
+            (Some(now), _) => Ok((path, Arc::clone(now), None)),
+            (None, Some(_)) => Err(ToolError::Failed(format!("{name} is deleted by an edit before this one"))),
+            (None, None) => {
+                let gone = ReadError::File(FileError::NotFound { path: path.clone() });
+                Err(read_file::in_words(services, &path, gone, call))
+            }
+        }
+    }
+
+    /// Gives a file that was read another text.
+    pub(crate) fn set(&mut self, path: &Path, text: String) {
+        if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+            file.now = Some(text.into());
+        }
+    }
+
+    /// Edits a file's text; `what` is what the edit does, for the model. `edit` is told whether the model has seen that text
+    /// as it is.
+    pub(crate) fn edit<E: Display>(
+        &mut self,
+        path: &str,
+        what: &str,
+        edit: impl FnOnce(&str, bool) -> Result<Edited, E>,
+    ) -> Result<String, ToolError> {
+        let (path, text, hash) = self.text(path)?;
+        let name = self.services.roots.display(&path);
+        let seen = hash.is_some_and(|hash| self.services.seen.is_current(&path, &hash));
+        let edited = edit(&text, seen).map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
+        let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
+        let mut words = format!("Edit of {name} {what}, from line {first}.");
+        if let Some(what) = edited.pass.leaves_out() {
+            words += &format!(" Your text differed from the file's in {what}; what you did not change is as it was.");
+        }
+        self.set(&path, edited.text);
+        Ok(words)
+    }
+
+    /// Makes a file, or with `overwrite` replaces one. Gives its path, and whether there was one.
+    pub(crate) fn create(&mut self, path: &str, content: &str, overwrite: bool) -> Result<(PathBuf, bool), ToolError> {
+        let path = writable(self.services, path)?;
+        let roots = Arc::clone(&self.services.roots);
+        let name = roots.display(&path);
+        if let Some(parent) = path.ancestors().skip(1).find(|parent| parent.exists())
+            && !parent.is_dir()
+        {
+            let parent = roots.display(parent);
+            return Err(ToolError::Failed(format!("{name} cannot be created: {parent} is a file, not a folder")));
+        }
+        let content = text::normalise(content.strip_prefix('\u{FEFF}').unwrap_or(content)).0.into_owned();
+        let file = self.file(&path)?;
+        let existed = file.now.is_some();
+        // There is nothing to lose in an empty file, such as a document that was only just opened.
+        if let Some(text) = file.now.as_ref().filter(|text| !overwrite && !text.is_empty()) {
+            let lines = counted(text.lines().count(), "line");
+            return Err(ToolError::Failed(format!(
+                "{name} exists already ({lines}). Nothing was changed. Read it and change what is to change, or set \
+                 overwrite to true to replace all of it."
+            )));
+        }
+        file.now = Some(content.into());
+        Ok((path, existed))
+    }
+
+    /// Deletes a file.
+    pub(crate) fn delete(&mut self, path: &str) -> Result<PathBuf, ToolError> {
+        let (path, _, _) = self.text(path)?;
+        if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
+            file.now = None;
+        }
+        Ok(path)
+    }
+
+    /// Moves a file to a place where there is none. Gives both places.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(PathBuf, PathBuf), ToolError> {
+        let (from_path, text, _) = self.text(from)?;
+        let to_path = writable(self.services, to)?;
+        if from_path == to_path {
+            return Err(ToolError::Failed(format!("{from} and {to} are the same file")));
+        }
+        let (to_path, existed) = self.create(to, &text, false)?;
+        if existed {
+            return Err(ToolError::Failed(format!("{to} exists already, so {from} cannot be moved there")));
+        }
+        let at = self.files.iter().position(|file| file.path == from_path);
+        if let Some(at) = at {
+            // The new place is made first.
+            let mut file = self.files.remove(at);
+            file.now = None;
+            file.moved_to = Some(to_path.clone());
+            self.files.push(file);
+        }
+        Ok((from_path, to_path))
+    }
+
+    /// The plan, and what the model reads of it.
+    pub(crate) fn output(self, text: String) -> Result<Output, ToolError> {
+        let mut locations = Vec::new();
+        let mut files = Vec::new();
+        for File { path, read, now, moved_to } in self.files {
+            let before = read.as_ref().map(|(_, text)| &**text);
+            if before == now.as_deref() {
+                continue;
+            }
+            let edits = to_line_edits(before.unwrap_or_default(), now.as_deref().unwrap_or_default());
+            let line = edits.first().map_or(1, |edit| edit.start_line + 1);
+            locations.push(location(&path, u64::try_from(line).ok()));
+            let (read, new_text) = (read.map(|(hash, _)| hash), now.map(|text| text.to_string()));
+            files.push(FilePlan { path, read, new_text, moved_to });
+        }
+        if files.is_empty() {
+            return Err(ToolError::Failed("the edits change nothing: the files already have these texts".to_owned()));
+        }
+        Ok(Output { text, locations, plan: Some(EditPlan { files }), ..Output::default() })
+    }
+
+    fn file(&mut self, path: &Path) -> Result<&mut File, ToolError> {
+        let at = match self.files.iter().position(|file| file.path == path) {
+            Some(at) => at,
+            None => {
+                let read = match self.services.reader.read(path) {
+                    Ok(file) => Some((file.hash, file.text)),
+                    Err(ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. })) => None,
+                    Err(error) => return Err(read_file::in_words(self.services, path, error, self.call)),
+                };
+                let now = read.as_ref().map(|(_, text)| Arc::clone(text));
+                self.files.push(File { path: path.to_owned(), read, now, moved_to: None });
+                self.files.len() - 1
+            }
+        };
+        self.files.get_mut(at).ok_or_else(|| ToolError::Failed(format!("{} was lost", path.display())))
+    }
+}

@@ -1,0 +1,71 @@
+//! `edit_by_anchor`.
+
+use agent::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::edit::{AnchorMode, ByAnchor, by_anchor};
+
+use crate::Services;
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+
+/// Puts lines above, below or in place of a line of a file that is named by a piece of its text, or replaces what is
+/// between two such lines. If several lines have the anchor, take a longer piece or say which occurrence is meant. The
+/// change is not written: the user reviews it, and until then you read the file as if it were accepted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// What to do: insert_before, insert_after or replace_line with the line that has the anchor, or replace_between it
+    /// and the first line below it that has anchor_end.
+    mode: Mode,
+    /// A piece of the line.
+    anchor: String,
+    /// A piece of the last line, for replace_between.
+    anchor_end: Option<String>,
+    /// The lines to put there, with their indentation. Empty to delete what is replaced.
+    content: String,
+    /// Which of several lines with the anchor is meant, from 1.
+    #[schemars(range(min = 1))]
+    occurrence: Option<usize>,
+    /// Whether replace_between replaces the two lines themselves too. False if left out.
+    inclusive: Option<bool>,
+}
+
+/// What is done with the lines.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    InsertBefore,
+    InsertAfter,
+    ReplaceLine,
+    ReplaceBetween,
+}
+
+impl OneEdit for Input {
+    const NAME: &'static str = "edit_by_anchor";
+    const VERB: &'static str = "Editing";
+
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
+        let mode = match self.mode {
+            Mode::InsertBefore => AnchorMode::InsertBefore,
+            Mode::InsertAfter => AnchorMode::InsertAfter,
+            Mode::ReplaceLine => AnchorMode::ReplaceLine,
+            Mode::ReplaceBetween => AnchorMode::ReplaceBetween,
+        };
+        let edit = ByAnchor {
+            mode,
+            anchor: &self.anchor,
+            anchor_end: self.anchor_end.as_deref(),
+            content: &self.content,
+            occurrence: self.occurrence,
+            inclusive: self.inclusive.unwrap_or_default(),
+        };
+        draft.edit(&self.path, "in 1 place", |text, _| by_anchor(text, &edit))
+    }
+}

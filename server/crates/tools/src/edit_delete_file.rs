@@ -1,0 +1,31 @@
+//! `edit_delete_file`.
+
+use agent::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Services;
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+
+/// Deletes a file. The user reviews it; until then you read on as if the file were gone.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+}
+
+impl OneEdit for Input {
+    const NAME: &'static str = "edit_delete_file";
+    const VERB: &'static str = "Deleting";
+
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
+        let path = draft.delete(&self.path)?;
+        Ok(format!("Deletion of {}.", services.roots.display(&path)))
+    }
+}

@@ -1,0 +1,42 @@
+//! `edit_insert_at_line`.
+
+use agent::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::edit::insert_at_line;
+
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+use crate::{Services, counted};
+
+/// Puts lines into a file above the line with a number. Numbers go stale with every edit: give line_text, the text that
+/// the line has now, unless you have read the file just now. The change is not written: the user reviews it, and until
+/// then you read the file as if it were accepted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// The line, from 1, above which the content goes; one more than the file has lines to put it at the end.
+    line: usize,
+    /// The text that this line has now, as a whole. With it a number that went stale does no harm.
+    line_text: Option<String>,
+    /// The lines to put in, with their indentation.
+    content: String,
+}
+
+impl OneEdit for Input {
+    const NAME: &'static str = "edit_insert_at_line";
+    const VERB: &'static str = "Editing";
+
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path]
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
+        let lines = counted(self.content.lines().count(), "line");
+        draft.edit(&self.path, &format!("with {lines} put in"), |text, seen| {
+            insert_at_line(text, self.line, self.line_text.as_deref(), &self.content, seen)
+        })
+    }
+}

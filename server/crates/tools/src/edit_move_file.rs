@@ -1,0 +1,34 @@
+//! `edit_move_file`.
+
+use agent::tool::ToolError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::Services;
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+
+/// Moves or renames a file. What refers to it is not changed. The user reviews the move; until then you find the file at its
+/// new place.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// Where it goes: the path of the file there, which must not exist.
+    to: String,
+}
+
+impl OneEdit for Input {
+    const NAME: &'static str = "edit_move_file";
+    const VERB: &'static str = "Moving";
+
+    fn paths(&self) -> Vec<&str> {
+        vec![&self.path, &self.to]
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
+        let (from, to) = draft.rename(&self.path, &self.to)?;
+        Ok(format!("Move of {} to {}.", services.roots.display(&from), services.roots.display(&to)))
+    }
+}

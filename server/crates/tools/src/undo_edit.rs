@@ -1,0 +1,286 @@
+//! `undo_edit`, and what it remembers.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent::edit::{EditPlan, FilePlan, TextHash};
+use agent::model::ToolSpec;
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use workspace::files::FileError;
+use workspace::reader::{ReadError, Reader};
+use workspace::text;
+
+use crate::typed::Typed;
+use crate::{Services, blocking, counted, location, read_file, writable};
+
+/// So many calls that edited are remembered in a session (002 appendix D.5 has 20 a file).
+const REMEMBERED: usize = 50;
+
+/// What the calls of a session's editing tools wanted to make of files, the oldest first. Clones share it. It is not kept
+/// over a restart.
+#[derive(Clone, Debug, Default)]
+pub struct Edits(Arc<Mutex<Vec<Vec<Step>>>>);
+
+/// What a call wanted to make of one file.
+#[derive(Clone, Debug)]
+struct Step {
+    path: PathBuf,
+    before: Option<Arc<str>>,
+    after: Option<TextHash>,
+}
+
+impl Edits {
+    /// A call plans this. Whether anything comes of it is seen when it is undone. Blocks.
+    fn note(&self, plan: &EditPlan, reader: &Reader) {
+        let step = |file: &FilePlan| {
+            let before = reader.read(&file.path).ok();
+            // What was read is another by now, so nothing will come of the plan.
+            if before.as_ref().map(|before| &before.hash) != file.read.as_ref() {
+                return None;
+            }
+            let before = before.map(|before| before.text);
+            Some(Step { path: file.path.clone(), before, after: file.new_text.as_deref().map(text::hash) })
+        };
+        let Some(steps) = plan.files.iter().map(step).collect() else { return };
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.push(steps);
+        let excess = calls.len().saturating_sub(REMEMBERED);
+        calls.drain(..excess);
+    }
+
+    /// The last call that edited a file and of which something came, taken out. What came to nothing is forgotten on the
+    /// way.
+    fn take_last(&self, path: &Path, now: Option<&TextHash>) -> Option<Vec<Step>> {
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let at = calls.iter().rposition(|steps| steps.iter().any(|step| step.path == path))?;
+            let step = calls.get(at)?.iter().find(|step| step.path == path)?;
+            if step.after.as_ref() == now {
+                return Some(calls.remove(at));
+            }
+            let came_to_nothing = step.before.as_deref().map(text::hash).as_ref() == now;
+            if !came_to_nothing {
+                return None;
+            }
+            calls.remove(at);
+        }
+    }
+
+    fn put_back(&self, steps: Vec<Step>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(steps);
+    }
+}
+
+/// The same tool, of which each plan is remembered.
+pub(crate) fn remembered(tool: Arc<dyn Tool>, services: &Services) -> Arc<dyn Tool> {
+    Arc::new(Remembered { tool, edits: services.edits.clone(), reader: services.reader.clone() })
+}
+
+struct Remembered {
+    tool: Arc<dyn Tool>,
+    edits: Edits,
+    reader: Reader,
+}
+
+#[async_trait]
+impl Tool for Remembered {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn kind(&self) -> ToolKind {
+        self.tool.kind()
+    }
+
+    fn access(&self) -> Access {
+        self.tool.access()
+    }
+
+    fn describe(&self, input: &Value) -> Result<Description, ToolError> {
+        self.tool.describe(input)
+    }
+
+    async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
+        let output = self.tool.run(call, input).await?;
+        if let Some(plan) = output.plan.clone() {
+            let (edits, reader) = (self.edits.clone(), self.reader.clone());
+            blocking(move || {
+                edits.note(&plan, &reader);
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(output)
+    }
+}
+
+/// Takes back the last edit that you made of a file: its text is proposed to be what it was before that call, and so is
+/// that of every other file that the call edited. It is refused where a file is no longer as your edit left it. Call it
+/// again to go back one edit further.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+}
+
+pub(crate) struct UndoEdit {
+    services: Services,
+}
+
+impl UndoEdit {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+#[async_trait]
+impl Typed for UndoEdit {
+    type Input = Input;
+    const NAME: &'static str = "undo_edit";
+    const KIND: ToolKind = ToolKind::Edit;
+    const ACCESS: Access = Access::Edit;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        let path = writable(&self.services, &input.path)?;
+        let title = format!("Taking back the edit of {}", self.services.roots.display(&path));
+        Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let services = self.services.clone();
+        blocking(move || {
+            let path = writable(&services, &input.path)?;
+            let name = services.roots.display(&path);
+            let now = |path: &Path| match services.reader.read(path) {
+                Ok(file) => Ok(Some(file.hash)),
+                Err(ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. })) => Ok(None),
+                Err(error) => Err(read_file::in_words(&services, path, error, &call)),
+            };
+            let Some(steps) = services.edits.take_last(&path, now(&path)?.as_ref()) else {
+                return Err(ToolError::Failed(format!(
+                    "there is no edit of {name} to take back: it is not as an edit of yours in this session left it. Read it \
+                     and edit it as it is now"
+                )));
+            };
+            let mut files = Vec::new();
+            for step in &steps {
+                let read = now(&step.path)?;
+                if read != step.after {
+                    let other = services.roots.display(&step.path);
+                    services.edits.put_back(steps.clone());
+                    return Err(ToolError::Failed(format!(
+                        "the edit of {name} cannot be taken back, since it edited {other} too, which has changed since. \
+                         Nothing was changed. Read both and edit them as they are now"
+                    )));
+                }
+                let new_text = step.before.as_ref().map(|text| text.to_string());
+                files.push(FilePlan { path: step.path.clone(), read, new_text, moved_to: None });
+            }
+            let names: Vec<_> = steps.iter().map(|step| services.roots.display(&step.path)).collect();
+            let text = format!("Edit of {} taken back.", names.join(", "));
+            let locations = steps.iter().map(|step| location(&step.path, None)).collect();
+            let summary = counted(files.len(), "file");
+            Ok(Output { text, summary, locations, plan: Some(EditPlan { files }), ..Output::default() })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use serde_json::json;
+    use workspace::reader::{Overlay, Pending};
+
+    use super::*;
+    use crate::fixture::{World, call};
+
+    /// A session that takes every plan.
+    #[derive(Clone, Default)]
+    struct Takes(Arc<Mutex<Files>>);
+
+    type Files = Vec<(PathBuf, Option<String>)>;
+
+    impl Takes {
+        fn take(&self, plan: EditPlan) {
+            let mut taken = self.0.lock().unwrap();
+            for file in plan.files {
+                taken.retain(|(path, _)| *path != file.path);
+                taken.push((file.path, file.new_text));
+            }
+        }
+    }
+
+    impl Overlay for Takes {
+        fn pending(&self, path: &Path) -> Option<Pending> {
+            let taken = self.0.lock().unwrap();
+            let (_, text) = taken.iter().find(|(taken, _)| taken == path)?;
+            Some(text.as_ref().map_or(Pending::Deleted, |text| Pending::Text(text.as_str().into())))
+        }
+
+        fn paths(&self) -> Vec<PathBuf> {
+            self.0.lock().unwrap().iter().map(|(path, _)| path.clone()).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn edits_are_taken_back_one_after_the_other_and_all_files_of_a_call_together() {
+        let world = World::new(&[("a", "one\n"), ("b", "b\n")]);
+        let takes = Takes::default();
+        let services = world.services_with(takes.clone());
+        let edit = |old: &str, new: &str| json!({ "path": "a", "old_text": old, "new_text": new });
+        takes.take(call(&services, "edit_replace_exact", edit("one", "two")).await.unwrap().plan.unwrap());
+        let both = json!({ "edits": [
+            { "op": "replace_exact", "path": "a", "old_text": "two", "new_text": "three" },
+            { "op": "delete_file", "path": "b" },
+        ] });
+        takes.take(call(&services, "edit_apply_batch", both).await.unwrap().plan.unwrap());
+        // Of this one nothing came.
+        call(&services, "edit_replace_exact", edit("three", "four")).await.unwrap();
+
+        let undone = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap();
+        assert_eq!(undone.text, "Edit of a, b taken back.");
+        takes.take(undone.plan.unwrap());
+        assert_eq!(*services.reader.read(&world.path("a")).unwrap().text, *"two\n");
+        assert_eq!(*services.reader.read(&world.path("b")).unwrap().text, *"b\n");
+        takes.take(call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap().plan.unwrap());
+        assert_eq!(*services.reader.read(&world.path("a")).unwrap().text, *"one\n");
+        let error = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap_err().to_string();
+        assert!(error.starts_with("there is no edit of a to take back"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_moved_on_is_not_taken_back() {
+        let world = World::new(&[("a", "one\n"), ("b", "b\n")]);
+        let takes = Takes::default();
+        let services = world.services_with(takes.clone());
+        let both = json!({ "edits": [
+            { "op": "replace_exact", "path": "a", "old_text": "one", "new_text": "two" },
+            { "op": "replace_exact", "path": "b", "old_text": "b", "new_text": "c" },
+        ] });
+        takes.take(call(&services, "edit_apply_batch", both).await.unwrap().plan.unwrap());
+        takes.take(EditPlan {
+            files: vec![FilePlan {
+                path: world.path("b"),
+                read: None,
+                new_text: Some("mine\n".into()),
+                moved_to: None,
+            }],
+        });
+        let undo = |path: &str| {
+            let (services, path) = (services.clone(), path.to_owned());
+            async move { call(&services, "undo_edit", json!({ "path": path })).await.unwrap_err().to_string() }
+        };
+        assert!(undo("a").await.contains("since it edited b too, which has changed since"));
+        assert!(undo("b").await.starts_with("there is no edit of b to take back"));
+        assert!(undo("a").await.contains("since it edited b too"), "it is not forgotten by that");
+    }
+}
