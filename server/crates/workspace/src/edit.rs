@@ -13,6 +13,7 @@ mod indent;
 mod locate;
 mod merge;
 mod notebook;
+pub mod patch;
 
 use std::borrow::Cow;
 use std::ops::Range;

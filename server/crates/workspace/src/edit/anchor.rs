@@ -164,7 +164,7 @@ fn near(diagnosis: &Diagnosis) -> String {
     if near.is_empty() {
         return " Find the place with search_text.".to_owned();
     }
-    let lines: String = near.iter().map(|near| format!("\n  {near}")).collect();
+    let lines: String = near.iter().map(|near| format!("\n  {}", near.in_words("your text"))).collect();
     format!(" Nearest lines:{lines}")
 }
 

@@ -90,24 +90,29 @@ pub(super) fn diagnose(text: &str, old: &str) -> Diagnosis {
     Diagnosis { whitespace, near, sampled }
 }
 
+impl Diagnosis {
+    /// What is known, in whole lines that call the text by this name.
+    pub(super) fn details(&self, name: &str) -> String {
+        let mut lines = Vec::new();
+        if !self.whitespace.is_empty() {
+            lines.push("Possible whitespace issues:".to_owned());
+            lines.extend(self.whitespace.iter().map(|issue| format!("- {}", issue.in_words(name))));
+        }
+        if !self.near.is_empty() {
+            lines.push("Near matches:".to_owned());
+            lines.extend(self.near.iter().map(|near| format!("- {}", near.in_words(name))));
+        }
+        if self.sampled {
+            lines.push("(The file is large; only a part of its lines was compared.)".to_owned());
+        }
+        lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect()
+    }
+}
+
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "old_text was not found in the file. Nothing was changed.")?;
-        if !self.whitespace.is_empty() {
-            writeln!(f, "Possible whitespace issues:")?;
-            for issue in &self.whitespace {
-                writeln!(f, "- {issue}")?;
-            }
-        }
-        if !self.near.is_empty() {
-            writeln!(f, "Near matches:")?;
-            for near in &self.near {
-                writeln!(f, "- {near}")?;
-            }
-        }
-        if self.sampled {
-            writeln!(f, "(The file is large; only a part of its lines was compared.)")?;
-        }
+        write!(f, "{}", self.details("old_text"))?;
         let place = self.whitespace.first().map(|issue| issue.line).or(self.near.first().map(|near| near.line));
         match place {
             Some(line) => write!(
@@ -123,39 +128,43 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-impl fmt::Display for WhitespaceIssue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl WhitespaceIssue {
+    fn in_words(&self, name: &str) -> String {
         let what = match self.kind {
-            WhitespaceKind::TabsInFile => "the file is indented with tabs, old_text with spaces",
-            WhitespaceKind::SpacesInFile => "the file is indented with spaces, old_text with tabs",
-            WhitespaceKind::Indentation => "the indentation differs",
-            WhitespaceKind::Trailing => "white space at the end of lines differs",
-            WhitespaceKind::Both => "indentation and white space at the end of lines differ",
-            WhitespaceKind::BlankEnds => "old_text begins or ends with line breaks that the file does not have there",
-            WhitespaceKind::EscapedLineBreaks => "old_text has a backslash and an n where the file has line breaks",
+            WhitespaceKind::TabsInFile => format!("the file is indented with tabs, {name} with spaces"),
+            WhitespaceKind::SpacesInFile => format!("the file is indented with spaces, {name} with tabs"),
+            WhitespaceKind::Indentation => "the indentation differs".to_owned(),
+            WhitespaceKind::Trailing => "white space at the end of lines differs".to_owned(),
+            WhitespaceKind::Both => "indentation and white space at the end of lines differ".to_owned(),
+            WhitespaceKind::BlankEnds => {
+                format!("{name} begins or ends with line breaks that the file does not have there")
+            }
+            WhitespaceKind::EscapedLineBreaks => {
+                format!("{name} has a backslash and an n where the file has line breaks")
+            }
         };
-        write!(f, "line {}: {what}", self.line)
+        format!("line {}: {what}", self.line)
     }
 }
 
-impl fmt::Display for NearMatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.preview)?;
-        let Some(difference) = &self.difference else { return Ok(()) };
-        let name = |c: Option<char>| match c {
+impl NearMatch {
+    /// The place and the first difference, for which the text is called by this name.
+    pub(super) fn in_words(&self, name: &str) -> String {
+        let place = format!("line {}: {}", self.line, self.preview);
+        let Some(difference) = &self.difference else { return place };
+        let character = |c: Option<char>| match c {
             None => "the end of the line".to_owned(),
             Some('\t') => "a tab".to_owned(),
             Some(' ') => "a space".to_owned(),
             Some(c) if c.is_control() || c.is_whitespace() => format!("the character U+{:04X}", u32::from(c)),
             Some(c) => format!("'{c}'"),
         };
-        write!(
-            f,
-            " (first difference at line {}, column {}: the file has {}, old_text has {})",
+        format!(
+            "{place} (first difference at line {}, column {}: the file has {}, {name} has {})",
             difference.line,
             difference.column,
-            name(difference.in_file),
-            name(difference.in_text)
+            character(difference.in_file),
+            character(difference.in_text)
         )
     }
 }

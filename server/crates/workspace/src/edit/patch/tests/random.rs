@@ -1,0 +1,164 @@
+//! Random texts, edits and typing: a patch gives exactly what was meant, or is refused.
+
+use proptest::prelude::*;
+use similar::{Algorithm, DiffTag};
+
+use super::*;
+
+/// A text with final line break: from few different lines, so that they repeat, or from many.
+fn text() -> impl Strategy<Value = Vec<String>> {
+    let few = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "  c", "}"]).prop_map(str::to_owned), 0..25);
+    let many = prop::collection::vec("( {0,2}[a-z]{1,3}){1,3}|", 0..25);
+    prop_oneof![few, many]
+}
+
+/// Replacements of lines: where (as a part of the text), how many, by what.
+fn changes(most: usize) -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<String>)>> {
+    let lines = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "new", "  d"]).prop_map(str::to_owned), 0..3);
+    prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, lines), 0..=most)
+}
+
+fn changed(lines: &[String], changes: &[(prop::sample::Index, usize, Vec<String>)]) -> Vec<String> {
+    let mut lines = lines.to_vec();
+    for (at, gone, new) in changes {
+        let at = at.index(lines.len() + 1);
+        let end = (at + gone).min(lines.len());
+        lines.splice(at..end, new.iter().cloned());
+    }
+    lines
+}
+
+fn joined(lines: &[String], newline: bool) -> String {
+    let mut text = lines.join("\n");
+    if newline && !lines.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn unified(old: &str, new: &str) -> String {
+    let diff = similar::TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(3).header("a/f", "b/f").to_string()
+}
+
+/// The same diff in the envelope: what stays around the changes, and no numbers.
+fn envelope(old: &str, new: &str) -> String {
+    let body: String = unified(old, new)
+        .lines()
+        .skip(2)
+        .filter(|line| !line.starts_with('\\'))
+        .flat_map(|line| [if line.starts_with("@@") { "@@" } else { line }, "\n"])
+        .collect();
+    format!("*** Begin Patch\n*** Update File: f\n{body}*** End Patch\n")
+}
+
+/// What a patch makes of a text, none where it is refused.
+fn applied(text: &str, patch: &str) -> Option<String> {
+    match parse(patch).expect(patch).as_slice() {
+        [Operation::Update { hunks, .. }] => apply(text, hunks).ok(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The lines of the old text that the hunks of a diff look at: those they change, three around, and the gaps beside.
+fn looked_at(old: &[String], new: &[String]) -> Vec<bool> {
+    let mut looked_at = vec![false; old.len() + 1];
+    for op in similar::capture_diff_slices(Algorithm::Myers, old, new) {
+        let (tag, old, _) = op.as_tag_tuple();
+        if tag != DiffTag::Equal {
+            let end = (old.end + 4).min(looked_at.len());
+            looked_at[old.start.saturating_sub(3)..end].fill(true);
+        }
+    }
+    looked_at
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::with_cases(1500) })]
+
+    #[test]
+    fn a_diff_gives_exactly_the_text_it_was_made_for(old in text(), edits in changes(4), ends in any::<(bool, bool)>()) {
+        let (before, after) = (joined(&old, ends.0), joined(&changed(&old, &edits), ends.1));
+        prop_assume!(before != after);
+        if let Some(got) = applied(&before, &unified(&before, &after)) {
+            prop_assert_eq!(got, after);
+        }
+        let (before, after) = (joined(&old, ends.0), joined(&changed(&old, &edits), ends.0));
+        prop_assume!(before != after);
+        if let Some(got) = applied(&before, &envelope(&before, &after)) {
+            // An envelope has no word for the end of a text without line break.
+            let lines = after.strip_suffix('\n').unwrap_or(&after);
+            let newline = (before.is_empty() || before.ends_with('\n')) && !after.is_empty();
+            prop_assert_eq!(got, if newline { format!("{lines}\n") } else { after.trim_end_matches('\n').to_owned() });
+        }
+    }
+
+    #[test]
+    fn a_diff_of_lines_that_all_differ_always_applies(count in 1..40_usize, edits in changes(4), newline in any::<bool>()) {
+        let old: Vec<String> = (0..count).map(|n| format!("line {n}")).collect();
+        let (before, after) = (joined(&old, newline), joined(&changed(&old, &edits), newline));
+        prop_assume!(before != after && !after.is_empty());
+        prop_assert_eq!(applied(&before, &unified(&before, &after)), Some(after.clone()));
+        let pure = edits.iter().any(|(_, gone, _)| *gone == count);
+        prop_assume!(newline && !pure);
+        prop_assert_eq!(applied(&before, &envelope(&before, &after)), Some(after));
+    }
+
+    #[test]
+    fn typing_elsewhere_is_kept(old in text(), edits in changes(3), typed in changes(1)) {
+        let new = changed(&old, &edits);
+        let before = joined(&old, true);
+        let after = joined(&new, true);
+        prop_assume!(before != after);
+        // What is typed is beside no line that the hunks look at, so that both edits can be made in either order.
+        let looked_at = looked_at(&old, &new);
+        let mut now = old.clone();
+        let mut wanted = new.clone();
+        for (at, gone, lines) in &typed {
+            let at = at.index(old.len() + 1);
+            let end = (at + gone).min(old.len());
+            prop_assume!(!looked_at[at..=end].iter().any(|it| *it));
+            // The same lines in the new text: nothing between them and the begin or the end is changed otherwise.
+            let ops = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
+            let in_new = ops.iter().find_map(|op| {
+                let (tag, old, new) = op.as_tag_tuple();
+                (tag == DiffTag::Equal && old.start <= at && end <= old.end).then(|| new.start + at - old.start)
+            });
+            prop_assume!(in_new.is_some());
+            now.splice(at..end, lines.iter().cloned());
+            wanted.splice(in_new.unwrap()..in_new.unwrap() + (end - at), lines.iter().cloned());
+        }
+        let (now, wanted) = (joined(&now, true), joined(&wanted, true));
+        for patch in [unified(&before, &after), envelope(&before, &after)] {
+            if let Some(got) = applied(&now, &patch) {
+                prop_assert_eq!(&got, &wanted, "{}", patch);
+            }
+        }
+    }
+
+    #[test]
+    fn any_string_is_a_patch_or_an_error(words in prop::collection::vec(prop::sample::select(vec![
+        "*** Begin Patch", "*** End Patch", "*** Update File: a", "*** Add File: b", "*** Delete File: c", "*** Move to: d",
+        "*** End of File", "@@", "@@ x", "@@ -1,2 +3,4 @@ y", "@@ line 3", "--- a/x", "+++ b/x", "--- /dev/null",
+        "+++ /dev/null", "diff --git a/x b/x", "rename from x", "rename to y", "new file mode 100644", "deleted file mode 1",
+        "\\ No newline", "```", " a", "-a", "+a", "+b", "-", "+", " ", "", "a", "Index: q", "=====", "\r", "é", "-- ", "2.3",
+        "\"a\\303", "@@ -99999999999999999999 +1 @@",
+    ]), 0..25), text in "[ab\n]{0,9}") {
+        let _ = parse(&words.concat());
+        if let Ok(operations) = parse(&words.join("\n")) {
+            for operation in operations {
+                let Operation::Update { hunks, .. } = operation else { continue };
+                match apply(&text, &hunks) {
+                    Ok(edited) => prop_assert_ne!(edited, text.clone()),
+                    Err(error) => prop_assert!(!error.to_string().is_empty()),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_characters_are_a_patch_or_an_error(patch in ".{0,80}") {
+        let _ = parse(&patch);
+        let _ = parse(&format!("*** Update File: a\n{patch}"));
+    }
+}
