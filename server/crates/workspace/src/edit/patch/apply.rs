@@ -184,7 +184,10 @@ impl fmt::Display for ApplyError {
         if let Some(more) = failed.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
             writeln!(f, "… and {more} more.")?;
         }
-        write!(f, "Read those places with read_file and write the hunks from what the file has; all of them are needed again.")
+        write!(
+            f,
+            "Read those places with read_file and write the hunks from what the file has; all of them are needed again."
+        )
     }
 }
 
@@ -305,7 +308,16 @@ impl<'t> File<'t> {
         for (at, line) in lines.iter().enumerate() {
             index.entry(line).or_default().push(at);
         }
-        Self { text, lines, index, left: MOST_LOOKED_AT, folded: None, ends: None, unit: OnceCell::new(), diagnoses: MOST_TOLD }
+        Self {
+            text,
+            lines,
+            index,
+            left: MOST_LOOKED_AT,
+            folded: None,
+            ends: None,
+            unit: OnceCell::new(),
+            diagnoses: MOST_TOLD,
+        }
     }
 
     /// The places where a hunk may go; at least one.
@@ -570,8 +582,7 @@ impl<'t> File<'t> {
             Some(Unit::Spaces(step)) if step > 1 => indent(&line.text).len().is_multiple_of(step),
             _ => false,
         };
-        marked
-            || hunk.lines.iter().filter(|it| it.mark == Mark::Add && !it.text.trim().is_empty()).all(fits)
+        marked || hunk.lines.iter().filter(|it| it.mark == Mark::Add && !it.text.trim().is_empty()).all(fits)
     }
 
     /// The text with all edits, which are sorted and apart.
@@ -642,13 +653,7 @@ impl Edit<'_> {
 }
 
 fn block(hunk: &Hunk, starts: Vec<usize>) -> Block {
-    Block {
-        starts,
-        len: hunk.old().count(),
-        leading: hunk.leading(),
-        trailing: hunk.trailing(),
-        hint: hunk.hint,
-    }
+    Block { starts, len: hunk.old().count(), leading: hunk.leading(), trailing: hunk.trailing(), hint: hunk.hint }
 }
 
 /// Those of the places that reach into one of the scopes. Both are sorted.

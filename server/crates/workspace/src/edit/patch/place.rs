@@ -35,11 +35,8 @@ pub(super) fn resolve(blocks: &[Block]) -> Vec<Option<usize>> {
             block.starts.get(from..to).unwrap_or_default()
         })
         .collect();
-    let drifts: Vec<Option<isize>> = blocks
-        .iter()
-        .zip(&in_order)
-        .map(|(block, starts)| only(starts)?.checked_signed_diff(block.hint?))
-        .collect();
+    let drifts: Vec<Option<isize>> =
+        blocks.iter().zip(&in_order).map(|(block, starts)| only(starts)?.checked_signed_diff(block.hint?)).collect();
     let certain: Vec<bool> = in_order.iter().map(|starts| starts.len() == 1).collect();
     let above = nearest(certain.iter().zip(&drifts));
     let mut below = nearest(certain.iter().zip(&drifts).rev());

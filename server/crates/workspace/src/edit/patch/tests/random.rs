@@ -7,14 +7,16 @@ use super::*;
 
 /// A text with final line break: from few different lines, so that they repeat, or from many.
 fn text() -> impl Strategy<Value = Vec<String>> {
-    let few = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "  c", "}"]).prop_map(str::to_owned), 0..25);
+    let few =
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "", "  c", "}"]).prop_map(str::to_owned), 0..25);
     let many = prop::collection::vec("( {0,2}[a-z]{1,3}){1,3}|", 0..25);
     prop_oneof![few, many]
 }
 
 /// Replacements of lines: where (as a part of the text), how many, by what.
 fn changes(most: usize) -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<String>)>> {
-    let lines = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "new", "  d"]).prop_map(str::to_owned), 0..3);
+    let lines =
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "", "new", "  d"]).prop_map(str::to_owned), 0..3);
     prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, lines), 0..=most)
 }
 
