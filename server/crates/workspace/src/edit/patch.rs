@@ -97,7 +97,7 @@ impl Operation {
 }
 
 impl Hunk {
-    /// The lines that it wants to find, and whether each is one that stays.
+    /// The lines that it wants to find.
     fn old(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.mark != Mark::Add)
     }
@@ -108,7 +108,7 @@ impl Hunk {
     }
 
     /// Whether it changes anything.
-    fn is_change(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         self.lines.iter().any(Line::is_change)
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+use super::super::Edited;
 use super::super::diagnose::{self, Diagnosis};
 use super::super::fold::{Pass, plain};
 use super::super::indent::{Unit, indent};
@@ -30,14 +31,15 @@ const MOST_LINES: usize = 8;
 /// Puts hunks into a text with LF line ends. All of them have a certain place, or nothing is changed.
 ///
 /// The place of a hunk is where its lines are: those that stay and those that go, as the file has them, in the scope of
-/// its anchors. Where there are several such places, the order of the hunks tells, or else equal drift of the certain
-/// ones around it (see [`place::resolve`]). Hunks may come in another order if each is in one place only. Lines that
-/// stay keep the file's text. Whether the text ends in a line break stays as it is, unless a hunk that reaches the end
-/// says otherwise as git does.
+/// its anchors. Where there are several such places, the order of the hunks tells. Else, where the patch was written for
+/// this very text (`seen`), numbers tell that are off by the same as those of the certain hunks above and below; in
+/// another text lines may have come and gone between them. See [`place::resolve`]. Hunks may come in another order if
+/// each is in one place only. Lines that stay keep the file's text. Whether the text ends in a line break stays as it is,
+/// unless a hunk that reaches the end says otherwise as git does.
 ///
 /// # Errors
 /// See [`ApplyError`].
-pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
+pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyError> {
     let mut file = File::new(text);
     let (mut found, mut blocks, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for hunk in hunks.iter().filter(|hunk| hunk.is_change()) {
@@ -52,8 +54,9 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
             return Err(ApplyError::TooMuch);
         }
     }
+    let pass = found.iter().map(|(_, how)| how.pass()).max().unwrap_or(Pass::Exact);
     let mut edits = Vec::new();
-    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks)) {
+    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks, seen)) {
         let edit = match start {
             Some(start) => file.edit(hunk, how, start),
             None => Err(file.ambiguous(&block.starts)),
@@ -76,7 +79,7 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
         return Err(ApplyError::Hunks(failed));
     }
     let edited = file.with(&edits);
-    if edited == text { Err(ApplyError::NothingChanges) } else { Ok(edited) }
+    if edited == text { Err(ApplyError::NothingChanges) } else { Ok(Edited { text: edited, pass }) }
 }
 
 /// Hunks that do not go into a text. The words are for the model.
@@ -285,6 +288,16 @@ enum How {
     Spaceless,
     /// By a lenient pass.
     By(Pass),
+}
+
+impl How {
+    fn pass(self) -> Pass {
+        match self {
+            // A mark that is missing is no difference to the file.
+            Self::Exact | Self::Spaceless => Pass::Exact,
+            Self::By(pass) => pass,
+        }
+    }
 }
 
 /// A hunk with its place.
