@@ -13,7 +13,7 @@ use crate::{Services, counted};
 
 /// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you change
 /// first. The patch is in this form:
-///
+/// ```text
 /// *** Begin Patch
 /// *** Update File: src/a.py
 /// @@ class Shop
@@ -27,7 +27,7 @@ use crate::{Services, counted};
 ///
 /// *** Delete File: src/c.py
 /// *** End Patch
-///
+/// ```
 /// After an Update File line, `*** Move to: path` moves the file. Each hunk begins with `@@`. In it a line that stays
 /// begins with a space, one that goes with `-`, one that comes with `+`, and the rest is the line as it is in the file.
 /// Give about three lines that stay on either side. If the lines of a hunk occur more than once, name the class and the
@@ -190,7 +190,10 @@ mod tests {
         let patch = PATCH.replace("one();", "three();").replace("-drop", "-other").replace("new/b.rs", "gone.rs/x");
         let text = world.text("edit_apply_patch", json!({ "patch": patch })).await;
         assert!(text.starts_with("error: src/a.rs: 1 hunk does not apply. Nothing was changed.\n"), "{text}");
-        assert!(text.contains("\n\ngone.rs/x cannot be created: gone.rs is a file, not a folder\n\nold.rs: 1 hunk"), "{text}");
+        assert!(
+            text.contains("\n\ngone.rs/x cannot be created: gone.rs is a file, not a folder\n\nold.rs: 1 hunk"),
+            "{text}"
+        );
         let nothing = json!({ "patch": "*** Update File: old.rs\n-drop\n+drop\n" });
         let text = world.text("edit_apply_patch", nothing).await;
         assert_eq!(text, "error: old.rs: the patch changes nothing: the file has that text already");
@@ -256,6 +259,17 @@ mod tests {
         call(&services, "read_file", json!({ "path": "a" })).await.unwrap();
         let plan = call(&services, "edit_apply_patch", patch).await.unwrap().plan.unwrap();
         assert_eq!(plan.files[0].new_text.as_deref(), Some("TOP\nx\ny\nx\nEND\n"));
+    }
+
+    #[test]
+    fn the_model_is_shown_a_patch_line_by_line() {
+        let tools = crate::builtin(&world().services());
+        let tool = tools.iter().find(|tool| tool.spec().name == "edit_apply_patch").unwrap();
+        let description = &tool.spec().description;
+        let (_, rest) = description.split_once("*** Begin Patch\n").unwrap();
+        let (example, _) = rest.split_once("*** End Patch\n").unwrap();
+        let operations = workspace::edit::patch::parse(example).unwrap();
+        assert_eq!(operations.len(), 3, "{description}");
     }
 
     #[test]

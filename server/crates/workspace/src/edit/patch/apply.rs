@@ -19,10 +19,13 @@ use super::{Hunk, Line, Mark, lines};
 const MOST_LOOKED_AT: usize = 100_000_000;
 /// Keeping a place in mind counts as looking at so many lines.
 const COST_OF_PLACE: usize = 16;
+/// Comparing so many letters counts as looking at a line.
+const LETTERS_PER_LINE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
 const MOST_PLACES: usize = 1000;
-/// A hunk with more lines is only looked for as it is.
-const LONGEST_LENIENT: usize = 1000;
+/// A hunk with more lines, or with longer ones (in bytes), is only looked for as it is: what the lenient passes and the
+/// merge after them do with it takes time by the square of both.
+const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
 /// How many failing hunks are told with their lines.
 const MOST_TOLD: usize = 5;
 /// How many lines of a hunk, and of the file beside it, are told.
@@ -187,7 +190,10 @@ impl fmt::Display for ApplyError {
         if let Some(more) = failed.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
             writeln!(f, "… and {more} more.")?;
         }
-        write!(f, "Read those places with read_file and write the hunks from what the file has; all of them are needed again.")
+        write!(
+            f,
+            "Read those places with read_file and write the hunks from what the file has; all of them are needed again."
+        )
     }
 }
 
@@ -318,7 +324,16 @@ impl<'t> File<'t> {
         for (at, line) in lines.iter().enumerate() {
             index.entry(line).or_default().push(at);
         }
-        Self { text, lines, index, left: MOST_LOOKED_AT, folded: None, ends: None, unit: OnceCell::new(), diagnoses: MOST_TOLD }
+        Self {
+            text,
+            lines,
+            index,
+            left: MOST_LOOKED_AT,
+            folded: None,
+            ends: None,
+            unit: OnceCell::new(),
+            diagnoses: MOST_TOLD,
+        }
     }
 
     /// The places where a hunk may go; at least one.
@@ -394,7 +409,9 @@ impl<'t> File<'t> {
     /// Where these lines stand in some scopes, by the strictest lenient pass that finds any there.
     fn leniently(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
         let nothing = (Vec::new(), How::Exact);
-        if hunk.lines.len() > LONGEST_LENIENT || old.iter().all(|line| line.text.trim().is_empty()) {
+        let (most, longest) = LONGEST_LENIENT;
+        let is_long = hunk.lines.len() > most || hunk.lines.iter().any(|line| line.text.len() > longest);
+        if is_long || old.iter().all(|line| line.text.trim().is_empty()) {
             return Ok(nothing);
         }
         let folded = self.folded.get_or_insert_with(|| Folded::new(&self.lines));
@@ -421,6 +438,10 @@ impl<'t> File<'t> {
             .collect();
         self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
         let possible = in_scopes(&possible, old.len(), scopes);
+        if !possible.is_empty() {
+            let letters = hunk.lines.iter().map(|line| line.text.len().pow(2)).sum::<usize>();
+            self.left = self.left.saturating_sub(hunk.lines.len().pow(2) + letters / LETTERS_PER_LINE);
+        }
         let pass = |start: usize| {
             let lines = self.lines.iter().skip(start).zip(old);
             lines.map(|(line, old)| strictest(line, &old.text)).max().unwrap_or(Pass::Exact)
@@ -442,7 +463,9 @@ impl<'t> File<'t> {
     }
 
     fn alike(&mut self, old: &[&Line], certain: &[bool]) -> Vec<usize> {
-        self.left = self.left.saturating_sub(self.lines.len() * old.len() / 4);
+        // Of no more than a hundred places each line is compared letter by letter.
+        let letters = old.iter().map(|line| line.text.len().pow(2)).sum::<usize>();
+        self.left = self.left.saturating_sub(self.lines.len() * old.len() / 4 + letters * 100 / LETTERS_PER_LINE);
         if self.left == 0 {
             return Vec::new();
         }
@@ -583,8 +606,7 @@ impl<'t> File<'t> {
             Some(Unit::Spaces(step)) if step > 1 => indent(&line.text).len().is_multiple_of(step),
             _ => false,
         };
-        marked
-            || hunk.lines.iter().filter(|it| it.mark == Mark::Add && !it.text.trim().is_empty()).all(fits)
+        marked || hunk.lines.iter().filter(|it| it.mark == Mark::Add && !it.text.trim().is_empty()).all(fits)
     }
 
     /// The text with all edits, which are sorted and apart.
@@ -655,13 +677,7 @@ impl Edit<'_> {
 }
 
 fn block(hunk: &Hunk, starts: Vec<usize>) -> Block {
-    Block {
-        starts,
-        len: hunk.old().count(),
-        leading: hunk.leading(),
-        trailing: hunk.trailing(),
-        hint: hunk.hint,
-    }
+    Block { starts, len: hunk.old().count(), leading: hunk.leading(), trailing: hunk.trailing(), hint: hunk.hint }
 }
 
 /// Those of the places that reach into one of the scopes. Both are sorted.

@@ -355,7 +355,9 @@ impl<'p> Parser<'p> {
 
     /// Whether the lines of a file end before this one.
     fn ends_body(&self, line: &str) -> bool {
-        line.starts_with("***") || (self.fenced && FENCES.iter().any(|fence| line.starts_with(fence))) || unified::begins_git_file(&self.lines, self.at)
+        line.starts_with("***")
+            || (self.fenced && FENCES.iter().any(|fence| line.starts_with(fence)))
+            || unified::begins_git_file(&self.lines, self.at)
     }
 
     pub(super) fn peek(&self) -> Option<&'p str> {

@@ -37,11 +37,8 @@ pub(super) fn resolve(blocks: &[Block], seen: bool) -> Vec<Option<usize>> {
             block.starts.get(from..to).unwrap_or_default()
         })
         .collect();
-    let drifts: Vec<Option<isize>> = blocks
-        .iter()
-        .zip(&in_order)
-        .map(|(block, starts)| only(starts)?.checked_signed_diff(block.hint?))
-        .collect();
+    let drifts: Vec<Option<isize>> =
+        blocks.iter().zip(&in_order).map(|(block, starts)| only(starts)?.checked_signed_diff(block.hint?)).collect();
     let certain: Vec<bool> = in_order.iter().map(|starts| starts.len() == 1).collect();
     let above = nearest(certain.iter().zip(&drifts));
     let mut below = nearest(certain.iter().zip(&drifts).rev());
@@ -190,7 +187,11 @@ mod tests {
         assert_eq!(with(Some(7), Some(48)), None, "lines came or went between them");
         assert_eq!(with(Some(7), None), None);
         assert_eq!(with(Some(8), Some(48)), None, "there is no such place");
-        assert_eq!(resolve(&blocks(Some(7), Some(47)), false)[1], None, "a line may have come and one gone between them");
+        assert_eq!(
+            resolve(&blocks(Some(7), Some(47)), false)[1],
+            None,
+            "a line may have come and one gone between them"
+        );
     }
 
     #[test]

@@ -8,7 +8,9 @@ mod random;
 fn edited(text: &str, patch: &str) -> Result<String, String> {
     let operations = parse(patch).map_err(|error| error.to_string())?;
     match operations.as_slice() {
-        [Operation::Update { hunks, .. }] => apply(text, hunks, true).map(|edited| edited.text).map_err(|error| error.to_string()),
+        [Operation::Update { hunks, .. }] => {
+            apply(text, hunks, true).map(|edited| edited.text).map_err(|error| error.to_string())
+        }
         other => panic!("{other:?}"),
     }
 }

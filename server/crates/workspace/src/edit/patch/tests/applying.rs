@@ -75,7 +75,10 @@ fn the_first_line_that_stays_may_be_the_anchor_itself() {
 #[test]
 fn an_anchor_that_is_not_there_or_is_below_is_refused() {
     let words = updated(FILE, "@@ class C:\n-        y = 2\n").unwrap_err();
-    assert!(words.contains("its anchor `class C:` is not in the file, or not below the anchor before it.\n"), "{words}");
+    assert!(
+        words.contains("its anchor `class C:` is not in the file, or not below the anchor before it.\n"),
+        "{words}"
+    );
     assert!(words.contains("line 3: class A:"), "{words}");
     let words = updated(FILE, "@@ class B:\n-        y = 2\n").unwrap_err();
     assert!(words.contains("only above its anchor `class B:`:\n  line 9: y = 2\n"), "{words}");
@@ -119,12 +122,17 @@ fn equal_drift_of_the_hunks_around_tells_the_place_in_the_text_that_the_patch_is
     let body = "item\nitem\nitem\nitem\nitem\n";
     let text = format!("new\ntop\n{body}end\n");
     let patch = |last: usize| {
-        format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-top\n+TOP\n@@ -4 +4 @@\n-item\n+here\n@@ -{last} +{last} @@\n-end\n+END\n")
+        format!(
+            "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-top\n+TOP\n@@ -4 +4 @@\n-item\n+here\n@@ -{last} +{last} @@\n-end\n+END\n"
+        )
     };
     assert_eq!(edited(&text, &patch(7)).unwrap(), "new\nTOP\nitem\nitem\nhere\nitem\nitem\nEND\n");
     assert!(edited(&text, &patch(8)).unwrap_err().contains("fits in 5 places"));
     let [Operation::Update { hunks, .. }] = &parse(&patch(7)).unwrap()[..] else { panic!() };
-    assert!(apply(&text, hunks, false).unwrap_err().to_string().contains("fits in 5 places"), "the text is another by now");
+    assert!(
+        apply(&text, hunks, false).unwrap_err().to_string().contains("fits in 5 places"),
+        "the text is another by now"
+    );
 }
 
 #[test]
@@ -133,14 +141,19 @@ fn hunks_may_share_lines_that_stay_but_change_no_line_twice() {
     assert_eq!(updated(FILE, patch).unwrap(), with_line(10, "        return y").replace("class B", "class C"));
     let patch = "@@\n-        y = 2\n+        y = 3\n@@\n         y = 2\n-        return x\n+        return y\n";
     let words = updated(FILE, patch).unwrap_err();
-    assert!(words.contains("it changes lines from line 9 of the file that the hunk at line 3 of the patch changes too"), "{words}");
+    assert!(
+        words.contains("it changes lines from line 9 of the file that the hunk at line 3 of the patch changes too"),
+        "{words}"
+    );
 }
 
 #[test]
 fn lines_that_are_only_added_need_a_place() {
     let added = "+import re\n";
     assert!(updated(FILE, &format!("@@\n{added}")).unwrap_err().contains("nothing says where"));
-    assert!(edited(FILE, &format!("--- a/a\n+++ b/a\n@@ -1,0 +2 @@\n{added}")).unwrap_err().contains("nothing says where"));
+    assert!(
+        edited(FILE, &format!("--- a/a\n+++ b/a\n@@ -1,0 +2 @@\n{added}")).unwrap_err().contains("nothing says where")
+    );
     assert_eq!(updated(FILE, &format!("@@ import os\n{added}")).unwrap(), with_line(1, "import os\nimport re"));
     assert_eq!(updated(FILE, &format!("@@\n{added}*** End of File\n")).unwrap(), format!("{FILE}import re\n"));
     assert_eq!(updated("", added).unwrap(), "import re\n");
@@ -152,7 +165,10 @@ fn lines_that_are_only_added_need_a_place() {
 fn the_end_mark_is_held_to_the_end_of_the_file() {
     let change = "-        x = 1\n+        x = 2\n*** End of File\n";
     let words = updated(FILE, change).unwrap_err();
-    assert!(words.contains("its lines are not at the end of the file, as it says, but here:\n  line 5: x = 1\n"), "{words}");
+    assert!(
+        words.contains("its lines are not at the end of the file, as it says, but here:\n  line 5: x = 1\n"),
+        "{words}"
+    );
     let text = "a\nb\na\nb\n\n";
     assert_eq!(updated(text, " a\n-b\n+c\n*** End of File\n").unwrap(), "a\nb\na\nc\n\n");
 }
@@ -192,7 +208,10 @@ fn lines_that_stay_may_lack_their_space() {
     let words = updated(FILE, "    def second(self):\n+         z = 2\n        y = 2\n").unwrap_err();
     assert!(words.contains("its lines that stay have a space less than the file at line 8"), "{words}");
     let words = updated(FILE, "def  end():\n-    pass\n").unwrap_err();
-    assert!(words.contains("its line `def end():` has no mark") || words.contains("its line `def  end():` has no mark"), "{words}");
+    assert!(
+        words.contains("its line `def end():` has no mark") || words.contains("its line `def  end():` has no mark"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -48,7 +48,8 @@ const ENVELOPE: &str = "*** Begin Patch
 #[test]
 fn the_codex_envelope_adds_updates_moves_and_deletes() {
     let operations = parsed(ENVELOPE);
-    let [Operation::Add { path, text }, Operation::Update { path: from, move_to, hunks }, gone] = &operations[..] else {
+    let [Operation::Add { path, text }, Operation::Update { path: from, move_to, hunks }, gone] = &operations[..]
+    else {
         panic!("{operations:?}")
     };
     assert_eq!((path.as_str(), text.as_str()), ("new.rs", "fn new() {}\n\n"));
@@ -122,7 +123,9 @@ fn git_diffs_add_delete_rename_and_change_files() {
 fn plain_diffs_of_several_files_are_told_apart() {
     let patch = "diff -ru a/one.c b/one.c\n--- a/one.c\t2024-01-01 10:00:00.000000000 +0100\n+++ b/one.c\t2024-01-02\n@@ \
                  -1,2 +1,2 @@\n a\n-b\n+c\nOnly prose\n";
-    assert!(refused(&patch.replace("Only prose", "! prose")).starts_with("line 8 of the patch: `! prose` begins with none"));
+    assert!(
+        refused(&patch.replace("Only prose", "! prose")).starts_with("line 8 of the patch: `! prose` begins with none")
+    );
     let patch = "--- one.c.orig\t2024\n+++ one.c\t2024\n@@ -1 +1 @@\n-a\n+b\n--- two.c\n+++ two.c\n@@ -1,2 +1,2 @@\n-- \
                  a\n-- b\n++ c\n++ d\n";
     let operations = parsed(patch);
@@ -139,7 +142,8 @@ fn removed_lines_that_look_like_a_header_are_lines_where_the_numbers_say_so() {
 
 #[test]
 fn the_prefixes_of_git_are_no_part_of_a_path_but_folders_are() {
-    let path = |old: &str, new: &str| parsed(&format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\n"))[0].path().to_owned();
+    let path =
+        |old: &str, new: &str| parsed(&format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-a\n+b\n"))[0].path().to_owned();
     assert_eq!(path("a/src/x", "b/src/x"), "src/x");
     assert_eq!(path("a/src/x", "a/src/x"), "a/src/x", "a folder that is called a");
     assert_eq!(path("a/src/x", "src/x"), "src/x");
@@ -157,7 +161,8 @@ fn an_envelope_may_be_missing_or_in_a_fence_with_words_around_it() {
     let want = parsed(body);
     let same = |patch: &str| {
         let mut operations = parsed(patch);
-        let (Operation::Update { hunks: got, .. }, Operation::Update { hunks, .. }) = (&mut operations[0], &want[0]) else {
+        let (Operation::Update { hunks: got, .. }, Operation::Update { hunks, .. }) = (&mut operations[0], &want[0])
+        else {
             panic!()
         };
         got[0].line = hunks[0].line;
@@ -175,16 +180,16 @@ fn an_envelope_may_be_missing_or_in_a_fence_with_words_around_it() {
 #[test]
 fn an_empty_line_is_an_empty_line_that_stays_but_not_at_the_end() {
     assert_eq!(shown(&hunks("*** Update File: a\n a\n\n-b\n+c\n\n\n*** End Patch\n")[0]), [" a", " ", "-b", "+c"]);
-    let unified = |count: usize| {
-        shown(&hunks(&format!("--- a/a\n+++ b/a\n@@ -1,{count} +1,{count} @@\n-b\n+c\n\n\n"))[0]).len()
-    };
+    let unified =
+        |count: usize| shown(&hunks(&format!("--- a/a\n+++ b/a\n@@ -1,{count} +1,{count} @@\n-b\n+c\n\n\n"))[0]).len();
     assert_eq!((unified(1), unified(2), unified(3)), (2, 3, 4), "at the end the numbers tell");
     assert_eq!((unified(9), unified(0)), (2, 2), "unless they are wrong");
 }
 
 #[test]
 fn wrong_numbers_do_not_matter() {
-    let hunks = hunks("--- a/a\n+++ b/a\n@@ -7,99 +8,1 @@ fn f()\n a\n-b\n+c\n d\n@@ -20,1 @@\n-e\n@@ line 30 @@\n-f\n");
+    let hunks =
+        hunks("--- a/a\n+++ b/a\n@@ -7,99 +8,1 @@ fn f()\n a\n-b\n+c\n d\n@@ -20,1 @@\n-e\n@@ line 30 @@\n-f\n");
     assert_eq!(hunks.iter().map(|hunk| hunk.lines.len()).collect::<Vec<_>>(), [4, 1, 1]);
     assert_eq!(hunks.iter().map(|hunk| hunk.hint).collect::<Vec<_>>(), [Some(6), Some(19), Some(29)]);
     assert_eq!(hunks[0].heading.as_deref(), Some("fn f()"));
@@ -232,7 +237,10 @@ fn what_would_change_the_meaning_is_refused_with_its_line() {
     starts("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n a\n", "line 3 of the patch: `a`: every line of a new file");
     starts("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n+a\n", "line 3 of the patch: `a`: where a file is deleted");
     starts("diff --git a/x b/x\nindex 1..2\n--- a/x\n@@ -1 +1 @@\n", "line 4 of the patch: after `--- path`");
-    starts("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "line 2 of the patch: an edit cannot change a file's mode");
+    starts(
+        "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+        "line 2 of the patch: an edit cannot change a file's mode",
+    );
     starts("diff --git a/x b/x\nnew file mode 120000\n", "line 2 of the patch: an edit cannot make a symbolic link");
     starts("diff --git a/x b/y\ncopy from x\ncopy to y\n", "line 2 of the patch: a copy cannot be applied");
     starts("diff --git a/x b/x\nBinary files a/x and b/x differ\n", "line 2 of the patch: binary files");

@@ -7,7 +7,8 @@ use super::*;
 
 /// A text with final line break: from few different lines, so that they repeat, or from many.
 fn text() -> impl Strategy<Value = Vec<String>> {
-    let few = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "  c", "}"]).prop_map(str::to_owned), 0..25);
+    let few =
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "", "  c", "}"]).prop_map(str::to_owned), 0..25);
     let two = prop::collection::vec(prop::sample::select(vec!["a", "b"]).prop_map(str::to_owned), 0..60);
     let many = prop::collection::vec("( {0,2}[a-z]{1,3}){1,3}|", 0..25);
     prop_oneof![few, many, two]
@@ -15,7 +16,8 @@ fn text() -> impl Strategy<Value = Vec<String>> {
 
 /// Replacements of lines: where (as a part of the text), how many, by what.
 fn changes(most: usize) -> impl Strategy<Value = Vec<(prop::sample::Index, usize, Vec<String>)>> {
-    let lines = prop::collection::vec(prop::sample::select(vec!["a", "b", "", "new", "  d"]).prop_map(str::to_owned), 0..3);
+    let lines =
+        prop::collection::vec(prop::sample::select(vec!["a", "b", "", "new", "  d"]).prop_map(str::to_owned), 0..3);
     prop::collection::vec((any::<prop::sample::Index>(), 0..3_usize, lines), 0..=most)
 }
 
@@ -55,9 +57,86 @@ fn envelope(old: &str, new: &str) -> String {
 
 /// What a patch makes of a text, none where it is refused; `seen` if it was written for that text.
 fn applied(text: &str, patch: &str, seen: bool) -> Option<String> {
-    match parse(patch).expect(patch).as_slice() {
-        [Operation::Update { hunks, .. }] => apply(text, hunks, seen).ok().map(|edited| edited.text),
+    let operations = parse(patch).expect(patch);
+    apply(text, hunks_of(&operations), seen).ok().map(|edited| edited.text)
+}
+
+fn hunks_of(operations: &[Operation]) -> &[Hunk] {
+    match operations {
+        [Operation::Update { hunks, .. }] => hunks,
         other => panic!("{other:?}"),
+    }
+}
+
+/// A file of functions, each line of which is another but for brackets and empty lines.
+fn code() -> impl Strategy<Value = Vec<String>> {
+    let statement = prop::sample::select(vec!["let", "call(\"x\");", "if y {", "}", ""]);
+    prop::collection::vec((statement, 0..3_usize), 4..40).prop_map(|lines| {
+        let line = |(number, (text, depth)): (usize, (&str, usize))| match text {
+            "" => String::new(),
+            "}" => format!("{}}}", "    ".repeat(depth)),
+            text => format!("{}{text} // {number}", "    ".repeat(depth)),
+        };
+        lines.into_iter().enumerate().map(line).collect()
+    })
+}
+
+/// What models do to a patch.
+#[derive(Clone, Copy, Debug)]
+enum Slip {
+    /// All lines are indented by a level less, as far as they can.
+    Dedented,
+    /// Tabs for the spaces of a level.
+    Tabs,
+    /// No lines that stay have their mark.
+    NoMarks,
+    /// Some lines that stay do not have their mark.
+    FewMarks,
+    TrailingSpace,
+    CurlyQuotes,
+    InnerSpace,
+    /// Empty lines that stay are really empty.
+    NoSpaceOnEmpty,
+    Crlf,
+    WrongNumbers,
+}
+
+impl Slip {
+    const ALL: [Self; 10] = [
+        Self::Dedented,
+        Self::Tabs,
+        Self::NoMarks,
+        Self::FewMarks,
+        Self::TrailingSpace,
+        Self::CurlyQuotes,
+        Self::InnerSpace,
+        Self::NoSpaceOnEmpty,
+        Self::Crlf,
+        Self::WrongNumbers,
+    ];
+
+    fn in_patch(self, patch: &str) -> String {
+        let level = patch.lines().filter(|line| line.starts_with([' ', '-', '+']) && line.len() > 1);
+        let can_dedent = level.skip(2).all(|line| line[1..].starts_with("    "));
+        let line = |(at, line): (usize, &str)| {
+            let is_body = at > 1 && line.starts_with([' ', '-', '+']);
+            let (mark, text) = if is_body { line.split_at(1) } else { ("", line) };
+            let stays = mark == " ";
+            match self {
+                Self::Dedented if is_body && can_dedent => format!("{mark}{}", text.get(4..).unwrap_or_default()),
+                Self::Tabs if is_body => format!("{mark}{}", text.replace("    ", "\t")),
+                Self::NoMarks if stays => text.to_owned(),
+                Self::FewMarks if stays && at % 3 == 0 => text.to_owned(),
+                Self::TrailingSpace if stays => format!("{line}  "),
+                Self::CurlyQuotes if is_body => line.replace("(\"", "(\u{201C}").replace("\")", "\u{201D})"),
+                Self::InnerSpace if is_body => line.replace(" // ", "  // "),
+                Self::NoSpaceOnEmpty if line == " " => String::new(),
+                Self::Crlf => format!("{line}\r"),
+                Self::WrongNumbers if line.starts_with("@@") => "@@ -99,1 +1,99 @@".to_owned(),
+                _ => line.to_owned(),
+            }
+        };
+        patch.lines().enumerate().map(line).flat_map(|line| [line, "\n".to_owned()]).collect()
     }
 }
 
@@ -139,6 +218,26 @@ proptest! {
         for patch in [unified(&before, &after), envelope(&before, &after)] {
             if let Some(got) = applied(&now, &patch, false) {
                 prop_assert_eq!(&got, &wanted, "{}", patch);
+            }
+        }
+    }
+
+    #[test]
+    fn slips_change_nothing_or_are_refused(
+        old in code(),
+        edits in changes(3),
+        slip in prop::sample::select(Slip::ALL.to_vec()),
+    ) {
+        let (before, after) = (joined(&old, true), joined(&changed(&old, &edits), true));
+        prop_assume!(before != after);
+        let patch = slip.in_patch(&unified(&before, &after));
+        let slipped = parse(&patch).ok().and_then(|it| apply(&before, hunks_of(&it), false).ok());
+        match slipped {
+            Some(got) => prop_assert_eq!(got.text, after, "{}", patch),
+            None => {
+                let certain = matches!(slip, Slip::Crlf | Slip::NoSpaceOnEmpty | Slip::WrongNumbers);
+                let plain = applied(&before, &unified(&before, &after), false);
+                prop_assert!(!certain || plain.is_none(), "{}", patch);
             }
         }
     }
