@@ -60,11 +60,22 @@ pub(super) fn certain(old: &[&str], new: &[&str]) -> Vec<bool> {
 /// # Errors
 /// See [`Uncertain`].
 pub(super) fn merge(file: &[&str], old: &[&str], new: &[&str], unit: Option<Unit>) -> Result<Vec<String>, Uncertain> {
+    merge_ops(&ops(old, new), file, old, new, unit)
+}
+
+/// The same, where it is known which of the old lines stay.
+pub(super) fn merge_ops(
+    ops: &[DiffOp],
+    file: &[&str],
+    old: &[&str],
+    new: &[&str],
+    unit: Option<Unit>,
+) -> Result<Vec<String>, Uncertain> {
     let pairs = || old.iter().copied().zip(file.iter().copied());
     let carry = Carry { indents: Indents::new(indented(old, file), unit), characters: Characters::new(pairs()) };
     let mut merged = Vec::new();
-    for op in ops(old, new) {
-        match op {
+    for op in ops {
+        match *op {
             DiffOp::Equal { old_index, len, .. } => {
                 merged.extend(file.iter().skip(old_index).take(len).map(|&line| line.to_owned()));
             }

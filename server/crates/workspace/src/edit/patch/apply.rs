@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
+use similar::DiffOp;
+
 use super::super::Edited;
 use super::super::diagnose::{self, Diagnosis};
 use super::super::fold::{Pass, plain};
@@ -560,7 +562,7 @@ impl<'t> File<'t> {
                     lines.map(|line| line.text.as_str()).collect()
                 };
                 let (old, new) = (texts(&mut hunk.old()), texts(&mut hunk.new()));
-                merge::merge(lines, &old, &new, self.unit())
+                merge::merge_ops(&ops(hunk), lines, &old, &new, self.unit())
                     .map_err(|reason| Reason::Uncertain { line: start + 1, reason })?
             }
             How::Spaceless if !self.is_mark_missing(hunk, &old, lines) => {
@@ -702,6 +704,28 @@ fn certain(hunk: &Hunk) -> Vec<bool> {
         Mark::Keep | Mark::Bare => Some(comes(at.checked_sub(1)) || comes(Some(at + 1))),
     };
     hunk.lines.iter().enumerate().filter_map(certain).collect()
+}
+
+/// What a hunk does to its old lines.
+fn ops(hunk: &Hunk) -> Vec<DiffOp> {
+    let (mut ops, mut old_index, mut new_index) = (Vec::new(), 0, 0);
+    for run in hunk.lines.chunk_by(|a, b| a.is_change() == b.is_change()) {
+        let added = run.iter().filter(|line| line.mark == Mark::Add).count();
+        let (old_len, new_len) = (run.len() - added, added);
+        if run.first().is_some_and(Line::is_change) {
+            ops.push(match (old_len, new_len) {
+                (0, _) => DiffOp::Insert { old_index, new_index, new_len },
+                (_, 0) => DiffOp::Delete { old_index, old_len, new_index },
+                _ => DiffOp::Replace { old_index, old_len, new_index, new_len },
+            });
+            new_index += new_len;
+        } else {
+            ops.push(DiffOp::Equal { old_index, new_index, len: old_len });
+            new_index += old_len;
+        }
+        old_index += old_len;
+    }
+    ops
 }
 
 /// The strictest pass to which two lines are the same that are so to the most lenient.

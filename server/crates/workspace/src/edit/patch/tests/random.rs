@@ -129,7 +129,7 @@ impl Slip {
                 Self::FewMarks if stays && at % 3 == 0 => text.to_owned(),
                 Self::TrailingSpace if stays => format!("{line}  "),
                 Self::CurlyQuotes if is_body => line.replace("(\"", "(\u{201C}").replace("\")", "\u{201D})"),
-                Self::InnerSpace if is_body => line.replace(" // ", "  // "),
+                Self::InnerSpace if is_body && mark != "+" => line.replace(" // ", "  // "),
                 Self::NoSpaceOnEmpty if line == " " => String::new(),
                 Self::Crlf => format!("{line}\r"),
                 Self::WrongNumbers if line.starts_with("@@") => "@@ -99,1 +1,99 @@".to_owned(),
@@ -177,8 +177,13 @@ fn typed_into(
     (now, wanted)
 }
 
+fn config() -> ProptestConfig {
+    let given = ProptestConfig::default();
+    ProptestConfig { cases: given.cases.max(1500), max_global_rejects: u32::MAX, ..given }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::with_cases(1500) })]
+    #![proptest_config(config())]
 
     #[test]
     fn a_diff_gives_exactly_the_text_it_was_made_for(old in text(), edits in changes(4), ends in any::<(bool, bool)>()) {
