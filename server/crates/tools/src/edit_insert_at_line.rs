@@ -19,7 +19,8 @@ pub(crate) struct Input {
     path: String,
     /// The line, from 1, above which the content goes; one more than the file has lines to put it at the end.
     line: usize,
-    /// The text that this line has now, as a whole. With it a number that went stale does no harm.
+    /// The text that this line has now, as a whole; with the lines below it where others have the same text. With it a
+    /// number that went stale does no harm.
     line_text: Option<String>,
     /// The lines to put in, with their indentation.
     content: String,

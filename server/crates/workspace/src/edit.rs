@@ -87,12 +87,8 @@ fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Resul
     let mut edited = Vec::with_capacity(found);
     for place in places {
         let lines: Vec<&str> = text.get(place.clone()).unwrap_or_default().split('\n').collect();
-        let begin = place.start + lines.first().map_or(0, |line| indent::indent(line).len());
-        let merged = match hanging(text, begin, &old.join("\n"), &new.join("\n")) {
-            Some(reason) => Err(reason),
-            None => merge::merge(&lines, &old, &new, unit),
-        }
-        .map_err(|reason| uncertain(text, place.start, pass, reason))?;
+        let merged =
+            merge::merge(&lines, &old, &new, unit).map_err(|reason| uncertain(text, place.start, pass, reason))?;
         edited.push((place, merged.join("\n")));
     }
     let edited = with_places(text, &edited);

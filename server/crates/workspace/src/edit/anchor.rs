@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::diagnose::{self, Diagnosis};
 use super::fold::{Folded, Pass};
-use super::locate::{self, Candidate};
+use super::locate::{self, Candidate, Wanted};
 use super::{Edited, with_lf, with_places};
 
 /// An edit beside or between lines that are named by a piece of their text.
@@ -77,9 +77,13 @@ pub fn insert_at_line(
 ) -> Result<Edited, AnchorError> {
     let lines = Lines::new(text);
     let count = lines.all.len();
-    let named = line_text.map(|text| text.trim_matches(['\r', '\n'])).filter(|text| !text.trim().is_empty());
-    let is_it =
-        |at: usize| named.is_none_or(|named| lines.all.get(at).is_some_and(|it| Pass::Characters.same(it, named)));
+    let named = line_text.filter(|text| !text.trim().is_empty());
+    let is_it = |at: usize| {
+        let there = lines.all.get(at..).unwrap_or_default();
+        named.is_none_or(|named| {
+            named.lines().count() <= there.len() && named.lines().zip(there).all(|(a, b)| Pass::Characters.same(a, b))
+        })
+    };
     let (pass, at) = match (line.checked_sub(1).filter(|&at| at <= count), named) {
         (Some(at), _) if seen && is_it(at) => (Pass::Exact, at),
         (None, None) => return Err(AnchorError::NoSuchLine { line, count }),
@@ -238,26 +242,23 @@ fn line_with(
     }
 }
 
-/// The line, from 0, with this text as a whole, which must be one only.
+/// The line, from 0, with this text as a whole, and those below it where the text has several; it must be one only.
 fn whole_line(lines: &Lines<'_>, wanted: &str) -> Result<(Pass, usize), AnchorError> {
     let field = "line_text";
-    if wanted.contains('\n') {
-        return Err(AnchorError::NotALine { field });
-    }
-    for pass in [Pass::Exact].into_iter().chain(Pass::LENIENT) {
-        let all = lines.all.iter().enumerate().filter(|(_, it)| pass.same(it, wanted));
-        let found: Vec<usize> = all.map(|(at, _)| at).collect();
-        match found.as_slice() {
-            [] => {}
-            [only] => return Ok((pass, *only)),
+    let wanted_lines: Vec<Wanted<'_>> = wanted.lines().map(|text| Wanted { text, certain: true }).collect();
+    match locate::blocks(&lines.all, &wanted_lines, 0..lines.all.len()) {
+        Some((pass, found)) => match found.as_slice() {
+            [only] => Ok((pass, *only)),
             several => {
                 let candidates = lines.candidates(several);
-                return Err(AnchorError::Ambiguous { field, found: several.len(), candidates });
+                Err(AnchorError::Ambiguous { field, found: several.len(), candidates })
             }
+        },
+        None => {
+            let nearest = Box::new(diagnose::diagnose(&lines.all.join("\n"), wanted));
+            Err(AnchorError::NotFound { field, below: None, nearest })
         }
     }
-    let nearest = Box::new(diagnose::diagnose(&lines.all.join("\n"), wanted));
-    Err(AnchorError::NotFound { field, below: None, nearest })
 }
 
 /// Puts whole lines in place of some, or between two.
@@ -351,6 +352,11 @@ mod tests {
         let second = TEXT.replace("one();\n    two", "x();\n    one();\n    two");
         assert_eq!(put(6, Some("    one();"), true).unwrap(), second);
         assert!(put(6, Some("    one();"), false).unwrap_err().starts_with("2 lines have the line_text"));
+        assert_eq!(
+            put(2, Some("    one();\n    two(\"x\");"), false).unwrap(),
+            second,
+            "with the line below it is one"
+        );
         assert!(put(2, Some("three();"), true).is_err());
         assert_eq!(put(9, None, true).unwrap(), format!("{TEXT}    x();\n"));
         assert!(

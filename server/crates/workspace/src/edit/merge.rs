@@ -72,7 +72,13 @@ pub(super) fn merge_ops(
     unit: Option<Unit>,
 ) -> Result<Vec<String>, Uncertain> {
     let pairs = || old.iter().copied().zip(file.iter().copied());
-    let carry = Carry { indents: Indents::new(indented(old, file), unit), characters: Characters::new(pairs()) };
+    let tail = |line: &str| line.len() - line.trim_end().len();
+    let carry = Carry {
+        indents: Indents::new(indented(old, file), unit),
+        hanging: hanging(old, file),
+        characters: Characters::new(pairs()),
+        has_tails: pairs().any(|(old, file)| !old.trim().is_empty() && tail(old) > 0 && tail(file) == 0),
+    };
     let mut merged = Vec::new();
     for op in ops {
         match *op {
@@ -120,16 +126,27 @@ fn indented<'a>(old: &[&'a str], file: &[&'a str]) -> std::vec::IntoIter<(&'a st
     pairs.into_iter()
 }
 
+/// The indentation of the file where the edit has one line only, and that without any: then it cannot be told whether the
+/// edit leaves indentation out everywhere, or in that line alone.
+fn hanging<'a>(old: &[&str], file: &[&'a str]) -> Option<&'a str> {
+    let mut pairs = old.iter().zip(file).filter(|(old, _)| !old.trim().is_empty());
+    let (old, file) = pairs.next().filter(|_| pairs.next().is_none())?;
+    (indent(old).is_empty() && !indent(file).is_empty()).then(|| indent(file))
+}
+
 /// What is known of how the edit's text differs from the file's.
 struct Carry<'a> {
     indents: Indents<'a>,
+    hanging: Option<&'a str>,
     characters: Characters,
+    /// Whether the edit has white space at the end of lines where the file has none.
+    has_tails: bool,
 }
 
 impl Carry<'_> {
     /// A line that the edit puts in.
     fn new_line(&self, line: &str) -> Result<String, Uncertain> {
-        let rest = line.trim_start();
+        let rest = if self.has_tails { line.trim() } else { line.trim_start() };
         if rest.is_empty() {
             return Ok(String::new());
         }
@@ -137,9 +154,11 @@ impl Carry<'_> {
     }
 
     fn indentation(&self, line: &str) -> Result<String, Uncertain> {
-        self.indents
-            .translate(indent(line))
-            .ok_or_else(|| Uncertain::Indentation { line: super::locate::preview(line) })
+        let translated = match self.hanging {
+            Some(hanging) => Some(indent(line).to_owned()).filter(|indent| indent.starts_with(hanging)),
+            None => self.indents.translate(indent(line)),
+        };
+        translated.ok_or_else(|| Uncertain::Indentation { line: super::locate::preview(line) })
     }
 
     /// A line of the file, of which the edit makes another: word by word.
@@ -335,6 +354,19 @@ mod tests {
         assert_eq!(error, Uncertain::Indentation { line: "c();".into() });
         let error = merged("“a” b", "\"a\"  b", "\"a\" c \"d\"").unwrap_err();
         assert!(matches!(error, Uncertain::Character { character: '"', .. }), "{error:?}");
+    }
+
+    #[test]
+    fn one_line_without_its_indentation_says_nothing_of_others() {
+        assert!(merged("\n    a();\n", "\na();\n", "\na();\nb();\n").is_err());
+        assert_eq!(merged("    a();", "a();  ", "a();  \n    b();  ").unwrap(), "    a();\n    b();");
+    }
+
+    #[test]
+    fn white_space_at_the_end_of_lines_that_the_file_has_not_is_not_put_in() {
+        assert_eq!(merged("a\nb", "a  \nb  ", "a  \nc  \nb  ").unwrap(), "a\nc\nb");
+        assert_eq!(merged("a  \n b", "a\nb", "a\nc  \nb").unwrap_or_default(), "", "how it is indented is not certain");
+        assert_eq!(merged("a\nb  ", "a\nb", "a\nc  \nb").unwrap(), "a\nc  \nb  ");
     }
 
     #[test]
