@@ -101,7 +101,8 @@ fn one(operation: &Operation, draft: &mut Draft<'_>, services: &Services) -> Res
         }
         Operation::Delete { path, text } => {
             let (_, now, _) = draft.text(path)?;
-            if text.as_ref().is_some_and(|text| **text != *now) {
+            let same = |text: &String| text.lines().map(str::trim_end).eq(now.lines().map(str::trim_end));
+            if !text.as_ref().is_none_or(same) {
                 let words = format!(
                     "{path} does not have the text that the patch deletes. Nothing was changed. Read it, and if it is to \
                      go write `*** Delete File: {path}`."

@@ -157,6 +157,7 @@ fn lines_that_are_only_added_need_a_place() {
     assert_eq!(updated(FILE, &format!("@@ import os\n{added}")).unwrap(), with_line(1, "import os\nimport re"));
     assert_eq!(updated(FILE, &format!("@@\n{added}*** End of File\n")).unwrap(), format!("{FILE}import re\n"));
     assert_eq!(updated("", added).unwrap(), "import re\n");
+    assert!(updated(FILE, &format!("@@ os\n{added}")).unwrap_err().contains("nothing says where"));
     let words = updated(FILE, &format!("@@ return x\n{added}")).unwrap_err();
     assert!(words.contains("fits in 3 places"), "{words}");
 }
