@@ -157,7 +157,8 @@ fn patched(case: &Case, head: &str, tail: &str) -> Option<Result<String, String>
         let [patch::Operation::Update { hunks, .. }] = operations.as_slice() else {
             return Err("not one update".to_owned());
         };
-        patch::apply(&case.text, hunks).map_err(|error| error.to_string())
+        let seen = case.slip != Slip::StaleNumbers;
+        patch::apply(&case.text, hunks, seen).map(|edited| edited.text).map_err(|error| error.to_string())
     });
     Some(made)
 }

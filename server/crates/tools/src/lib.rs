@@ -30,6 +30,7 @@ mod draft;
 mod edits;
 
 mod edit_apply_batch;
+mod edit_apply_patch;
 mod edit_by_anchor;
 mod edit_create_file;
 mod edit_delete_file;
@@ -94,6 +95,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
         editing::<edit_replace_exact::Input>(services),
+        editing::<edit_apply_patch::Input>(services),
         editing::<edit_hashline::Input>(services),
         editing::<edit_create_file::Input>(services),
         editing::<edit_insert_at_line::Input>(services),

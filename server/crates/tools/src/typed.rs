@@ -131,11 +131,18 @@ fn tidy(schema: &mut Schema) {
 }
 
 /// A doc comment with each paragraph and each list entry on one line: where the source breaks lines is no matter of the
-/// model's.
+/// model's. What stands between fences stays as it is, without them.
 fn unwrapped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for line in text.lines().map(str::trim) {
-        let begins_anew = line.is_empty() || line.starts_with("- ") || out.ends_with('\n');
+    let (mut fenced, mut after_fence) = (false, false);
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            (fenced, after_fence) = (!fenced, true);
+            continue;
+        }
+        let line = if fenced { line } else { line.trim() };
+        let begins_anew = fenced || after_fence || line.is_empty() || line.starts_with("- ") || out.ends_with('\n');
+        after_fence = false;
         if !out.is_empty() {
             out.push(if begins_anew { '\n' } else { ' ' });
         }
@@ -250,6 +257,7 @@ mod tests {
     #[test]
     fn line_breaks_of_the_source_are_not_the_models_matter() {
         assert_eq!(unwrapped("One\nline.\n\nList:\n- a\n  b\n- c"), "One line.\n\nList:\n- a b\n- c");
+        assert_eq!(unwrapped("So:\n```text\n a\n\n-b\n```\nAnd\nso on."), "So:\n a\n\n-b\nAnd so on.");
     }
 
     #[tokio::test]

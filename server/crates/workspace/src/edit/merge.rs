@@ -60,6 +60,17 @@ pub(super) fn certain(old: &[&str], new: &[&str]) -> Vec<bool> {
 /// # Errors
 /// See [`Uncertain`].
 pub(super) fn merge(file: &[&str], old: &[&str], new: &[&str], unit: Option<Unit>) -> Result<Vec<String>, Uncertain> {
+    merge_ops(&ops(old, new), file, old, new, unit)
+}
+
+/// The same, where it is known which of the old lines stay.
+pub(super) fn merge_ops(
+    ops: &[DiffOp],
+    file: &[&str],
+    old: &[&str],
+    new: &[&str],
+    unit: Option<Unit>,
+) -> Result<Vec<String>, Uncertain> {
     let pairs = || old.iter().copied().zip(file.iter().copied());
     let tail = |line: &str| line.len() - line.trim_end().len();
     let carry = Carry {
@@ -69,8 +80,8 @@ pub(super) fn merge(file: &[&str], old: &[&str], new: &[&str], unit: Option<Unit
         has_tails: pairs().any(|(old, file)| !old.trim().is_empty() && tail(old) > 0 && tail(file) == 0),
     };
     let mut merged = Vec::new();
-    for op in ops(old, new) {
-        match op {
+    for op in ops {
+        match *op {
             DiffOp::Equal { old_index, len, .. } => {
                 merged.extend(file.iter().skip(old_index).take(len).map(|&line| line.to_owned()));
             }

@@ -5,9 +5,10 @@
 //! hints; if the place of one hunk is not certain, or a hunk does not fit, nothing is changed (design D4). Both are pure.
 //!
 //! Reading order: the data here, [`parse`] with [`unified`] (headers of files), [`apply`] (hunks into a text), [`place`]
-//! (which of several places is meant).
+//! (which of several places is meant), [`error`] (what the model is told).
 
 mod apply;
+mod error;
 mod parse;
 mod place;
 mod unified;
@@ -15,7 +16,8 @@ mod unified;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{ApplyError, HunkError, Reason, apply};
+pub use apply::apply;
+pub use error::{ApplyError, HunkError, Reason};
 pub use parse::{ParseError, Problem, parse};
 
 /// What a patch does to one file. Paths are as the patch has them, without the `a/` and `b/` of git.
@@ -97,7 +99,7 @@ impl Operation {
 }
 
 impl Hunk {
-    /// The lines that it wants to find, and whether each is one that stays.
+    /// The lines that it wants to find.
     fn old(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.mark != Mark::Add)
     }
@@ -108,7 +110,7 @@ impl Hunk {
     }
 
     /// Whether it changes anything.
-    fn is_change(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         self.lines.iter().any(Line::is_change)
     }
 

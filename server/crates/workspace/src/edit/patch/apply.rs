@@ -2,14 +2,17 @@
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 
+use similar::DiffOp;
+
+use super::super::Edited;
 use super::super::diagnose::{self, Diagnosis};
 use super::super::fold::{Pass, plain};
 use super::super::indent::{Unit, indent};
 use super::super::locate::{self, Candidate, Wanted, preview};
-use super::super::merge::{self, Uncertain};
+use super::super::merge;
+use super::error::{ApplyError, HunkError, MOST_LINES, MOST_TOLD, Reason};
 use super::place::{self, Block};
 use super::{Hunk, Line, Mark, lines};
 
@@ -18,27 +21,26 @@ use super::{Hunk, Line, Mark, lines};
 const MOST_LOOKED_AT: usize = 100_000_000;
 /// Keeping a place in mind counts as looking at so many lines.
 const COST_OF_PLACE: usize = 16;
+/// Comparing so many letters counts as looking at a line.
+const LETTERS_PER_LINE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
 const MOST_PLACES: usize = 1000;
-/// A hunk with more lines is only looked for as it is.
-const LONGEST_LENIENT: usize = 1000;
-/// How many failing hunks are told with their lines.
-const MOST_TOLD: usize = 5;
-/// How many lines of a hunk, and of the file beside it, are told.
-const MOST_LINES: usize = 8;
-
+/// A hunk with more lines, or with longer ones (in bytes), is only looked for as it is: what the lenient passes and the
+/// merge after them do with it takes time by the square of both.
+const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
 /// Puts hunks into a text with LF line ends. All of them have a certain place, or nothing is changed.
 ///
 /// The place of a hunk is where its lines are: those that stay and those that go, as the file has them, in the scope of
-/// its anchors. Where there are several such places, the order of the hunks tells, or else equal drift of the certain
-/// ones around it (see [`place::resolve`]). Hunks may come in another order if each is in one place only. Lines that
-/// stay keep the file's text. Whether the text ends in a line break stays as it is, unless a hunk that reaches the end
-/// says otherwise as git does.
+/// its anchors. Where there are several such places, the order of the hunks tells. Else, where the patch was written for
+/// this very text (`seen`), numbers tell that are off by the same as those of the certain hunks above and below; in
+/// another text lines may have come and gone between them. See [`place::resolve`]. Hunks may come in another order if
+/// each is in one place only. Lines that stay keep the file's text. Whether the text ends in a line break stays as it is,
+/// unless a hunk that reaches the end says otherwise as git does.
 ///
 /// # Errors
 /// See [`ApplyError`].
-pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
-    let mut file = File::new(text);
+pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyError> {
+    let mut file = File::new(text, hunks);
     let (mut found, mut blocks, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for hunk in hunks.iter().filter(|hunk| hunk.is_change()) {
         match file.find(hunk) {
@@ -52,8 +54,9 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
             return Err(ApplyError::TooMuch);
         }
     }
+    let pass = found.iter().map(|(_, how)| how.pass()).max().unwrap_or(Pass::Exact);
     let mut edits = Vec::new();
-    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks)) {
+    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks, seen)) {
         let edit = match start {
             Some(start) => file.edit(hunk, how, start),
             None => Err(file.ambiguous(&block.starts)),
@@ -76,189 +79,18 @@ pub fn apply(text: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
         return Err(ApplyError::Hunks(failed));
     }
     let edited = file.with(&edits);
-    if edited == text { Err(ApplyError::NothingChanges) } else { Ok(edited) }
-}
-
-/// Hunks that do not go into a text. The words are for the model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApplyError {
-    /// These do not, in the order of the patch.
-    Hunks(Vec<HunkError>),
-    /// They change nothing.
-    NothingChanges,
-    /// There are too many of them for a file of this length.
-    TooMuch,
-}
-
-/// A hunk that does not go into a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HunkError {
-    /// Where it begins in the patch, from 1.
-    pub line: usize,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why a hunk does not go into a text. Lines count from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Its lines are nowhere in the file.
-    NotFound {
-        /// The lines it wants to find, the first of them.
-        expected: Vec<String>,
-        /// The lines of the file that come nearest, with the number of the first; none where nothing does.
-        nearest: Option<(usize, Vec<String>)>,
-        /// What is known of the difference; none past the first failing hunks.
-        diagnosis: Option<Box<Diagnosis>>,
-    },
-    /// An anchor is nowhere in the file, or not below the one before it.
-    NoAnchor {
-        /// The anchor.
-        anchor: String,
-        /// The lines that come nearest.
-        near: Vec<Candidate>,
-    },
-    /// Its lines are in the file, but above its anchor.
-    AboveAnchor {
-        /// The anchor.
-        anchor: String,
-        /// Where its lines are.
-        candidates: Vec<Candidate>,
-    },
-    /// Its lines are in several places.
-    Ambiguous {
-        /// In how many.
-        found: usize,
-        /// The first ten.
-        candidates: Vec<Candidate>,
-    },
-    /// It only adds lines, and nothing says where.
-    NoContext,
-    /// It is to reach the end of the file and does not.
-    NotAtEnd {
-        /// Where its lines are.
-        candidates: Vec<Candidate>,
-    },
-    /// It says in its lines that stay another indentation than the file has, so that of its new lines is not certain.
-    LeadingSpace {
-        /// Where its lines are.
-        line: usize,
-    },
-    /// Its place is certain, but not what would be there.
-    Uncertain {
-        /// The line of the file.
-        line: usize,
-        /// What is not certain.
-        reason: Uncertain,
-    },
-    /// A line without mark is not in the file as it is.
-    Bare {
-        /// The line.
-        text: String,
-    },
-    /// Another hunk changes the same lines.
-    Overlaps {
-        /// Where that one begins in the patch.
-        with: usize,
-        /// Where this one is in the file.
-        line: usize,
-    },
-}
-
-impl std::error::Error for ApplyError {}
-
-impl fmt::Display for ApplyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let failed = match self {
-            Self::NothingChanges => return write!(f, "the patch changes nothing: the file has that text already"),
-            Self::TooMuch => {
-                return write!(f, "there are too many hunks for a file of this length; send them in several patches");
-            }
-            Self::Hunks(failed) => failed,
-        };
-        let what = if failed.len() == 1 { "1 hunk does".to_owned() } else { format!("{} hunks do", failed.len()) };
-        writeln!(f, "{what} not apply. Nothing was changed.")?;
-        for hunk in failed.iter().take(MOST_TOLD) {
-            write!(f, "The hunk at line {} of the patch: {}", hunk.line, hunk.reason)?;
-        }
-        if let Some(more) = failed.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-            writeln!(f, "… and {more} more.")?;
-        }
-        write!(
-            f,
-            "Read those places with read_file and write the hunks from what the file has; all of them are needed again."
-        )
-    }
-}
-
-/// Whole lines.
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, candidates: &[Candidate], found: usize| {
-            write!(f, "{}{}", locate::list(candidates), locate::more(found, candidates.len()))
-        };
-        match self {
-            Self::NotFound { expected, nearest, diagnosis } => {
-                writeln!(f, "its lines are not in the file. It wants to find:")?;
-                expected.iter().try_for_each(|line| writeln!(f, "    |{line}"))?;
-                if let Some((first, lines)) = nearest {
-                    writeln!(f, "  The file comes nearest at line {first}:")?;
-                    lines.iter().try_for_each(|line| writeln!(f, "    |{line}"))?;
-                }
-                match diagnosis {
-                    Some(diagnosis) => write!(f, "{}", diagnosis.details("the hunk")),
-                    None => Ok(()),
-                }
-            }
-            Self::NoAnchor { anchor, near } => {
-                writeln!(f, "its anchor `{anchor}` is not in the file, or not below the anchor before it.")?;
-                if near.is_empty() { Ok(()) } else { writeln!(f, "  Near it are:").and(list(f, near, near.len())) }
-            }
-            Self::AboveAnchor { anchor, candidates } => {
-                writeln!(f, "its lines are in the file, but only above its anchor `{anchor}`:")?;
-                list(f, candidates, candidates.len())
-            }
-            Self::Ambiguous { found, candidates } => {
-                writeln!(f, "it fits in {found} places:")?;
-                list(f, candidates, *found)?;
-                let what = "Add lines around the place you mean, or name the class or function it is in with `@@`";
-                writeln!(f, "  {what} (line numbers do not count).")
-            }
-            Self::NoContext => {
-                writeln!(f, "it only adds lines and nothing says where; put lines that stay around them.")
-            }
-            Self::NotAtEnd { candidates } => {
-                writeln!(f, "its lines are not at the end of the file, as it says, but here:")?;
-                list(f, candidates, candidates.len())
-            }
-            Self::LeadingSpace { line } => writeln!(
-                f,
-                "its lines that stay have a space less than the file at line {line}, so how its new lines are indented is \
-                 not certain; begin each line that stays with one more space."
-            ),
-            Self::Uncertain { line, reason } => writeln!(f, "it fits from line {line} of the file, but {reason}."),
-            Self::Bare { text } => writeln!(
-                f,
-                "its line `{text}` has no mark (a space, `-` or `+`), and the file does not have it there as it is."
-            ),
-            Self::Overlaps { with, line } => writeln!(
-                f,
-                "it changes lines from line {line} of the file that the hunk at line {with} of the patch changes too; make \
-                 them one hunk."
-            ),
-        }
-    }
+    if edited == text { Err(ApplyError::NothingChanges) } else { Ok(Edited { text: edited, pass }) }
 }
 
 /// A text in which hunks are looked for.
 struct File<'t> {
     text: &'t str,
     lines: Vec<&'t str>,
-    /// Where each line stands, from 0.
-    index: HashMap<&'t str, Vec<usize>>,
+    hunks: &'t [Hunk],
+    /// Where each line that a hunk wants to find stands.
+    index: HashMap<&'t str, Stands>,
     /// How many lines may still be looked at.
     left: usize,
-    /// For each line a number that lines which are the same to [`Pass::Characters`] share, and where each number stands.
     /// Made when it is needed first.
     folded: Option<Folded>,
     /// For each line the one before which its scope ends. Made when it is needed first.
@@ -269,12 +101,20 @@ struct File<'t> {
     diagnoses: usize,
 }
 
+/// Lines of a file, from 0.
+#[derive(Default)]
+struct Stands {
+    as_it_is: Vec<usize>,
+    /// After a space more.
+    spaced: Vec<usize>,
+}
+
 /// The lines of a file, for the lenient passes.
 struct Folded {
-    /// A number for each line as the passes see it.
+    /// A number for each line that a hunk wants to find, as the passes see it.
     numbers: HashMap<String, usize>,
-    /// The number of each line.
-    lines: Vec<usize>,
+    /// The number of each line of the file.
+    lines: Vec<Option<usize>>,
     /// Where each number stands.
     index: Vec<Vec<usize>>,
 }
@@ -290,6 +130,16 @@ enum How {
     By(Pass),
 }
 
+impl How {
+    fn pass(self) -> Pass {
+        match self {
+            // A mark that is missing is no difference to the file.
+            Self::Exact | Self::Spaceless => Pass::Exact,
+            Self::By(pass) => pass,
+        }
+    }
+}
+
 /// A hunk with its place.
 struct Edit<'h> {
     hunk: &'h Hunk,
@@ -302,15 +152,22 @@ struct Edit<'h> {
 }
 
 impl<'t> File<'t> {
-    fn new(text: &'t str) -> Self {
+    fn new(text: &'t str, hunks: &'t [Hunk]) -> Self {
         let lines: Vec<&str> = lines(text).collect();
-        let mut index: HashMap<&str, Vec<usize>> = HashMap::new();
+        let wanted = hunks.iter().flat_map(Hunk::old);
+        let mut index: HashMap<&str, Stands> = wanted.map(|line| (line.text.as_str(), Stands::default())).collect();
         for (at, line) in lines.iter().enumerate() {
-            index.entry(line).or_default().push(at);
+            if let Some(stands) = index.get_mut(line) {
+                stands.as_it_is.push(at);
+            }
+            if let Some(stands) = line.strip_prefix(' ').and_then(|rest| index.get_mut(rest)) {
+                stands.spaced.push(at);
+            }
         }
         Self {
             text,
             lines,
+            hunks,
             index,
             left: MOST_LOOKED_AT,
             folded: None,
@@ -349,9 +206,13 @@ impl<'t> File<'t> {
         if hunk.end_of_file || self.lines.is_empty() {
             return Ok(self.lines.len());
         }
+        let Some(anchor) = hunk.anchors.last() else { return Err(Reason::NoContext) };
+        let begins =
+            |line: usize| self.lines.get(line).is_some_and(|line| line.trim_start().starts_with(anchor.trim()));
         match scopes {
-            _ if hunk.anchors.is_empty() => Err(Reason::NoContext),
-            [scope] => Ok(scope.start + 1),
+            // A line that only has the anchor somewhere in it may be about something else.
+            [scope] if begins(scope.start) => Ok(scope.start + 1),
+            [_] => Err(Reason::NoContext),
             scopes => Err(self.ambiguous(&scopes.iter().map(|scope| scope.start).collect::<Vec<_>>())),
         }
     }
@@ -393,10 +254,12 @@ impl<'t> File<'t> {
     /// Where these lines stand in some scopes, by the strictest lenient pass that finds any there.
     fn leniently(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
         let nothing = (Vec::new(), How::Exact);
-        if hunk.lines.len() > LONGEST_LENIENT || old.iter().all(|line| line.text.trim().is_empty()) {
+        let (most, longest) = LONGEST_LENIENT;
+        let is_long = hunk.lines.len() > most || hunk.lines.iter().any(|line| line.text.len() > longest);
+        if is_long || old.iter().all(|line| line.text.trim().is_empty()) {
             return Ok(nothing);
         }
-        let folded = self.folded.get_or_insert_with(|| Folded::new(&self.lines));
+        let folded = self.folded.get_or_insert_with(|| Folded::new(&self.lines, self.hunks));
         let wanted: Vec<Option<usize>> = old.iter().map(|line| folded.number(&line.text)).collect();
         let certain = certain(hunk);
         // By likeness only the others may differ.
@@ -414,12 +277,16 @@ impl<'t> File<'t> {
                 !lines.is_empty()
                     && lines.iter().zip(&wanted).all(|(line, wanted)| {
                         looked_at += 1;
-                        looked_at < self.left && Some(*line) == *wanted
+                        looked_at < self.left && line == wanted
                     })
             })
             .collect();
         self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
         let possible = in_scopes(&possible, old.len(), scopes);
+        if !possible.is_empty() {
+            let letters = hunk.lines.iter().map(|line| line.text.len().pow(2)).sum::<usize>();
+            self.left = self.left.saturating_sub(hunk.lines.len().pow(2) + letters / LETTERS_PER_LINE);
+        }
         let pass = |start: usize| {
             let lines = self.lines.iter().skip(start).zip(old);
             lines.map(|(line, old)| strictest(line, &old.text)).max().unwrap_or(Pass::Exact)
@@ -441,7 +308,9 @@ impl<'t> File<'t> {
     }
 
     fn alike(&mut self, old: &[&Line], certain: &[bool]) -> Vec<usize> {
-        self.left = self.left.saturating_sub(self.lines.len() * old.len() / 4);
+        // Of no more than a hundred places each line is compared letter by letter.
+        let letters = old.iter().map(|line| line.text.len().pow(2)).sum::<usize>();
+        self.left = self.left.saturating_sub(self.lines.len() * old.len() / 4 + letters * 100 / LETTERS_PER_LINE);
         if self.left == 0 {
             return Vec::new();
         }
@@ -452,28 +321,26 @@ impl<'t> File<'t> {
 
     /// Where these lines stand as they are, or with a space more.
     fn as_given(&mut self, old: &[&Line], how: How) -> Vec<usize> {
-        let known = |text: &str| self.index.get(text).map_or(&[][..], Vec::as_slice);
-        let spaced = |line: &Line| match how {
-            How::Spaceless if line.mark == Mark::Keep && !line.text.is_empty() => format!(" {}", line.text),
-            _ => line.text.clone(),
+        // A line that stays may have lost its mark, unless it is empty.
+        let may_lack = |line: &Line| how == How::Spaceless && line.mark == Mark::Keep && !line.text.is_empty();
+        let stands = |line: &Line| -> (&[usize], &[usize]) {
+            let Some(stands) = self.index.get(line.text.as_str()) else { return (&[], &[]) };
+            (&stands.as_it_is, if may_lack(line) { &stands.spaced } else { &[] })
         };
         // Only where the rarest line stands need the others be looked at.
-        let wanted: Vec<(&str, String)> = old.iter().map(|line| (line.text.as_str(), spaced(line))).collect();
-        let count = |(plain, spaced): &(&str, String)| {
-            known(plain).len() + if plain == spaced { 0 } else { known(spaced).len() }
-        };
-        let Some((at, rarest)) = wanted.iter().enumerate().min_by_key(|(_, line)| count(line)) else {
-            return Vec::new();
-        };
-        let also = if rarest.0 == rarest.1 { &[][..] } else { known(&rarest.1) };
-        let mut possible: Vec<usize> = known(rarest.0).iter().chain(also).filter_map(|it| it.checked_sub(at)).collect();
+        let rarest = old.iter().map(|line| stands(line)).enumerate().min_by_key(|(_, (a, b))| a.len() + b.len());
+        let Some((at, (plain, spaced))) = rarest else { return Vec::new() };
+        let mut possible: Vec<usize> = plain.iter().chain(spaced).filter_map(|it| it.checked_sub(at)).collect();
         possible.sort_unstable();
-        let mut looked_at = wanted.len();
+        let fits = |line: &str, old: &Line| {
+            line == old.text || (may_lack(old) && line.strip_prefix(' ').is_some_and(|rest| rest == old.text))
+        };
+        let mut looked_at = old.len();
         possible.retain(|start| {
-            let Some(lines) = self.lines.get(*start..start + wanted.len()) else { return false };
-            lines.iter().zip(&wanted).all(|(line, (plain, spaced))| {
+            let Some(lines) = self.lines.get(*start..start + old.len()) else { return false };
+            lines.iter().zip(old).all(|(line, old)| {
                 looked_at += 1;
-                looked_at < self.left && (line == plain || line == spaced)
+                looked_at < self.left && fits(line, old)
             })
         });
         self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
@@ -536,7 +403,7 @@ impl<'t> File<'t> {
                     lines.map(|line| line.text.as_str()).collect()
                 };
                 let (old, new) = (texts(&mut hunk.old()), texts(&mut hunk.new()));
-                merge::merge(lines, &old, &new, self.unit())
+                merge::merge_ops(&ops(hunk), lines, &old, &new, self.unit())
                     .map_err(|reason| Reason::Uncertain { line: start + 1, reason })?
             }
             How::Spaceless if !self.is_mark_missing(hunk, &old, lines) => {
@@ -680,6 +547,28 @@ fn certain(hunk: &Hunk) -> Vec<bool> {
     hunk.lines.iter().enumerate().filter_map(certain).collect()
 }
 
+/// What a hunk does to its old lines.
+fn ops(hunk: &Hunk) -> Vec<DiffOp> {
+    let (mut ops, mut old_index, mut new_index) = (Vec::new(), 0, 0);
+    for run in hunk.lines.chunk_by(|a, b| a.is_change() == b.is_change()) {
+        let added = run.iter().filter(|line| line.mark == Mark::Add).count();
+        let (old_len, new_len) = (run.len() - added, added);
+        if run.first().is_some_and(Line::is_change) {
+            ops.push(match (old_len, new_len) {
+                (0, _) => DiffOp::Insert { old_index, new_index, new_len },
+                (_, 0) => DiffOp::Delete { old_index, old_len, new_index },
+                _ => DiffOp::Replace { old_index, old_len, new_index, new_len },
+            });
+            new_index += new_len;
+        } else {
+            ops.push(DiffOp::Equal { old_index, new_index, len: old_len });
+            new_index += old_len;
+        }
+        old_index += old_len;
+    }
+    ops
+}
+
 /// The strictest pass to which two lines are the same that are so to the most lenient.
 fn strictest(a: &str, b: &str) -> Pass {
     let passes = std::iter::once(Pass::Exact).chain(Pass::LENIENT);
@@ -687,18 +576,20 @@ fn strictest(a: &str, b: &str) -> Pass {
 }
 
 impl Folded {
-    fn new(lines: &[&str]) -> Self {
-        let mut folded = Self { numbers: HashMap::new(), lines: Vec::with_capacity(lines.len()), index: Vec::new() };
-        for (at, line) in lines.iter().enumerate() {
-            let next = folded.index.len();
-            let number = *folded.numbers.entry(Self::key(line)).or_insert(next);
-            if number == next {
-                folded.index.push(Vec::new());
-            }
-            folded.index.get_mut(number).into_iter().for_each(|places| places.push(at));
-            folded.lines.push(number);
+    fn new(lines: &[&str], hunks: &[Hunk]) -> Self {
+        let mut numbers = HashMap::new();
+        for line in hunks.iter().flat_map(Hunk::old) {
+            let next = numbers.len();
+            numbers.entry(Self::key(&line.text)).or_insert(next);
         }
-        folded
+        let lines: Vec<Option<usize>> = lines.iter().map(|line| numbers.get(&Self::key(line)).copied()).collect();
+        let mut index = vec![Vec::new(); numbers.len()];
+        for (at, number) in lines.iter().enumerate() {
+            if let Some(places) = number.and_then(|number: usize| index.get_mut(number)) {
+                places.push(at);
+            }
+        }
+        Self { numbers, lines, index }
     }
 
     fn number(&self, line: &str) -> Option<usize> {

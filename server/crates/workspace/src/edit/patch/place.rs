@@ -19,10 +19,12 @@ pub(super) struct Block {
 /// A block that stands in one place is there. Of one that stands in several, those count where all blocks of the patch
 /// come in order (a greedy walk from each end finds the first and the last of them, so this is exact). If several are
 /// left and the numbers of the nearest certain blocks above and below are off by the same amount, the place counts that
-/// is off by that amount too. Numbers say nothing else, and the nearest place is never taken.
+/// is off by that amount too, but only in a text that the patch was written for (`seen`): in another, a line that came
+/// and one that went between those blocks would make it the wrong place. Numbers say nothing else, and the nearest place
+/// is never taken.
 ///
 /// Takes time in proportion to the number of places.
-pub(super) fn resolve(blocks: &[Block]) -> Vec<Option<usize>> {
+pub(super) fn resolve(blocks: &[Block], seen: bool) -> Vec<Option<usize>> {
     let (Some(first), Some(last)) = (earliest(blocks), latest(blocks)) else {
         return blocks.iter().map(|block| only(&block.starts)).collect();
     };
@@ -41,7 +43,7 @@ pub(super) fn resolve(blocks: &[Block]) -> Vec<Option<usize>> {
     let above = nearest(certain.iter().zip(&drifts));
     let mut below = nearest(certain.iter().zip(&drifts).rev());
     below.reverse();
-    let moved = above.into_iter().zip(below).map(|(above, below)| above.filter(|drift| below == Some(*drift)));
+    let moved = above.into_iter().zip(below).map(|(above, below)| above.filter(|drift| seen && below == Some(*drift)));
     blocks
         .iter()
         .zip(in_order)
@@ -152,7 +154,7 @@ mod tests {
     }
 
     fn places(starts: &[&[usize]]) -> Vec<Option<usize>> {
-        resolve(&blocks(&starts.iter().map(|starts| (*starts, None)).collect::<Vec<_>>()))
+        resolve(&blocks(&starts.iter().map(|starts| (*starts, None)).collect::<Vec<_>>()), true)
     }
 
     #[test]
@@ -179,13 +181,17 @@ mod tests {
 
     #[test]
     fn equal_drift_above_and_below_tells_the_place_between() {
-        let with = |above, below| {
-            resolve(&blocks(&[(&[10], above), (&[20, 30, 40], Some(27)), (&[50], below)])).get(1).copied().flatten()
-        };
+        let blocks = |above, below| blocks(&[(&[10], above), (&[20, 30, 40], Some(27)), (&[50], below)]);
+        let with = |above, below| resolve(&blocks(above, below), true).get(1).copied().flatten();
         assert_eq!(with(Some(7), Some(47)), Some(30));
         assert_eq!(with(Some(7), Some(48)), None, "lines came or went between them");
         assert_eq!(with(Some(7), None), None);
         assert_eq!(with(Some(8), Some(48)), None, "there is no such place");
+        assert_eq!(
+            resolve(&blocks(Some(7), Some(47)), false)[1],
+            None,
+            "a line may have come and one gone between them"
+        );
     }
 
     #[test]

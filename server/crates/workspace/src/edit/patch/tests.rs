@@ -4,11 +4,13 @@ mod applying;
 mod parsing;
 mod random;
 
-/// What a patch that is about one file makes of its text, or the words of the refusal.
+/// What a patch that is about one file makes of its text, which it was written for, or the words of the refusal.
 fn edited(text: &str, patch: &str) -> Result<String, String> {
     let operations = parse(patch).map_err(|error| error.to_string())?;
     match operations.as_slice() {
-        [Operation::Update { hunks, .. }] => apply(text, hunks).map_err(|error| error.to_string()),
+        [Operation::Update { hunks, .. }] => {
+            apply(text, hunks, true).map(|edited| edited.text).map_err(|error| error.to_string())
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -118,7 +118,7 @@ fn hunks_may_come_in_any_order_where_each_has_one_place() {
 }
 
 #[test]
-fn equal_drift_of_the_hunks_around_tells_the_place() {
+fn equal_drift_of_the_hunks_around_tells_the_place_in_the_text_that_the_patch_is_for() {
     let body = "item\nitem\nitem\nitem\nitem\n";
     let text = format!("new\ntop\n{body}end\n");
     let patch = |last: usize| {
@@ -128,6 +128,11 @@ fn equal_drift_of_the_hunks_around_tells_the_place() {
     };
     assert_eq!(edited(&text, &patch(7)).unwrap(), "new\nTOP\nitem\nitem\nhere\nitem\nitem\nEND\n");
     assert!(edited(&text, &patch(8)).unwrap_err().contains("fits in 5 places"));
+    let [Operation::Update { hunks, .. }] = &parse(&patch(7)).unwrap()[..] else { panic!() };
+    assert!(
+        apply(&text, hunks, false).unwrap_err().to_string().contains("fits in 5 places"),
+        "the text is another by now"
+    );
 }
 
 #[test]
@@ -152,6 +157,7 @@ fn lines_that_are_only_added_need_a_place() {
     assert_eq!(updated(FILE, &format!("@@ import os\n{added}")).unwrap(), with_line(1, "import os\nimport re"));
     assert_eq!(updated(FILE, &format!("@@\n{added}*** End of File\n")).unwrap(), format!("{FILE}import re\n"));
     assert_eq!(updated("", added).unwrap(), "import re\n");
+    assert!(updated(FILE, &format!("@@ os\n{added}")).unwrap_err().contains("nothing says where"));
     let words = updated(FILE, &format!("@@ return x\n{added}")).unwrap_err();
     assert!(words.contains("fits in 3 places"), "{words}");
 }

@@ -1,0 +1,288 @@
+//! `edit_apply_patch`.
+
+use std::borrow::Cow;
+
+use agent::tool::ToolError;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use workspace::edit::patch::{Hunk, Operation, ParseError, apply, parse};
+
+use crate::draft::Draft;
+use crate::edits::OneEdit;
+use crate::{Services, counted};
+
+/// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you change
+/// first. The patch is in this form:
+/// ```text
+/// *** Begin Patch
+/// *** Update File: src/a.py
+/// @@ class Shop
+/// @@     def price(self):
+///          tax = self.tax
+/// -        return 1
+/// +        return 2
+///
+/// *** Add File: src/b.py
+/// +every line of a new file begins with a plus
+///
+/// *** Delete File: src/c.py
+/// *** End Patch
+/// ```
+/// After an Update File line, `*** Move to: path` moves the file. Each hunk begins with `@@`. In it a line that stays
+/// begins with a space, one that goes with `-`, one that comes with `+`, and the rest is the line as it is in the file.
+/// Give about three lines that stay on either side. If the lines of a hunk occur more than once, name the class and the
+/// function it is in with `@@` lines, or give more lines that stay: line numbers do not tell where a hunk goes. End a
+/// hunk that reaches the end of the file with `*** End of File`. Paths are relative to the workspace. A unified diff, as
+/// `git diff` writes it, is taken too. The changes are not written: the user reviews them piece by piece, and until then
+/// you read the files as if they were accepted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The patch.
+    #[serde(deserialize_with = "parsed")]
+    #[schemars(with = "String")]
+    patch: Result<Vec<Operation>, ParseError>,
+}
+
+fn parsed<'de, D: Deserializer<'de>>(input: D) -> Result<Result<Vec<Operation>, ParseError>, D::Error> {
+    Ok(parse(&Cow::<str>::deserialize(input)?))
+}
+
+impl OneEdit for Input {
+    const NAME: &'static str = "edit_apply_patch";
+    const VERB: &'static str = "Patching";
+
+    fn paths(&self) -> Vec<&str> {
+        let paths = |operation| match operation {
+            &Operation::Update { ref path, move_to: Some(ref to), .. } => vec![path.as_str(), to],
+            other => vec![Operation::path(other)],
+        };
+        self.patch.iter().flatten().flat_map(paths).collect()
+    }
+
+    fn check(&self) -> Result<(), ToolError> {
+        self.operations().map(drop)
+    }
+
+    fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
+        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        for operation in self.operations()? {
+            match one(operation, draft, services) {
+                Ok(words) => done.push(words),
+                Err(ToolError::Failed(words)) => failed.push(words),
+                Err(other) => return Err(other),
+            }
+        }
+        // All that does not fit is told at once, so that the next patch can fit.
+        if failed.is_empty() { Ok(done.join("\n")) } else { Err(ToolError::Failed(failed.join("\n\n"))) }
+    }
+}
+
+impl Input {
+    fn operations(&self) -> Result<&[Operation], ToolError> {
+        match &self.patch {
+            Ok(operations) => Ok(operations),
+            Err(error) => Err(ToolError::InvalidInput(error.to_string())),
+        }
+    }
+}
+
+/// Makes what a patch does to one file.
+fn one(operation: &Operation, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
+    match operation {
+        Operation::Add { path, text } => {
+            if draft.text(path).is_ok_and(|(_, text, _)| !text.is_empty()) {
+                let words = format!("{path} exists already. Change it with `*** Update File: {path}`.");
+                return Err(ToolError::Failed(words));
+            }
+            let (path, _) = draft.create(path, text, false)?;
+            let lines = counted(text.lines().count(), "line");
+            Ok(format!("New file {} ({lines}).", services.roots.display(&path)))
+        }
+        Operation::Delete { path, text } => {
+            let (_, now, _) = draft.text(path)?;
+            let same = |text: &String| text.lines().map(str::trim_end).eq(now.lines().map(str::trim_end));
+            if !text.as_ref().is_none_or(same) {
+                let words = format!(
+                    "{path} does not have the text that the patch deletes. Nothing was changed. Read it, and if it is to \
+                     go write `*** Delete File: {path}`."
+                );
+                return Err(ToolError::Failed(words));
+            }
+            Ok(format!("Deletion of {}.", services.roots.display(&draft.delete(path)?)))
+        }
+        Operation::Update { path, move_to, hunks } => {
+            let mut words = Vec::new();
+            if move_to.is_none() || hunks.iter().any(Hunk::is_change) {
+                let what = format!("in {}", counted(hunks.len(), "hunk"));
+                words.push(draft.edit(path, &what, |text, seen| apply(text, hunks, seen))?);
+            }
+            if let Some(to) = move_to {
+                let (from, to) = draft.rename(path, to)?;
+                words.push(format!("Move of {} to {}.", services.roots.display(&from), services.roots.display(&to)));
+            }
+            Ok(words.join("\n"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::permission::Action;
+    use serde_json::json;
+    use workspace::text;
+
+    use crate::fixture::{World, call};
+
+    const PATCH: &str = "*** Begin Patch
+*** Update File: src/a.rs
+@@ fn second
+-    one();
++    two();
+*** Add File: new/b.rs
++new
+*** Update File: old.rs
+*** Move to: moved/new.rs
+ keep
+-drop
+*** Delete File: gone.rs
+*** End Patch
+";
+
+    fn world() -> World {
+        World::new(&[
+            ("src/a.rs", "fn first() {\n    one();\n}\nfn second() {\n    one();\n}\n"),
+            ("old.rs", "keep\ndrop\n"),
+            ("gone.rs", "gone\n"),
+        ])
+    }
+
+    #[tokio::test]
+    async fn a_patch_over_several_files_is_one_plan() {
+        let world = world();
+        let output = world.call("edit_apply_patch", json!({ "patch": PATCH })).await.unwrap();
+        assert_eq!(
+            output.text,
+            "Edit of src/a.rs in 1 hunk, from line 5.\nNew file new/b.rs (1 line).\nEdit of old.rs in 1 hunk, from line \
+             2.\nMove of old.rs to moved/new.rs.\nDeletion of gone.rs."
+        );
+        let plan = output.plan.unwrap();
+        let at = |name| world.path(name);
+        let files: Vec<_> =
+            plan.files.iter().map(|f| (f.path.clone(), f.new_text.as_deref(), f.moved_to.clone())).collect();
+        let edited = "fn first() {\n    one();\n}\nfn second() {\n    two();\n}\n";
+        assert_eq!(
+            files,
+            [
+                (at("src/a.rs"), Some(edited), None),
+                (at("new/b.rs"), Some("new\n"), None),
+                (at("moved/new.rs"), Some("keep\n"), None),
+                (at("old.rs"), None, Some(at("moved/new.rs"))),
+                (at("gone.rs"), None, None),
+            ]
+        );
+        assert_eq!(plan.files[3].read, Some(text::hash("keep\ndrop\n")));
+        assert!(!world.path("new").exists(), "nothing is written");
+    }
+
+    #[tokio::test]
+    async fn all_that_does_not_fit_is_told_and_nothing_is_planned() {
+        let world = world();
+        let patch = PATCH.replace("one();", "three();").replace("-drop", "-other").replace("new/b.rs", "gone.rs/x");
+        let text = world.text("edit_apply_patch", json!({ "patch": patch })).await;
+        assert!(text.starts_with("error: src/a.rs: 1 hunk does not apply. Nothing was changed.\n"), "{text}");
+        assert!(
+            text.contains("\n\ngone.rs/x cannot be created: gone.rs is a file, not a folder\n\nold.rs: 1 hunk"),
+            "{text}"
+        );
+        let nothing = json!({ "patch": "*** Update File: old.rs\n-drop\n+drop\n" });
+        let text = world.text("edit_apply_patch", nothing).await;
+        assert_eq!(text, "error: old.rs: the patch changes nothing: the file has that text already");
+    }
+
+    #[tokio::test]
+    async fn a_diff_of_git_is_taken_too_and_deletes_only_the_text_it_shows() {
+        let world = world();
+        let deleted = |line: &str| {
+            json!({ "patch": format!(
+                "diff --git a/gone.rs b/gone.rs\ndeleted file mode 100644\n--- a/gone.rs\n+++ /dev/null\n@@ -1 +0,0 \
+                 @@\n-{line}\n"
+            ) })
+        };
+        assert_eq!(world.text("edit_apply_patch", deleted("gone")).await, "Deletion of gone.rs.");
+        let text = world.text("edit_apply_patch", deleted("other")).await;
+        assert!(text.starts_with("error: gone.rs does not have the text that the patch deletes."), "{text}");
+        let moved = "diff --git a/old.rs b/new.rs\nsimilarity index 100%\nrename from old.rs\nrename to new.rs\n";
+        assert_eq!(world.text("edit_apply_patch", json!({ "patch": moved })).await, "Move of old.rs to new.rs.");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_exists_is_not_added_and_one_that_does_not_is_not_changed() {
+        let world = world();
+        let patch = |patch: &str| json!({ "patch": patch });
+        let text = world.text("edit_apply_patch", patch("*** Add File: old.rs\n+x\n")).await;
+        assert_eq!(text, "error: old.rs exists already. Change it with `*** Update File: old.rs`.");
+        let text = world.text("edit_apply_patch", patch("*** Update File: a.rs\n-x\n")).await;
+        assert!(text.contains("a.rs does not exist; did you mean src/a.rs?"), "{text}");
+        let text = world.text("edit_apply_patch", patch("*** Update File: old.rs\n*** Move to: gone.rs\n")).await;
+        assert!(text.starts_with("error: gone.rs exists already"), "{text}");
+        let text = world.text("edit_apply_patch", patch("*** Update File: ../x\n-x\n")).await;
+        assert!(text.contains("is outside the workspace"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn one_file_by_two_paths_is_edited_one_after_the_other() {
+        let world = world();
+        let patch = "*** Update File: old.rs\n-drop\n+two\n*** Update File: ./old.rs\n-two\n+three\n";
+        let plan = world.call("edit_apply_patch", json!({ "patch": patch })).await.unwrap().plan.unwrap();
+        let [file] = plan.files.as_slice() else { panic!("{plan:?}") };
+        assert_eq!(file.new_text.as_deref(), Some("keep\nthree\n"));
+    }
+
+    #[tokio::test]
+    async fn unsaved_text_is_patched_and_keeps_what_the_patch_does_not_change() {
+        let world = world();
+        world.open("old.rs", "keep\r\n\tdrop(1);  \r\n");
+        let patch = "*** Update File: old.rs\n keep\n-    drop(1);\n+    drop(2);\n";
+        let output = world.call("edit_apply_patch", json!({ "patch": patch })).await.unwrap();
+        assert_eq!(output.plan.unwrap().files[0].new_text.as_deref(), Some("keep\n\tdrop(2);  \n"));
+        assert!(output.text.contains("Your text differed from the file's in indentation"), "{}", output.text);
+    }
+
+    #[tokio::test]
+    async fn numbers_tell_only_in_a_text_that_was_read() {
+        let world = World::new(&[("a", "top\nx\nx\nx\nend\n")]);
+        let patch = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-top\n+TOP\n@@ -3 +3 @@\n-x\n+y\n@@ -5 +5 @@\n-end\n+END\n";
+        let services = world.services();
+        let patch = json!({ "patch": patch });
+        let error = call(&services, "edit_apply_patch", patch.clone()).await.unwrap_err().to_string();
+        assert!(error.contains("it fits in 3 places"), "{error}");
+        call(&services, "read_file", json!({ "path": "a" })).await.unwrap();
+        let plan = call(&services, "edit_apply_patch", patch).await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].new_text.as_deref(), Some("TOP\nx\ny\nx\nEND\n"));
+    }
+
+    #[test]
+    fn the_model_is_shown_a_patch_line_by_line() {
+        let tools = crate::builtin(&world().services());
+        let tool = tools.iter().find(|tool| tool.spec().name == "edit_apply_patch").unwrap();
+        let description = &tool.spec().description;
+        let (_, rest) = description.split_once("*** Begin Patch\n").unwrap();
+        let (example, _) = rest.split_once("*** End Patch\n").unwrap();
+        let operations = workspace::edit::patch::parse(example).unwrap();
+        assert_eq!(operations.len(), 3, "{description}");
+    }
+
+    #[test]
+    fn permission_judges_every_file_and_a_patch_that_cannot_be_read_is_no_question() {
+        let world = world();
+        let tools = crate::builtin(&world.services());
+        let tool = tools.iter().find(|tool| tool.spec().name == "edit_apply_patch").unwrap();
+        let description = tool.describe(&json!({ "patch": PATCH })).unwrap();
+        let paths = ["src/a.rs", "new/b.rs", "old.rs", "moved/new.rs", "gone.rs"].map(|name| world.path(name));
+        assert_eq!(description.action, Action::Edit { paths: paths.to_vec() });
+        assert_eq!(description.title, "Patching src/a.rs and 4 other files");
+        let error = tool.describe(&json!({ "patch": "*** Update File: a\n~x\n" })).unwrap_err().to_string();
+        assert!(error.starts_with("invalid input: line 2 of the patch: `~x` begins with none of"), "{error}");
+    }
+}
