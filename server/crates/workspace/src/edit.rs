@@ -4,7 +4,10 @@
 //! new text; where no place is found, [`diagnose`] says what comes nearest. Texts have LF line ends and no byte order
 //! mark. An edit whose place is not certain is an error with the candidates, never a guess (design D4).
 
+pub mod structural;
+
 mod diagnose;
+mod indent;
 mod locate;
 
 use std::borrow::Cow;
