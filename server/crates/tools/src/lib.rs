@@ -26,10 +26,12 @@ pub mod typed;
 
 mod edit_create_file;
 mod edit_replace_exact;
+mod edit_structural;
 mod find_files;
 mod list_files;
 mod read_file;
 mod read_result;
+mod search_structural;
 mod search_text;
 mod shell_run;
 mod update_plan;
@@ -61,8 +63,10 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
+        typed::erase(search_structural::SearchStructural::new(services)),
         typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
         typed::erase(edit_create_file::EditCreateFile::new(services)),
+        typed::erase(edit_structural::EditStructural::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),
         typed::erase(update_plan::UpdatePlan),

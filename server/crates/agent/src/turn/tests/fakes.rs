@@ -412,7 +412,11 @@ impl Tool for FakeTool {
         self.running.now.lock().unwrap().retain(|id| *id != call.id);
         self.running.order.lock().unwrap().push(format!("-{}", call.id));
         let plan = matches!(self.does, Does::Plans).then(|| EditPlan {
-            files: vec![FilePlan { path: "/ws/a.rs".into(), read: None, new_text: Some("new".to_owned()) }],
+            files: vec![FilePlan {
+                path: input.get("plans").and_then(Value::as_str).unwrap_or("/ws/a.rs").into(),
+                read: None,
+                new_text: Some("new".to_owned()),
+            }],
         });
         Ok(Output { text, plan, ..Output::default() })
     }
@@ -497,6 +501,12 @@ impl Stage {
     pub(super) fn denies(self, rule: &str) -> Self {
         let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
         self.session.rules.lock().unwrap().deny.push(rule);
+        self
+    }
+
+    pub(super) fn asks(self, rule: &str) -> Self {
+        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        self.session.rules.lock().unwrap().ask.push(rule);
         self
     }
 
