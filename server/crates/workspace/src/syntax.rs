@@ -1,7 +1,7 @@
 //! Source code as trees: the languages we know, and bounded parsing.
 //!
-//! [`Pattern`] finds code by its shape. Texts come from anybody, so parsing is bounded in size and time, and everything
-//! here walks trees without recursion: a file may nest as deep as it is long.
+//! [`Pattern`] finds code by its shape, [`Outline`] by its name. Texts come from anybody, so parsing is bounded in size
+//! and time, and everything here walks trees without recursion: a file may nest as deep as it is long.
 
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
 
 mod pattern;
+mod symbols;
 
 pub(crate) use pattern::metavariable;
 pub use pattern::{Match, Pattern, PatternError, Variable};
+pub use symbols::{Lead, Lookup, Outline, Symbol};
 
 /// How large a text may be to be parsed, in bytes: 2 MiB. What is larger was not written by hand.
 pub const MAX_BYTES: usize = 2 << 20;
