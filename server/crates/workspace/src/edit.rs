@@ -6,6 +6,8 @@
 
 pub mod structural;
 
+pub mod symbol;
+
 mod diagnose;
 mod indent;
 mod locate;

@@ -143,7 +143,7 @@ impl Outline {
             let name = letters(&symbol.own.last()?.name);
             let contains = !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted);
             let distance = distance(&wanted, &name);
-            (contains || distance * 3 <= wanted.len()).then_some(distance)
+            (contains || distance * 3 <= wanted.len().max(3)).then_some(distance)
         };
         let mut near: Vec<_> = self.symbols.iter().filter_map(|symbol| Some((alike(symbol)?, symbol))).collect();
         near.sort_by_key(|(distance, _)| *distance);
@@ -181,6 +181,11 @@ impl Symbol {
     /// Where it begins, with its comments and attributes.
     pub fn start(&self) -> usize {
         self.lead.first().map_or(self.range.start, |lead| lead.range.start)
+    }
+
+    /// All of it, with its comments and attributes.
+    pub fn span(&self) -> Range<usize> {
+        self.start()..self.range.end
     }
 }
 
