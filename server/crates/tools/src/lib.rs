@@ -27,6 +27,7 @@ pub mod typed;
 mod edit_create_file;
 mod edit_replace_exact;
 mod edit_structural;
+mod edit_symbol;
 mod find_files;
 mod list_files;
 mod read_file;
@@ -67,6 +68,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(edit_replace_exact::EditReplaceExact::new(services)),
         typed::erase(edit_create_file::EditCreateFile::new(services)),
         typed::erase(edit_structural::EditStructural::new(services)),
+        typed::erase(edit_symbol::EditSymbol::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),
         typed::erase(update_plan::UpdatePlan),

@@ -26,7 +26,8 @@ const MAX_LOCATIONS: usize = 20;
 /// any one expression, name or statement, `$$$NAME` for any number of them, and `$_` and `$$$` for the same where the name
 /// does not matter. Equal names stand for equal code. Everything else must be there, and nothing more, but for comments:
 /// `fn $F($$$A) { $$$B }` finds no `pub fn`. Examples: `$A.unwrap()`, `if ($C) { $$$B }`, `console.log($$$)`,
-/// `useEffect($F, [])`. Gives `path:line: text` for each match.
+/// `useEffect($F, [])`. What stands in the arguments of a Rust macro is not seen as code. Gives `path:line: text` for each
+/// match.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {

@@ -294,7 +294,8 @@ fn within(node: Node<'_>, lead: &mut Vec<Lead>) -> usize {
             next = child.child(0);
             continue;
         }
-        if !is_attribute(child) && !(is_comment(child) && start > node.start_byte()) {
+        let is_between = is_comment(child) && start > node.start_byte();
+        if !is_attribute(child) && !is_between {
             return child.start_byte();
         }
         lead.push(Lead { range: child.byte_range(), is_attribute: is_attribute(child) });
