@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use tree_sitter::Node;
+
 use super::indent::{dedent, indentation, line_start, shift};
 use super::locate::{self, Candidate, preview};
 use super::{with_final_newline_of, with_lf};
@@ -83,6 +85,28 @@ pub enum StructuralError {
         /// Both.
         candidates: Vec<Candidate>,
     },
+    /// What would be deleted cannot be left out where it stands.
+    #[error(
+        "at line {line} what matches is a needed part of the code around it: {preview}\nNothing was changed. Delete what is \
+         around it, or put something in its place."
+    )]
+    Needed {
+        /// Its line, from 1.
+        line: usize,
+        /// Its first line.
+        preview: String,
+    },
+    /// Put where the old code stands, the new code would be read as something else.
+    #[error(
+        "at line {line} the rewrite would not be read as one piece where it stands: {preview}\nNothing was changed. Put \
+         parentheses around it and around its metavariables, or braces around statements."
+    )]
+    FallsApart {
+        /// The line of the old code, from 1.
+        line: usize,
+        /// The first line of the new code.
+        preview: String,
+    },
     /// The new text would have syntax errors.
     #[error(
         "the rewritten text would have a syntax error at its line {line}: {preview}\nNothing was changed. Correct the rewrite."
@@ -142,17 +166,22 @@ impl Rule {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.is_empty()))
     }
 
-    /// The code that goes where a match is.
-    fn render(&self, source: &Source<'_>, found: &Match) -> String {
+    /// The code that goes where a match is, and where in it stands what single metavariables took.
+    fn render(&self, source: &Source<'_>, found: &Match) -> (String, Vec<Range<usize>>) {
         let text = &source.parsed.text;
         let base = indentation(text, found.range.start);
         let mut out = Out { text: String::new(), row: 0, base, verbatim: &self.verbatim, begins_line: false };
         let mut skip = "";
+        let mut taken = Vec::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::Text(text) => out.push(text.strip_prefix(skip).unwrap_or(text)),
                 Piece::Variable(variable) => match found.captures.get(*variable).and_then(Option::as_ref) {
-                    Some(range) => out.push_code(source, range),
+                    Some(range) => {
+                        let placed = out.push_code(source, range);
+                        let is_one = self.pattern.variables().get(*variable).is_some_and(|variable| !variable.many);
+                        taken.extend(is_one.then_some(placed));
+                    }
                     None => {
                         let next = match self.pieces.get(at + 1) {
                             Some(Piece::Text(next)) => next.as_str(),
@@ -165,7 +194,7 @@ impl Rule {
             }
             skip = "";
         }
-        out.text
+        (out.text, taken)
     }
 }
 
@@ -193,33 +222,51 @@ pub fn rewrite(parsed: &Parsed, rules: &[Rule]) -> Result<Rewritten, StructuralE
     }
     let source = Source::new(parsed);
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
-    let (mut places, mut commented) = (Vec::new(), Vec::new());
+    let (mut places, mut commented, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+    let first = |code: &str| preview(code.trim_start().lines().next().unwrap_or_default());
     for (rule, found) in found {
         if found.has_comments && !rule.deletes() {
             commented.extend(locate::candidates(text, vec![found.range.start]));
             continue;
         }
-        let (range, new) = if rule.deletes() {
-            (deleted(parsed, &found), String::new())
+        let (range, new, taken) = if rule.deletes() {
+            let Some(range) = deleted(parsed, &found) else {
+                return Err(StructuralError::Needed { line: found.line, preview: first(parsed.slice(found.range)) });
+            };
+            (range, String::new(), Vec::new())
         } else {
-            (found.range.clone(), rule.render(&source, &found))
+            let (new, taken) = rule.render(&source, &found);
+            (found.range.clone(), new, taken)
         };
         let old = parsed.slice(found.range.clone());
         if new == old {
             continue;
         }
-        let first = |code: &str| preview(code.trim_start().lines().next().unwrap_or_default());
         places.push(Place { line: found.line, before: first(old), after: first(&new) });
         // Two deletions side by side may both claim what stands between them.
         out.push_str(parsed.slice(done..range.start.max(done)));
+        let start = out.len();
+        let moved = |taken: Range<usize>| start + taken.start..start + taken.end;
+        if !new.is_empty() {
+            let may_be_several = is_listed(parsed, &found);
+            let taken = taken.into_iter().map(|taken| (found.line, moved(taken), false));
+            pieces.extend(taken.chain([(found.line, start..start + new.len(), may_be_several)]));
+        }
         out.push_str(&new);
         done = range.end.max(done);
     }
     out.push_str(parsed.slice(done..text.len()));
     let out = with_final_newline_of(text, out);
-    if let Some(line) = Parsed::new(parsed.language, out.as_str())?.errors().first() {
+    let changed = Parsed::new(parsed.language, out.as_str())?;
+    if let Some(line) = changed.errors().first() {
         let preview = preview(out.lines().nth(line - 1).unwrap_or_default());
         return Err(StructuralError::Breaks { line: *line, preview });
+    }
+    let is_whole = |piece: &Range<usize>, may_be_several| {
+        is_one_piece(&changed, piece) || (may_be_several && is_several_pieces(&changed, piece))
+    };
+    if let Some((line, piece, _)) = pieces.into_iter().find(|(_, piece, several)| !is_whole(piece, *several)) {
+        return Err(StructuralError::FallsApart { line, preview: first(changed.slice(piece)) });
     }
     Ok(Rewritten { text: out, places, commented })
 }
@@ -266,8 +313,8 @@ impl Out<'_> {
         }
     }
 
-    /// Code of the text, moved to where it now stands.
-    fn push_code(&mut self, source: &Source<'_>, range: &Range<usize>) {
+    /// Code of the text, moved to where it now stands. Gives its bytes.
+    fn push_code(&mut self, source: &Source<'_>, range: &Range<usize>) -> Range<usize> {
         self.indent();
         let text = &source.parsed.text;
         let row = source.line_starts.partition_point(|start| *start <= range.start).saturating_sub(1);
@@ -275,7 +322,9 @@ impl Out<'_> {
         let to = if self.row == 0 { format!("{}{here}", self.base) } else { here.to_owned() };
         let is_verbatim = |line: usize| source.verbatim.contains(&(row + line));
         let code = source.parsed.slice(range.clone());
+        let start = self.text.len();
         self.text.push_str(&shift(code, is_verbatim, indentation(text, range.start), &to));
+        start..self.text.len()
     }
 
     /// Nothing, in the place of an empty list: its `,` goes too, or its line. Gives what is to be left out of the text
@@ -310,32 +359,120 @@ impl Out<'_> {
     }
 }
 
-/// What goes when a match is deleted.
-fn deleted(parsed: &Parsed, found: &Match) -> Range<usize> {
-    let text = &*parsed.text;
-    let Range { mut start, mut end } = found.node.clone();
-    let mut node = parsed.root().descendant_for_byte_range(start, end);
-    while let Some(parent) = node.and_then(|node| node.parent()).filter(|parent| parent.byte_range() == (start..end)) {
-        node = Some(parent);
+/// Whether what stands at these bytes is one node, but for a `;`: code that is put beside an operator which binds stronger
+/// is not, nor are two statements after an `if` without braces. Inside strings, comments and the arguments of macros, code
+/// is text.
+fn is_one_piece(parsed: &Parsed, range: &Range<usize>) -> bool {
+    let (start, end) = trimmed(parsed, range);
+    let after = end + usize::from(parsed.slice(end..parsed.text.len()).starts_with(';'));
+    let without = start + parsed.slice(start..end).trim_end_matches([';', ',']).len();
+    let is_it = |node: Node<'_>| {
+        let is_text = node.is_extra() || node.kind() == "token_tree" || node.kind().contains("string");
+        is_text || (node.start_byte() == start && [end, after, without].contains(&code_end(parsed, node)))
+    };
+    [end, without].iter().any(|end| parsed.root().named_descendant_for_byte_range(start, *end).is_some_and(is_it))
+}
+
+/// Whether what stands at these bytes is several nodes, one beside the other.
+fn is_several_pieces(parsed: &Parsed, range: &Range<usize>) -> bool {
+    let (start, end) = trimmed(parsed, range);
+    let Some(around) = parsed.root().named_descendant_for_byte_range(start, end) else { return false };
+    let mut cursor = around.walk();
+    let (mut begins, mut ends) = (false, false);
+    for child in around.children(&mut cursor) {
+        begins |= child.start_byte() == start;
+        ends |= code_end(parsed, child) == end;
     }
-    let beside = |kinds: &'static [&'static str]| move |other: &tree_sitter::Node<'_>| kinds.contains(&other.kind());
-    let next = node.and_then(|node| node.next_sibling()).filter(beside(&[",", ";"]));
-    let last = node.and_then(|node| node.prev_sibling()).filter(beside(&[","]));
+    begins && ends
+}
+
+/// These bytes without the space around them.
+fn trimmed(parsed: &Parsed, range: &Range<usize>) -> (usize, usize) {
+    let code = parsed.slice(range.clone());
+    (range.end - code.trim_start().len(), range.start + code.trim_end().len())
+}
+
+/// Where a node ends without the space and the `;` at its end.
+fn code_end(parsed: &Parsed, node: Node<'_>) -> usize {
+    let code = parsed.slice(node.byte_range());
+    node.start_byte() + code.trim_end().len()
+}
+
+/// The outermost node that is a match and no more than the `;` after it.
+fn outermost<'p>(parsed: &'p Parsed, found: &Match) -> Option<Node<'p>> {
+    let Range { start, end } = found.node;
+    let with_end = end + usize::from(parsed.slice(end..parsed.text.len()).starts_with(';'));
+    let mut node = parsed.root().descendant_for_byte_range(start, end)?;
+    while let Some(parent) =
+        node.parent().filter(|parent| parent.start_byte() == start && parent.end_byte() <= with_end)
+    {
+        // The whole file is no piece of code.
+        if parent.parent().is_none() {
+            break;
+        }
+        node = parent;
+    }
+    Some(node)
+}
+
+/// Whether a match stands in a list of such things, as a statement in a block or an argument in a call, and not in a place
+/// that is for one.
+fn is_listed(parsed: &Parsed, found: &Match) -> bool {
+    const LISTS: &[&str] = &[
+        "block",
+        "body",
+        "list",
+        "arguments",
+        "parameters",
+        "program",
+        "module",
+        "file",
+        "unit",
+        "compound",
+        "array",
+        "object",
+        "dictionary",
+        "set",
+        "tuple",
+        "pattern",
+    ];
+    let Some(node) = outermost(parsed, found) else { return false };
+    let Some(parent) = node.parent() else { return false };
+    let mut cursor = parent.walk();
+    let mut field = None;
+    if cursor.goto_first_child() {
+        while cursor.node().id() != node.id() && cursor.goto_next_sibling() {}
+        field = cursor.field_name();
+    }
+    field.is_none() && LISTS.iter().any(|list| parent.kind().contains(list))
+}
+
+/// What goes when a match is deleted; none where it cannot be left out.
+fn deleted(parsed: &Parsed, found: &Match) -> Option<Range<usize>> {
+    let text = &*parsed.text;
+    let node = outermost(parsed, found)?;
+    let Range { mut start, mut end } = node.byte_range();
+    let next = node.next_sibling().filter(|next| matches!(next.kind(), "," | ";"));
+    let last = node.prev_sibling().filter(|last| last.kind() == ",");
     match (next, last) {
         (Some(next), _) => end = next.end_byte(),
         (None, Some(last)) => start = last.start_byte(),
         (None, None) => {}
+    }
+    let has_comma = last.is_some() || next.is_some_and(|next| next.kind() == ",");
+    if !has_comma && !is_listed(parsed, found) {
+        return None;
     }
     let is_space = |c: char| c == ' ' || c == '\t';
     let line = line_start(text, start);
     let (before, after) = (parsed.slice(line..start), parsed.slice(end..text.len()));
     let spaces = after.len() - after.trim_start_matches(is_space).len();
     let ends_line = after.get(spaces..).is_none_or(|rest| rest.is_empty() || rest.starts_with('\n'));
-    match (before.chars().all(is_space), ends_line) {
+    Some(match (before.chars().all(is_space), ends_line) {
         (true, true) => line..(end + spaces + 1).min(text.len()),
         (false, true) => line + before.trim_end_matches(is_space).len()..end + spaces,
         (_, false) => start..end + if next.is_some() { spaces } else { 0 },
-    }
+    })
 }
 
 #[cfg(test)]

@@ -130,6 +130,43 @@ fn a_text_with_errors_is_left_alone_and_one_that_would_have_some_is_refused() {
 }
 
 #[test]
+fn what_would_come_to_mean_something_else_where_it_stands_is_refused() {
+    use Language::*;
+    let cases = [
+        (JavaScript, "if (x) log(1);\nb();\n", "log($A)", ""),
+        (JavaScript, "if (x) log(1);\nb();\n", "log($A);", ""),
+        (Python, "if x: log(1)\nb()\n", "log($A)", ""),
+        (C, "void f() { if (x) log(1); b(); }\n", "log($A);", ""),
+    ];
+    for (language, old, pattern, new) in cases {
+        let error = rewritten(language, old, &[(pattern, new)]).unwrap_err();
+        assert!(matches!(error, StructuralError::Needed { .. }), "{language:?} {old}: {error:?}");
+    }
+    let cases = [
+        (JavaScript, "if (x) log(1);\nb();\n", "log($A);", "a($A);\nc($A);"),
+        (JavaScript, "x = 2 * a.one();\n", "$A.one()", "$A + 1"),
+        (JavaScript, "x = twice(1 + 2);\n", "twice($A)", "2 * $A"),
+        (Rust, "fn f() { !a.one() }\n", "$A.one()", "$A || b"),
+        (Rust, "fn f() { twice(a + b).c }\n", "twice($A)", "$A"),
+        (Python, "x = twice(1 + 2)\n", "twice($A)", "2 * $A"),
+        (Go, "package p\n\nfunc f() { x = twice(1 + 2) }\n", "twice($A)", "2 * $A"),
+        (Java, "class C { int x = twice(1 + 2); }\n", "twice($A)", "2 * $A"),
+        (C, "void f() { x = twice(1 + 2); }\n", "twice($A)", "2 * $A"),
+    ];
+    for (language, old, pattern, new) in cases {
+        let error = rewritten(language, old, &[(pattern, new)]).unwrap_err();
+        assert!(matches!(error, StructuralError::FallsApart { .. }), "{language:?} {old}: {error:?}");
+    }
+    assert_eq!(text(JavaScript, "x = 2 * twice(1 + 2);\n", "twice($A)", "(2 * ($A))"), "x = 2 * (2 * (1 + 2));\n");
+    assert_eq!(text(JavaScript, "log(1);\nb();\n", "log($A);", "a($A);\nc($A);"), "a(1);\nc(1);\nb();\n");
+    assert_eq!(text(JavaScript, "f(pair(1, 2));\n", "pair($A, $B)", "$A, $B"), "f(1, 2);\n");
+    assert_eq!(
+        text(Rust, "fn f() { log(a.b()); }\n", "log($A)", "println!(\"{}\", $A)"),
+        "fn f() { println!(\"{}\", a.b()); }\n"
+    );
+}
+
+#[test]
 fn a_comment_is_never_lost_unseen() {
     let done =
         rewritten(Language::Rust, "fn f() {\n    a(1 /* why */);\n    a(2);\n}\n", &[("a($X)", "b($X)")]).unwrap();
