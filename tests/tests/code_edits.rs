@@ -29,7 +29,7 @@ async fn after(rules: &str, calls: Answer, unsaved: &[(&str, &str)]) -> (Vec<Str
     let session = client.new_session().await;
     client.prompt(&session, "Rewrite it.").await;
     client.until_end(&session, StopReason::EndTurn).await;
-    let told = model.asked().last().unwrap().last_results();
+    let told = model.asked().last().unwrap().last_results().into_iter().map(str::to_owned).collect();
     let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
     let hunks = listed.into_iter().flat_map(|proposal| {
         let name = proposal.uri.rsplit('/').next().unwrap_or_default().to_owned();
@@ -84,14 +84,14 @@ fn sources(folder: &Path, language: Language) -> Vec<(PathBuf, String)> {
                 folders.push(path);
             } else if Language::of(&path) == Some(language)
                 && let Ok(text) = std::fs::read_to_string(&path)
-                && text.len() < 100_000
+                && text.len() < 50_000
             {
                 found.push((path, text));
             }
         }
     }
     found.sort();
-    found.truncate(60);
+    found.truncate(20);
     found
 }
 
@@ -151,8 +151,8 @@ fn rewriting_real_sources_there_and_back_gives_them_as_they_were() {
                     Err(error) => panic!("{}: {error}", path.display()),
                 };
                 let again = rewrite(&Parsed::new(language, changed.text).unwrap(), &back).unwrap();
-                // Layout may differ where a block was written on one line; the words may not.
-                let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+                // Lines may be broken elsewhere, as before the dot of a call; what they say may not differ.
+                let words = |text: &str| text.split_whitespace().collect::<String>();
                 assert_eq!(words(&again.text), words(&text), "{} {pattern}", path.display());
                 assert_eq!(again.places.len(), changed.places.len(), "{} {pattern}", path.display());
                 same += 1;
@@ -160,7 +160,7 @@ fn rewriting_real_sources_there_and_back_gives_them_as_they_were() {
         }
     }
     println!("there and back: {same} the same, {refused} refused");
-    assert!(same > 60, "{same} the same, {refused} refused");
+    assert!(same > 50, "{same} the same, {refused} refused");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn every_symbol_of_real_sources_is_found_by_its_name_and_is_what_it_is_replaced_
         for (path, text) in files {
             let parsed = Parsed::new(language, text.replace("\r\n", "\n")).unwrap();
             let outline = Outline::new(&parsed);
-            for symbol in outline.symbols.iter().step_by(outline.symbols.len() / 20 + 1) {
+            for symbol in outline.symbols.iter().step_by(outline.symbols.len() / 8 + 1) {
                 let name = format!("/{}", outline.name(symbol));
                 let twins = outline.symbols.iter().filter(|other| outline.name(other) == outline.name(symbol));
                 let at = twins.clone().position(|twin| twin == symbol).unwrap();
@@ -179,12 +179,11 @@ fn every_symbol_of_real_sources_is_found_by_its_name_and_is_what_it_is_replaced_
                 match edit_symbol(&parsed, &name, Change::Replace, code) {
                     Err(SymbolError::SameText { .. }) => same += 1,
                     Err(SymbolError::Broken { .. }) => broken += 1,
-                    // Neither is a symbol that cannot be told by its name a reason to do another thing.
                     other => panic!("{} {name}: {:?}", path.display(), other.map(|edited| edited.line)),
                 }
             }
         }
     }
     println!("by name: {same} the same, {broken} with syntax errors in them");
-    assert!(same > 500, "{same} the same, {broken} with syntax errors");
+    assert!(same > 300, "{same} the same, {broken} with syntax errors");
 }

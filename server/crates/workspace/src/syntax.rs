@@ -279,3 +279,82 @@ impl<'t> Walk<'t> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_language_is_known_by_extension_and_by_name() {
+        assert_eq!(Language::of(Path::new("src/a.tsx")), Some(Language::Tsx));
+        assert_eq!(Language::of(Path::new("a.txt")), None);
+        assert_eq!(Language::named("TypeScript"), [Language::TypeScript, Language::Tsx]);
+        assert_eq!(Language::named("py"), [Language::Python]);
+        assert_eq!(languages(), "bash, c, go, java, javascript, json, python, rust, typescript");
+    }
+
+    #[test]
+    fn every_grammar_fits_the_parser() {
+        for language in Language::ALL {
+            assert!(Parsed::new(language, "").unwrap().errors().is_empty(), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_parsed_says_why() {
+        let large = "a\n".repeat(MAX_BYTES / 2 + 1);
+        assert_eq!(Parsed::new(Language::Rust, large).unwrap_err(), ParseError::TooLarge { size: MAX_BYTES + 2 });
+        assert_eq!(Parsed::new(Language::Bash, "echo {\u{4e00}").unwrap_err(), ParseError::Fatal);
+    }
+
+    #[test]
+    fn errors_are_found_where_they_are_however_deep() {
+        let deep = |inner: &str| format!("fn f() {{\n{}{inner}{}\n}}\n", "(".repeat(50_000), ")".repeat(50_000));
+        assert_eq!(Parsed::new(Language::Rust, deep("1")).unwrap().errors(), Vec::<usize>::new());
+        assert_eq!(Parsed::new(Language::Rust, deep("1 +")).unwrap().errors().first(), Some(&2));
+        assert_eq!(Parsed::new(Language::JavaScript, "a();\nfoo(1;\n").unwrap().errors(), [2]);
+    }
+
+    #[test]
+    fn lines_within_strings_are_known_in_every_language() {
+        let lines = |language, text: &str| {
+            Parsed::new(language, text).unwrap().verbatim_lines().into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(lines(Language::Rust, "const A: &str = \"\n  a\n\";\nfn f() {\n}\n"), [1, 2]);
+        assert_eq!(lines(Language::Rust, "const A: &str = r#\"\n\"#;\n"), [1]);
+        assert_eq!(lines(Language::TypeScript, "const a = `\n  ${\n b}`;\n"), [1, 2]);
+        assert_eq!(lines(Language::Tsx, "const a = <p>\n  text\n</p>;\n"), [1, 2]);
+        assert_eq!(lines(Language::JavaScript, "const a = `\n`;\n"), [1]);
+        assert_eq!(lines(Language::Python, "a = \"\"\"\n b\n\"\"\"\nif a:\n    b\n"), [1, 2]);
+        assert_eq!(lines(Language::Go, "package p\n\nvar a = `\n`\n"), [3]);
+        assert_eq!(lines(Language::C, "char *a = \"b\\\nc\";\n"), [1]);
+        assert_eq!(lines(Language::Java, "class C { String a = \"\"\"\n  b\n  \"\"\"; }\n"), [1, 2]);
+        assert_eq!(lines(Language::Bash, "cat <<E\n a\nE\necho '\n'\n"), [1, 2, 4]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn any_text_is_parsed_and_has_its_symbols_named(text in "([a-z]{1,3}|[(){}\\[\\]<>\"'`$#:;,.=/\\\\*@ \n\t0-9]|fn |def |class |\u{e9}|\u{4e00}|<<E\n){0,40}") {
+            for language in Language::ALL {
+                match Parsed::new(language, text.as_str()) {
+                    Ok(parsed) => {
+                        let outline = Outline::new(&parsed);
+                        for symbol in &outline.symbols {
+                            prop_assert!(parsed.text.get(symbol.span()).is_some());
+                            prop_assert!(symbol.start() <= symbol.range.start && symbol.range.start <= symbol.range.end);
+                            let name = outline.name(symbol);
+                            let is_found = !matches!(outline.find(&name), Lookup::None(_));
+                            // Names of broken code may look like paths or numbers.
+                            prop_assert!(is_found || name.is_empty() || name.contains(['/', '[']), "{}", name);
+                        }
+                    }
+                    Err(error) => prop_assert!(language == Language::Bash && error == ParseError::Fatal),
+                }
+            }
+        }
+    }
+}

@@ -197,7 +197,7 @@ impl Code {
             return Err(SymbolError::NoText);
         }
         let verbatim = strings_of(&text)?;
-        let text = shift(&text, |row| verbatim.contains(&row), hanging(&text, &verbatim, target), "");
+        let text = shift(&text, |row| verbatim.contains(&row), hanging(language, &text, &verbatim, target), "");
         Ok(Self { text, verbatim })
     }
 
@@ -212,13 +212,15 @@ impl Code {
 
 /// What the lines after the first are indented too much by: code that was copied from where it begins has its first line at
 /// the left and the others as they were in the file.
-fn hanging<'c>(code: &'c str, verbatim: &BTreeSet<usize>, target: &'c str) -> &'c str {
+fn hanging<'c>(language: Language, code: &'c str, verbatim: &BTreeSet<usize>, target: &'c str) -> &'c str {
     let rest = || code.split('\n').enumerate().skip(1).filter(|(row, _)| !verbatim.contains(row)).map(|(_, line)| line);
-    let Some(last) = rest().last() else { return "" };
-    if last.trim_start().starts_with(['}', ')', ']']) {
+    let Some(last) = rest().last().filter(|_| !target.is_empty()) else { return "" };
+    let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
+    // What ends with a bracket ends where it begins, but for Python.
+    if closes(last) && language != Language::Python {
         return leading(last);
     }
-    let is_deeper = |line: &str| leading(line).len() > target.len() && line.starts_with(target);
+    let is_deeper = |line: &str| line.starts_with(target) && (closes(line) || leading(line).len() > target.len());
     if rest().filter(|line| !line.trim().is_empty()).all(is_deeper) { target } else { "" }
 }
 

@@ -1,4 +1,5 @@
 use Change::{InsertAfter, InsertBefore, Replace};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -160,6 +161,9 @@ fn code_that_was_copied_from_where_it_begins_is_not_indented_twice() {
         let text = edited(Language::Python, python, "f", Replace, new).unwrap();
         assert_eq!(text, "class A:\n    def f(self):\n        return 1\n");
     }
+    let new = "def f(\n        self,\n    ):\n        self.a = {\n            1: 2,\n        }\n";
+    let text = edited(Language::Python, python, "f", Replace, new).unwrap();
+    assert_eq!(text, format!("class A:\n    {new}"));
 }
 
 #[test]
@@ -248,6 +252,32 @@ fn every_symbol_of_our_own_sources_can_be_replaced_by_itself_and_have_a_twin_put
                 let expected = plain(source).len() + plain(code).len();
                 assert_eq!(plain(&with_twin).len(), expected, "{path}");
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever the text that is put in, what stands around it stays, or nothing is changed.
+    #[test]
+    fn what_is_around_an_edit_stays_or_nothing_is_changed(
+        new in "(fn g\\(\\) |[{}();\"/*#a1 \n]|let |mod m |\\{\\}){0,8}",
+        change in prop::sample::select(vec![Replace, InsertBefore, InsertAfter]),
+    ) {
+        let text = "mod a {\n    fn before() {}\n\n    /// Why.\n    fn it() {\n        1;\n    }\n\n    fn after() {}\n}\n";
+        match edited(Language::Rust, text, "it", change, &new) {
+            Ok(done) => {
+                prop_assert!(done.starts_with("mod a {\n    fn before() {}\n"), "{}", done);
+                prop_assert!(done.ends_with("\n    fn after() {}\n}\n"), "{}", done);
+                let parsed = Parsed::new(Language::Rust, done.as_str()).unwrap();
+                prop_assert!(parsed.errors().is_empty(), "{}", done);
+                let outline = Outline::new(&parsed);
+                for path in ["/a/before", "/a/after"] {
+                    prop_assert!(matches!(outline.find(path), Lookup::One(_)), "{}", done);
+                }
+            }
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
 }
