@@ -192,10 +192,12 @@ fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolE
     let mut notes = report.notes();
     notes.extend(not_searched(unreadable, left_out));
     if plan.files.is_empty() {
-        let words = format!(
-            "no code in {} matches, so nothing was changed. Find out with search_structural what the pattern has to be",
-            counted(searched, "file")
-        );
+        let words = if report.left_alone.is_empty() {
+            let among = counted(searched, "file");
+            format!("no code in {among} matches; find out with search_structural what the pattern has to be")
+        } else {
+            "nothing was changed, since all that may match was left alone:".to_owned()
+        };
         return Err(ToolError::Failed([vec![words], notes].concat().join("\n")));
     }
     let head = format!("Rewrites {} in {}:", counted(report.places, "place"), counted(plan.files.len(), "file"));
@@ -291,6 +293,8 @@ mod tests {
         let text = world.text("edit_structural", input("f($A)", "g($A)", &["*.rs"])).await;
         assert!(text.starts_with("Rewrites 1 place in 1 file:\na.rs: 1 place\n"), "{text}");
         assert!(text.contains("[left alone: b.rs: it has a syntax error at line "), "{text}");
+        let none = world.text("edit_structural", input("f($A)", "g($A)", &["c.rs"])).await;
+        assert!(none.starts_with("error: nothing was changed, since all that may match was left alone:\n"), "{none}");
         assert!(
             text.contains("[left alone: c.rs:2: f(/* why */ 1);: the rewrite would lose a comment there"),
             "{text}"

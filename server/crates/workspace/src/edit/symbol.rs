@@ -383,14 +383,17 @@ fn others<'o>(outline: &'o Outline, edited: &Range<usize>) -> Vec<&'o Symbol> {
     outline.symbols.iter().filter(|symbol| !is_within(&symbol.span(), edited)).collect()
 }
 
-/// A syntax error in the new text, if it has more than the old one; one where the edit is rather than another.
+/// A syntax error that the edit brings: one where it is, or one more than there were. What was there had none.
 fn first_new_error(parsed: &Parsed, changed: &Parsed, placed: &Range<usize>) -> Option<SymbolError> {
+    let row = |at: usize| changed.slice(0..at).matches('\n').count() + 1;
     let errors = changed.errors();
-    if errors.len() <= parsed.errors().len() {
-        return None;
-    }
-    let first = changed.slice(0..placed.start).matches('\n').count() + 1;
-    let line = errors.iter().find(|line| **line >= first).or(errors.first()).copied()?;
+    let here = errors.iter().find(|line| (row(placed.start)..=row(placed.end)).contains(line));
+    let more = || errors.iter().find(|line| **line >= row(placed.start)).or(errors.first());
+    let line = *match here {
+        Some(line) => line,
+        None if errors.len() > parsed.errors().len() => more()?,
+        None => return None,
+    };
     let preview = preview(changed.text.lines().nth(line - 1).unwrap_or_default());
     Some(SymbolError::Breaks { line, preview })
 }

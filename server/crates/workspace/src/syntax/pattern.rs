@@ -8,7 +8,6 @@
 //! each place it finds is gone over token by token: what no metavariable took must be what the pattern says, but for
 //! comments, and for `,` and `;`, which languages let one leave out.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use ast_grep_core::matcher::{MatcherExt, PatternBuilder, PatternNode};
@@ -110,6 +109,9 @@ pub enum PatternError {
          written in capitals, digits and `_`"
     )]
     PartOfToken(String),
+    /// There is a comment in it.
+    #[error("`{0}` has a comment in it; comments are never compared, so leave it out")]
+    Comment(String),
     /// It uses the letter that metavariables are marked with.
     #[error("the pattern must not have the letter U+10000 in it")]
     Mark,
@@ -150,6 +152,7 @@ impl Pattern {
             let root = document(&parsed);
             match single(root.root().get_inner_node(), &parsed.text, range) {
                 Single::Node(node) if depth(node) > MAX_DEPTH => return Err(PatternError::TooLarge),
+                Single::Node(node) if has_comment(node) => return Err(PatternError::Comment(source.to_owned())),
                 Single::Node(node) => return Self::from_node(source, language, root.adopt(node)),
                 Single::Several => is_several = true,
                 Single::None => {}
@@ -437,6 +440,17 @@ fn single<'t>(root: Node<'t>, text: &str, range: Range<usize>) -> Single<'t> {
     }
 }
 
+fn has_comment(node: Node<'_>) -> bool {
+    let mut walk = Walk::new(node);
+    while let Some(part) = walk.node() {
+        if part.is_extra() && part.kind().contains("comment") {
+            return true;
+        }
+        walk.step(true);
+    }
+    false
+}
+
 fn depth(node: Node<'_>) -> usize {
     let (mut deepest, mut walk) = (0, Walk::new(node));
     while walk.node().is_some() {
@@ -512,10 +526,6 @@ impl AstLanguage for Grammar {
             3 => Some(MetaVariable::MultiCapture(rest.to_owned())),
             _ => None,
         }
-    }
-
-    fn pre_process_pattern<'q>(&self, query: &'q str) -> Cow<'q, str> {
-        Cow::Owned(mark(query, self.0))
     }
 
     fn kind_to_id(&self, kind: &str) -> u16 {

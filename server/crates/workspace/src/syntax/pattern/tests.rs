@@ -159,6 +159,7 @@ fn a_pattern_that_cannot_be_meant_says_what_to_do() {
     assert!(matches!(refused(Python, "if $A"), PatternError::NotCode { .. }));
     assert!(matches!(refused(Rust, "get$NAME()"), PatternError::PartOfToken(_) | PatternError::NotCode { .. }));
     assert!(matches!(refused(Rust, "foo(\"hello $NAME\")"), PatternError::PartOfToken(_)));
+    assert!(matches!(refused(Rust, "foo(/* why */ $A)"), PatternError::Comment(_)));
     assert_eq!(refused(Rust, "foo(\u{10000}A)"), PatternError::Mark);
     assert_eq!(refused(Rust, &"(".repeat(20_000)), PatternError::TooLarge);
     assert_eq!(refused(Rust, &format!("{}1{}", "(".repeat(200), ")".repeat(200))), PatternError::TooLarge);
