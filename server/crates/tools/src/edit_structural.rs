@@ -329,6 +329,19 @@ mod tests {
         assert!(output.text.ends_with("[1 file left out by the user's permission rules]"), "{}", output.text);
     }
 
+    #[tokio::test]
+    async fn more_files_than_a_plan_may_have_are_refused_whole() {
+        let names: Vec<_> = (0..=super::MAX_FILES).map(|number| format!("{number}.rs")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), "fn a() { f(1); }\n")).collect();
+        let world = World::new(&files);
+        let text = world.text("edit_structural", input("f($A)", "g($A)", &["."])).await;
+        assert_eq!(text, "error: more than 1000 files would change; nothing was changed. Narrow `paths`");
+        world.open("0.rs", "fn a() {}\n");
+        let output = world.call("edit_structural", input("f($A)", "g($A)", &["."])).await.unwrap();
+        assert_eq!(output.plan.unwrap().files.len(), 1000);
+        assert!(output.text.ends_with("[the first 40 of 1000 places are shown]"), "{}", output.text);
+    }
+
     #[test]
     fn permission_judges_the_files_that_are_named_before_they_are_read() {
         let world = World::new(&[("a.rs", "")]);

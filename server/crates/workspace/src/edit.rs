@@ -9,8 +9,8 @@ pub mod structural;
 pub mod symbol;
 
 mod diagnose;
-mod indent;
 mod locate;
+mod reindent;
 
 use std::borrow::Cow;
 

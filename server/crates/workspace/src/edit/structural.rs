@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
-use super::indent::{dedent, indentation, line_start, shift};
 use super::locate::{self, Candidate, preview};
+use super::reindent::{dedent, indentation, line_start, shift};
 use super::{with_final_newline_of, with_lf};
 use crate::syntax::{Language, Match, ParseError, Parsed, Pattern, PatternError, metavariable};
 

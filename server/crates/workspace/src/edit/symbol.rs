@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::indent::{dedent, indentation, leading, line_start, shift};
 use super::locate::{self, Candidate, preview};
+use super::reindent::{dedent, indentation, leading, line_start, shift};
 use super::{with_final_newline_of, with_lf};
 use crate::syntax::{Language, Lookup, Outline, ParseError, Parsed, Symbol};
 
