@@ -250,6 +250,7 @@ impl Report {
 mod tests {
     use agent::permission::Action;
     use serde_json::{Value, json};
+    use workspace::paths::to_uri;
     use workspace::text;
 
     use crate::fixture::{World, call};
@@ -331,12 +332,11 @@ mod tests {
 
     #[tokio::test]
     async fn more_files_than_a_plan_may_have_are_refused_whole() {
-        let names: Vec<_> = (0..=super::MAX_FILES).map(|number| format!("{number}.rs")).collect();
-        let files: Vec<_> = names.iter().map(|name| (name.as_str(), "fn a() { f(1); }\n")).collect();
-        let world = World::new(&files);
+        let world = World::new(&[]);
+        (0..=super::MAX_FILES).for_each(|number| world.open(&format!("{number}.rs"), "fn a() { f(1); }\n"));
         let text = world.text("edit_structural", input("f($A)", "g($A)", &["."])).await;
         assert_eq!(text, "error: more than 1000 files would change; nothing was changed. Narrow `paths`");
-        world.open("0.rs", "fn a() {}\n");
+        world.buffers.close(&to_uri(&world.path("0.rs"))).unwrap();
         let output = world.call("edit_structural", input("f($A)", "g($A)", &["."])).await.unwrap();
         assert_eq!(output.plan.unwrap().files.len(), 1000);
         assert!(output.text.ends_with("[the first 40 of 1000 places are shown]"), "{}", output.text);

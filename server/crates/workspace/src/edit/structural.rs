@@ -235,7 +235,11 @@ pub fn rewrite(parsed: &Parsed, rules: &[Rule]) -> Result<Rewritten, StructuralE
             };
             (range, String::new(), Vec::new())
         } else {
-            let (new, taken) = rule.render(&source, &found);
+            let (mut new, taken) = rule.render(&source, &found);
+            // The pattern left the `;` of its statement alone, which then ends the new one too.
+            if new.ends_with(';') && parsed.slice(found.range.end..text.len()).starts_with(';') {
+                new.pop();
+            }
             (found.range.clone(), new, taken)
         };
         let old = parsed.slice(found.range.clone());

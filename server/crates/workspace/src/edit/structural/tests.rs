@@ -89,6 +89,13 @@ fn an_empty_rewrite_deletes_with_what_belongs_to_the_code() {
 }
 
 #[test]
+fn a_statement_has_one_semicolon_whoever_brought_it() {
+    assert_eq!(text(Language::Rust, "fn f() { a(1); }\n", "a($X)", "b($X);"), "fn f() { b(1); }\n");
+    assert_eq!(text(Language::Rust, "fn f() { a(1); }\n", "a($X);", "b($X);"), "fn f() { b(1); }\n");
+    assert_eq!(text(Language::JavaScript, "a(1)\n", "a($X)", "b($X);"), "b(1);\n");
+}
+
+#[test]
 fn an_empty_list_leaves_no_comma_behind() {
     assert_eq!(
         text(Language::Java, "class C { void f() { a(1); } }\n", "a($X, $$$R)", "b($X, $$$R)").as_str(),
