@@ -102,6 +102,9 @@ impl Outline {
         let path = path.trim();
         let (named, number) = numbered(path);
         let mut found = self.fitting(&named.split('/').collect::<Vec<_>>());
+        if found.is_empty() && named.contains('/') {
+            found = self.written(named);
+        }
         if found.is_empty() && !named.contains('/') {
             let other = named.replace("::", "/").replace('.', "/");
             found = self.fitting(&other.split('/').collect::<Vec<_>>());
@@ -133,6 +136,16 @@ impl Outline {
             fit && !wanted.is_empty() && (!is_whole || segments.next().is_none())
         };
         self.symbols.iter().filter(fits).collect()
+    }
+
+    /// The symbols whose path is written so, or ends so: keys in JSON may have a `/` in them.
+    fn written(&self, path: &str) -> Vec<&Symbol> {
+        let (is_whole, path) = path.strip_prefix('/').map_or((false, path), |path| (true, path));
+        let fits = |name: &str| match name.strip_suffix(path) {
+            Some(before) => before.is_empty() || (!is_whole && before.ends_with('/')),
+            None => false,
+        };
+        self.symbols.iter().filter(|symbol| fits(&self.name(symbol))).collect()
     }
 
     fn nearest(&self, path: &str) -> Vec<String> {

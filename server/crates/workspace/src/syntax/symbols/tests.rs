@@ -98,6 +98,11 @@ fn a_symbol_is_found_by_any_end_of_its_path() {
     let go = "package p\nfunc (t *T[K]) M() {}\nfunc (u U) M() {}\n";
     assert_eq!(code(Language::Go, go, "T.M").0, "func (t *T[K]) M() {}");
     assert_eq!(code(Language::Json, "{ \"a.b\": 1, \"a\": 2 }", "a.b").0, "\"a.b\": 1");
+    let json = "{ \"types\": { \"@a/b\": 1, \"b\": 2 } }";
+    for path in ["@a/b", "types/@a/b", "/types/@a/b"] {
+        assert_eq!(code(Language::Json, json, path).0, "\"@a/b\": 1");
+    }
+    assert_eq!(code(Language::Json, json, "types/b").0, "\"b\": 2");
 }
 
 #[test]
