@@ -30,6 +30,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("portable-pty", &["workspace"]),
     ("tree-sitter*", &["workspace"]),
+    ("ast-grep-core", &["workspace"]),
 ];
 
 /// What the source of the pure core does not mention, because it has no way to the world but its ports.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod chat;
+mod code_edits;
 mod crash;
 mod disk;
 mod docs;

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
-use crate::edit::{EditRefused, Proposed};
+use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::history::OpenCall;
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
@@ -239,8 +239,8 @@ impl Gate {
         }
         // A plan whose text changed between the tool's look at it and the session's, as by a decision of the user's, is
         // made anew, once: planning has no effects.
-        let mut outcome = match self.run(call, tool).await {
-            Err(EditRefused::Stale { .. }) => self.run(call, tool).await,
+        let mut outcome = match self.run(call, tool, &description, &mut remarks).await {
+            Err(EditRefused::Stale { .. }) => self.run(call, tool, &description, &mut remarks).await,
             first => first,
         }
         .unwrap_or_else(|refused| Outcome::failed(refused.to_string()));
@@ -255,24 +255,41 @@ impl Gate {
     }
 
     /// Runs a tool, and proposes the edits it plans.
-    async fn run(&self, call: &OpenCall, tool: &Arc<dyn Tool>) -> Result<Outcome, EditRefused> {
+    async fn run(
+        &self,
+        call: &OpenCall,
+        tool: &Arc<dyn Tool>,
+        description: &Description,
+        remarks: &mut Vec<String>,
+    ) -> Result<Outcome, EditRefused> {
         let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
         match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
             None | Some(Ok(Err(ToolError::Cancelled))) => Ok(Outcome::cancelled()),
             Some(Err(panic)) => Ok(panicked(&call.name, &*panic)),
             Some(Ok(Err(error))) => Ok(Outcome::failed(error.to_string())),
-            Some(Ok(Ok(output))) => self.take(call, output).await,
+            Some(Ok(Ok(output))) => self.take(call, output, description, remarks).await,
         }
     }
 
     /// What a tool gave, and what became of the edits it plans.
-    async fn take(&self, call: &OpenCall, output: Output) -> Result<Outcome, EditRefused> {
+    async fn take(
+        &self,
+        call: &OpenCall,
+        output: Output,
+        description: &Description,
+        remarks: &mut Vec<String>,
+    ) -> Result<Outcome, EditRefused> {
         let Output { text, summary, locations, plan, steps, is_error } = output;
         if let Some(entries) = steps {
             self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
         }
         let outcome = Outcome { text, is_error, summary, locations, refused: None };
         let Some(plan) = plan else { return Ok(outcome) };
+        if let Some(rest) = unnamed(&plan, description)
+            && let Err(refused) = self.permit(call, &rest, remarks).await
+        {
+            return Ok(refused);
+        }
         if self.cancel.is_cancelled() {
             return Ok(Outcome::cancelled());
         }
@@ -328,6 +345,18 @@ impl Gate {
             }
         }
     }
+}
+
+/// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has judged
+/// them all.
+fn unnamed(plan: &EditPlan, description: &Description) -> Option<Description> {
+    let named = match &description.action {
+        Action::Edit { paths } => paths.as_slice(),
+        Action::Read | Action::Execute { .. } => &[],
+    };
+    let paths: Vec<_> = plan.files.iter().map(|file| file.path.clone()).filter(|path| !named.contains(path)).collect();
+    let rest = |paths| Description { action: Action::Edit { paths }, ..description.clone() };
+    (!paths.is_empty()).then(|| rest(paths))
 }
 
 fn append(text: &mut String, more: &str) {

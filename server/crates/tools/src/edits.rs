@@ -28,6 +28,11 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
         Ok(())
     }
 
+    /// What this one does, for people, before the file's name.
+    fn doing(&self) -> String {
+        Self::VERB.to_owned()
+    }
+
     /// Makes the edit in a draft. Gives what it comes to, for the model.
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError>;
 }
@@ -66,7 +71,7 @@ impl<E: OneEdit> Typed for Editing<E> {
             2 => " and another file".to_owned(),
             several => format!(" and {} other files", several - 1),
         };
-        let title = format!("{} {first}{more}", E::VERB);
+        let title = format!("{} {first}{more}", input.doing());
         let locations = paths.iter().map(|path| location(path, None)).collect();
         Ok(Description { title, locations, action: Action::Edit { paths } })
     }

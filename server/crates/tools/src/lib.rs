@@ -39,10 +39,13 @@ mod edit_insert_at_line;
 mod edit_move_file;
 mod edit_notebook;
 mod edit_replace_exact;
+mod edit_structural;
+mod edit_symbol;
 mod find_files;
 mod list_files;
 mod read_file;
 mod read_result;
+mod search_structural;
 mod search_text;
 mod shell_run;
 mod undo_edit;
@@ -94,6 +97,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
+        typed::erase(search_structural::SearchStructural::new(services)),
         editing::<edit_replace_exact::Input>(services),
         editing::<edit_apply_patch::Input>(services),
         editing::<edit_hashline::Input>(services),
@@ -104,6 +108,8 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         editing::<edit_delete_file::Input>(services),
         editing::<edit_apply_batch::Input>(services),
         editing::<edit_notebook::Input>(services),
+        undo_edit::remembered(typed::erase(edit_structural::EditStructural::new(services)), services),
+        editing::<edit_symbol::Input>(services),
         typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
         typed::erase(read_result::ReadResult::new(services)),

@@ -14,6 +14,9 @@ mod locate;
 mod merge;
 mod notebook;
 pub mod patch;
+mod reindent;
+pub mod structural;
+pub mod symbol;
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -29,6 +29,7 @@ mod index;
 mod walk;
 
 pub use grep::{FileMatches, Found, Line, LineKind, MAX_HELD_LINE, MAX_LINE_BYTES, TextQuery};
+pub(crate) use index::distance;
 pub use index::{FileIndex, MAX_INDEXED, MAX_SUGGESTIONS};
 pub use walk::ALWAYS_IGNORED;
 

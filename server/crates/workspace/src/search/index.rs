@@ -93,7 +93,7 @@ pub(super) fn near(path: &Path, files: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// How many letters must be put in, taken out, changed or swapped with their neighbour to make one text of the other.
-fn distance(a: &[char], b: &[char]) -> usize {
+pub(crate) fn distance(a: &[char], b: &[char]) -> usize {
     let (mut before, mut last): (Vec<usize>, Vec<usize>) = (Vec::new(), (0..=b.len()).collect());
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];

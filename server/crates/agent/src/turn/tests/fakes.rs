@@ -413,7 +413,7 @@ impl Tool for FakeTool {
         self.running.order.lock().unwrap().push(format!("-{}", call.id));
         let plan = matches!(self.does, Does::Plans).then(|| EditPlan {
             files: vec![FilePlan {
-                path: "/ws/a.rs".into(),
+                path: input.get("plans").and_then(Value::as_str).unwrap_or("/ws/a.rs").into(),
                 read: None,
                 new_text: Some("new".to_owned()),
                 moved_to: None,
@@ -502,6 +502,12 @@ impl Stage {
     pub(super) fn denies(self, rule: &str) -> Self {
         let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
         self.session.rules.lock().unwrap().deny.push(rule);
+        self
+    }
+
+    pub(super) fn asks(self, rule: &str) -> Self {
+        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        self.session.rules.lock().unwrap().ask.push(rule);
         self
     }
 

@@ -179,3 +179,21 @@ async fn an_edit_that_is_refused_is_a_failed_call() {
     let (text, is_error) = left.result("w");
     assert!(text.starts_with("a.rs has changed since it was read") && is_error, "{text}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn files_of_a_plan_that_the_call_did_not_name_are_judged_before_they_are_proposed() {
+    let stage = |path: &str| {
+        Stage::new(vec![answer(vec![call("w", "edit", json!({ "plans": path }))]), answer(vec![says("done")])])
+    };
+    let left = stage("/ws/gen/b.rs").denies("Edit(gen/**)").play().await;
+    assert!(left.proposed.is_empty());
+    assert!(left.result("w").0.starts_with("denied: rule `Edit(gen/**)` from your config.toml"));
+    assert_eq!(left.outcome.refused.len(), 1);
+
+    let left = stage("/ws/src/b.rs").denies("Edit(gen/**)").play().await;
+    assert_eq!(left.proposed.len(), 1);
+
+    let left = stage("/ws/gen/b.rs").asks("Edit(gen/**)").answers([selected("allow_once")]).play().await;
+    assert_eq!((left.proposed.len(), left.asked.len()), (1, 1));
+    assert_eq!(left.asked[0].detail, "edit: gen/b.rs");
+}

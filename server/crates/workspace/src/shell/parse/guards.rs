@@ -5,13 +5,14 @@ use tree_sitter::Node;
 
 use super::wrappers::is_variable;
 use super::{Unclear, children, text as text_of};
+use crate::syntax::is_fatal_to_bash;
 
 /// Refuses texts by their characters.
 pub(super) fn text(line: &str) -> Result<(), Unclear> {
     if line.chars().any(is_deceptive) {
         return Err("it has control characters or invisible characters".into());
     }
-    if line.match_indices('{').any(|(at, _)| is_fatal(line.get(at + 1..).unwrap_or_default())) {
+    if is_fatal_to_bash(line) {
         return Err("a brace is followed by a character that the grammar cannot take".into());
     }
     // The shell takes a continued line's break out before anything else; the grammar takes it for a space.
@@ -24,15 +25,6 @@ pub(super) fn text(line: &str) -> Result<(), Unclear> {
         }
     }
     Ok(())
-}
-
-/// Whether the grammar would break down, and the process with it, at what follows a brace: where it looks for a sequence such
-/// as `{1..3}`, its scanner (tree-sitter-bash 0.25.1, `scanner.c`, at `brace_start`) gives `isdigit` of C characters that
-/// are beyond its table.
-fn is_fatal(after: &str) -> bool {
-    let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = rest.strip_prefix("..").map_or(rest, |rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    rest.chars().next().is_some_and(|c| c > '\u{FF}')
 }
 
 /// Refuses trees that leave out parts of the text, or that end words where the shell does not.
