@@ -3,7 +3,7 @@
 use crate::sources::Source;
 
 /// Edits of a file.
-const EDITS: usize = 3;
+const EDITS: usize = 5;
 /// Lines around a change that an edit names at most.
 const MOST_CONTEXT: usize = 6;
 

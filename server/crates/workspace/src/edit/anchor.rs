@@ -53,6 +53,10 @@ pub fn by_anchor(text: &str, edit: &ByAnchor<'_>) -> Result<Edited, AnchorError>
         AnchorMode::ReplaceBetween => {
             let anchor_end = edit.anchor_end.ok_or(AnchorError::NoEnd)?;
             // The first one after the anchor is the natural end, of however many there are.
+            // Where the anchor was not indented as its line is, how the other one is indented says nothing either.
+            let is_off = edit.anchor.starts_with(char::is_whitespace)
+                && lines.all.get(start).is_some_and(|line| !line.starts_with(edit.anchor.trim_end()));
+            let anchor_end = if is_off { anchor_end.trim_start() } else { anchor_end };
             let (end_pass, end) = line_with(&lines, "anchor_end", anchor_end, Some(1), start + 1)?;
             let between = if edit.inclusive { start..end + 1 } else { start + 1..end };
             (pass.max(end_pass), between)
@@ -204,7 +208,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The line, from 0, that has a piece of text, at or after `from`.
+/// The line, from 0, that has a piece of text, at or after `from`. White space around the piece does not count; but where
+/// it comes with an indentation that another line has, it is not certain which is meant.
 fn line_with(
     lines: &Lines<'_>,
     field: &'static str,
@@ -212,14 +217,16 @@ fn line_with(
     occurrence: Option<usize>,
     from: usize,
 ) -> Result<(Pass, usize), AnchorError> {
-    let piece = piece.trim_matches(['\r', '\n']);
-    if piece.trim().is_empty() || piece.contains('\n') {
+    let whole = piece.trim_end();
+    let piece = whole.trim_start();
+    if piece.is_empty() || piece.contains('\n') {
         return Err(AnchorError::NotALine { field });
     }
     let by = |pass: Pass| -> Vec<usize> {
+        let wanted = Folded::new(piece, pass).text;
         let has = |line: &str| match pass {
             Pass::Exact => line.contains(piece),
-            _ => Folded::new(line, pass).text.contains(&Folded::new(piece, pass).text),
+            _ => Folded::new(line, pass).text.contains(&wanted),
         };
         lines.all.iter().enumerate().skip(from).filter(|(_, line)| has(line)).map(|(at, _)| at).collect()
     };
@@ -229,16 +236,23 @@ fn line_with(
         let nearest = Box::new(diagnose::diagnose(&lines.all.get(from..).unwrap_or_default().join("\n"), piece));
         return Err(AnchorError::NotFound { field, below, nearest });
     };
-    match (occurrence, found.as_slice()) {
-        (None, [only]) => Ok((pass, *only)),
-        (None, several) => {
-            Err(AnchorError::Ambiguous { field, found: several.len(), candidates: lines.candidates(several) })
-        }
-        (Some(occurrence), all) => {
-            occurrence.checked_sub(1).and_then(|at| all.get(at)).map(|&at| (pass, at)).ok_or_else(|| {
-                AnchorError::NoSuchOccurrence { occurrence, found: all.len(), candidates: lines.candidates(all) }
-            })
-        }
+    let ambiguous =
+        |found: &[usize]| AnchorError::Ambiguous { field, found: found.len(), candidates: lines.candidates(found) };
+    let Some(occurrence) = occurrence else {
+        return if let [only] = found.as_slice() { Ok((pass, *only)) } else { Err(ambiguous(&found)) };
+    };
+    let Some(&at) = occurrence.checked_sub(1).and_then(|at| found.get(at)) else {
+        return Err(AnchorError::NoSuchOccurrence {
+            occurrence,
+            found: found.len(),
+            candidates: lines.candidates(&found),
+        });
+    };
+    let is_so = |at: &&usize| lines.all.get(**at).is_some_and(|line| line.starts_with(whole));
+    let indented = (whole != piece).then(|| found.iter().filter(is_so).nth(occurrence - 1)).flatten();
+    match indented {
+        Some(&other) if other != at => Err(ambiguous(&[at.min(other), at.max(other)])),
+        _ => Ok((pass, at)),
     }
 }
 
@@ -326,6 +340,23 @@ mod tests {
         let found = by_anchor(TEXT, &edit(AnchorMode::InsertAfter, "two(\u{201C}x\u{201D});", "    x();")).unwrap();
         assert_eq!(found.pass, Pass::Characters);
         assert_eq!(by_anchor(TEXT, &edit(AnchorMode::ReplaceLine, "fn  b()", "x")).unwrap().pass, Pass::InnerSpace);
+    }
+
+    #[test]
+    fn an_anchor_with_another_indentation_is_found_unless_another_line_has_it() {
+        let text = "a {\n    b {\n        c();\n    }\n    d();\n}\n";
+        let between = |end| ByAnchor { anchor_end: Some(end), ..edit(AnchorMode::ReplaceBetween, "  c();", "") };
+        assert_eq!(
+            by_anchor(text, &ByAnchor { mode: AnchorMode::ReplaceLine, ..between("") }).unwrap().text,
+            text.replace("        c();\n", "")
+        );
+        assert!(
+            by_anchor("a\n  b\n}\n    }\n", &ByAnchor { anchor: "a", ..between("    }") })
+                .unwrap_err()
+                .to_string()
+                .contains("line 4: }")
+        );
+        assert!(by_anchor("a\n  b\n    }\n}\n", &ByAnchor { anchor: "a", ..between("    }") }).is_ok());
     }
 
     #[test]
