@@ -8,7 +8,8 @@ use similar::DiffOp;
 use super::super::Edited;
 use super::super::fold::Pass;
 use super::super::indent::{Unit, indent};
-use super::super::merge;
+use super::super::locate::preview;
+use super::super::merge::{self, Uncertain};
 use super::error::{ApplyError, HunkError, Reason};
 use super::find::{File, How};
 use super::place::{self, Block};
@@ -41,11 +42,16 @@ pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyErro
         }
     }
     let pass = found.iter().map(|(_, how)| how.pass()).max().unwrap_or(Pass::Exact);
-    let unit = OnceCell::new();
+    let places = place::resolve(&blocks, seen);
+    let shifted = found.iter().zip(&places).any(|((hunk, how), start)| {
+        let lines = start.map(|start| file.lines_of(hunk, start)).unwrap_or_default();
+        matches!(how, How::By(_)) && hunk.before().zip(lines).any(|(old, line)| !is_as_indented(old, line))
+    });
+    let indented = Indented { unit: OnceCell::new(), shifted };
     let mut edits = Vec::new();
-    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(place::resolve(&blocks, seen)) {
+    for (((hunk, how), block), start) in found.into_iter().zip(&blocks).zip(places) {
         let edit = match start {
-            Some(start) => Edit::new(&file, hunk, how, start, &unit),
+            Some(start) => Edit::new(&file, hunk, how, start, &indented),
             None => Err(file.ambiguous(&block.starts)),
         };
         match edit {
@@ -82,27 +88,24 @@ struct Edit<'h> {
 
 impl<'h> Edit<'h> {
     /// What a hunk makes of the lines at its place.
-    fn new(
-        file: &File<'_>,
-        hunk: &'h Hunk,
-        how: How,
-        start: usize,
-        unit: &OnceCell<Option<Unit>>,
-    ) -> Result<Self, Reason> {
+    fn new(file: &File<'_>, hunk: &'h Hunk, how: How, start: usize, indented: &Indented) -> Result<Self, Reason> {
         let old: Vec<&Line> = hunk.before().collect();
+        let lines = file.lines_of(hunk, start);
         let block = start..start + old.len();
-        let lines = file.lines.get(block.clone()).unwrap_or_default();
-        let indented = || *unit.get_or_init(|| Unit::of(file.text));
+        if let Some(line) = indented.uncertain(hunk, how, lines) {
+            let reason = Uncertain::Indentation { line: preview(&line.text) };
+            return Err(Reason::Uncertain { line: start + 1, reason });
+        }
         let new = match how {
             How::By(_) => {
                 let texts = |lines: &mut dyn Iterator<Item = &'h Line>| -> Vec<&'h str> {
                     lines.map(|line| line.text.as_str()).collect()
                 };
                 let (old, new) = (texts(&mut hunk.before()), texts(&mut hunk.after()));
-                merge::merge_ops(&ops(hunk), lines, &old, &new, indented())
+                merge::merge_ops(&ops(hunk), lines, &old, &new, indented.unit(file))
                     .map_err(|reason| Reason::Uncertain { line: start + 1, reason })?
             }
-            How::Spaceless if !is_mark_missing(hunk, &old, lines, indented()) => {
+            How::Spaceless if !is_mark_missing(hunk, &old, lines, indented.unit(file)) => {
                 return Err(Reason::LeadingSpace { line: start + 1 });
             }
             How::Exact | How::Spaceless => {
@@ -135,6 +138,47 @@ impl<'h> Edit<'h> {
         let (leading, trailing) = self.stay;
         Block { starts: vec![self.block.start], len: self.block.len(), leading, trailing, hint: None }
     }
+}
+
+/// How the file is indented, and the patch.
+struct Indented {
+    unit: OnceCell<Option<Unit>>,
+    /// Whether some hunk of the patch has another indentation than the file.
+    shifted: bool,
+}
+
+impl Indented {
+    fn unit(&self, file: &File<'_>) -> Option<Unit> {
+        *self.unit.get_or_init(|| Unit::of(file.text))
+    }
+
+    /// The new line of which cannot be told how the file would indent it, for what only a patch can do: it may be wrong in
+    /// some of its hunks or lines alone. The rest is for the merge to tell.
+    fn uncertain<'h>(&self, hunk: &'h Hunk, how: How, lines: &[&str]) -> Option<&'h Line> {
+        let full = |line: &&Line| !line.text.trim().is_empty();
+        let added = || hunk.lines.iter().filter(|line| line.mark == Mark::Add).filter(full);
+        let mut old = hunk.before().filter(full);
+        match how {
+            // Another hunk is indented otherwise than the file, so this one may be too where it says nothing of it.
+            How::Exact | How::Spaceless if self.shifted => {
+                let known: Vec<&str> = old.map(|line| indent(&line.text)).collect();
+                added().find(|line| !indent(&line.text).is_empty() && !known.contains(&indent(&line.text)))
+            }
+            How::Exact | How::Spaceless => None,
+            // Lines that stay without any indentation may have lost it alone, if what comes fits in as it is.
+            How::By(_) => {
+                let bare = old.all(|line| line.mark != Mark::Remove && indent(&line.text).is_empty());
+                let least = added().min_by_key(|line| indent(&line.text).len())?;
+                let fits = || lines.iter().any(|line| indent(line) == indent(&least.text) && !line.trim().is_empty());
+                (bare && !indent(&least.text).is_empty() && fits()).then_some(least)
+            }
+        }
+    }
+}
+
+/// Whether a line of a hunk has the indentation that the file has, if that can be told.
+fn is_as_indented(old: &Line, line: &str) -> bool {
+    old.text.trim().is_empty() || indent(&old.text) == indent(line)
 }
 
 /// Whether lines that stay were found with a space more because their mark is missing. Where some line has its mark,

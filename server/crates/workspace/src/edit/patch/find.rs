@@ -121,6 +121,11 @@ impl<'t> File<'t> {
         if starts.len() > MOST_PLACES { Err(self.ambiguous(&starts)) } else { Ok((block(hunk, starts), how)) }
     }
 
+    /// The lines of the file that a hunk wants to find, where they begin here.
+    pub(super) fn lines_of(&self, hunk: &Hunk, start: usize) -> &[&'t str] {
+        self.lines.get(start..start + hunk.before().count()).unwrap_or_default()
+    }
+
     /// The place of a hunk that has no old lines.
     fn insertion(&self, hunk: &Hunk, scopes: &[Range<usize>]) -> Result<usize, Reason> {
         if hunk.end_of_file || self.lines.is_empty() {
