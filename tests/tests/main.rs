@@ -5,6 +5,7 @@ mod chat;
 mod crash;
 mod disk;
 mod docs;
+mod edits;
 mod exec;
 mod faults;
 mod folders;

@@ -1,0 +1,158 @@
+//! What is fed, and what must hold.
+
+use workspace::edit::hashline::{self, Place, Tag, Tagged};
+use workspace::edit::{AnchorMode, ByAnchor, CellEdit, CellKind, by_anchor, edit_cell, patch, replace};
+
+/// Whether the input was taken; or what was wrong.
+type Target = fn(&str) -> Result<bool, String>;
+
+/// A name, what inputs are made of, and the target.
+pub const ALL: [(&str, &[&str], Target); 6] = [
+    ("patch", &PATCHES, patches),
+    ("hashline", &TAGS, tags),
+    ("replace", &REPLACES, replaces),
+    ("anchor", &REPLACES, anchors),
+    ("notebook", &NOTEBOOKS, notebooks),
+    ("patch text", &TEXTS, texts),
+];
+
+/// The text that patches are put into.
+const TEXT: &str = "use std::fmt;\n\nimpl A {\n    fn a(&self) {\n        one(\"x\");\n    }\n\n    fn b(&self) {\n        one(\"x\");\n        two();\n    }\n}\n";
+
+const PATCHES: [&str; 6] = [
+    "*** Begin Patch\n*** Update File: a.rs\n@@ impl A {\n@@     fn b(&self) {\n         one(\"x\");\n-        two();\n+        three();\n     }\n*** End Patch\n",
+    "*** Begin Patch\n*** Add File: b.rs\n+one\n+two\n*** Delete File: c.rs\n*** Update File: a.rs\n*** Move to: d.rs\n@@\n-use std::fmt;\n+use std::io;\n*** End of File\n*** End Patch",
+    "--- a/a.rs\n+++ b/a.rs\n@@ -4,3 +4,4 @@ impl A {\n     fn a(&self) {\n         one(\"x\");\n+        more();\n     }\n@@ -8,4 +9,3 @@\n     fn b(&self) {\n-        one(\"x\");\n         two();\n     }\n",
+    "diff --git a/a.rs b/b.rs\nsimilarity index 90%\nrename from a.rs\nrename to b.rs\n--- a/a.rs\n+++ b/b.rs\n@@ -1 +1 @@\n-use std::fmt;\n+use std::io;\n\\ No newline at end of file\n",
+    "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+a\n+b\n",
+    "```diff\n--- a.rs\n+++ a.rs\n@@ line 4 @@\n\n     fn a(&self) {\n-        one(\"x\");\n```\n",
+];
+
+const TAGS: [&str; 4] = ["4#", "12#7KQX|fn a() {", ">>> 3 # 0000: x", "1#ABCD\n2#EFGH|two\nthree"];
+
+const REPLACES: [&str; 4] = [
+    "    fn a(&self) {\n        one(\"x\");\n\u{0}    fn a(&self) {\n        two(\"x\");\n",
+    "fn b(&self) {\n    one(\u{201C}x\u{201D});\n    two();\n}\u{0}fn b(&self) {\n    three();\n}",
+    "one(\"x\");\u{0}one(\"y\");",
+    "\tfn b(&self) {\n\t\tone(\"x\");  \n\t\ttwo();\u{0}\tfn b(&self) {\n\t\tone(\"x\");\n\t\tif x {\n\t\t\ttwo();\n\t\t}",
+];
+
+const NOTEBOOKS: [&str; 3] = [
+    "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": 1,\n   \"id\": \"a\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n",
+    "{\"cells\":[{\"cell_type\":\"raw\",\"metadata\":{},\"source\":\"a\"}],\"nbformat\":4,\"nbformat_minor\":2}",
+    "{\"cells\":[],\"nbformat\":4}",
+];
+
+const TEXTS: [&str; 2] = [TEXT, "a\nb\nc\n\n\n    a\n    b\n"];
+
+fn patches(input: &str) -> Result<bool, String> {
+    apply(TEXT, input)
+}
+
+fn texts(input: &str) -> Result<bool, String> {
+    let mut taken = false;
+    for patch in PATCHES {
+        taken |= apply(input, patch)?;
+    }
+    Ok(taken)
+}
+
+fn apply(text: &str, patch: &str) -> Result<bool, String> {
+    let operations = match patch::parse(patch) {
+        Ok(operations) => operations,
+        Err(error) => return said(&error.to_string()),
+    };
+    for operation in &operations {
+        if let patch::Operation::Update { hunks, .. } = operation {
+            match patch::apply(text, hunks, true) {
+                // What no hunk speaks of stays: nothing is lost that no line of the patch removes.
+                Ok(changed) => {
+                    let removed =
+                        hunks.iter().flat_map(|hunk| &hunk.lines).filter(|line| line.mark == patch::Mark::Remove);
+                    let (before, after, removed) =
+                        (text.lines().count(), changed.text.lines().count(), removed.count());
+                    if after + removed < before {
+                        return Err(format!("{before} lines became {after}, but only {removed} are removed"));
+                    }
+                }
+                Err(error) => drop(said(&error.to_string())?),
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn tags(input: &str) -> Result<bool, String> {
+    if let Ok(tag) = input.parse::<Tag>()
+        && tag.to_string().parse() != Ok(tag)
+    {
+        return Err(format!("{tag} is not read as it is written"));
+    }
+    // The first line is what stands behind a right tag, the rest what is put there.
+    let (behind, content) = input.split_once('\n').unwrap_or((input, ""));
+    let right = Tagged::new(TEXT).line(5).map(|(tag, _)| tag.to_string()).unwrap_or_default();
+    let edit = |tag: String| hashline::Edit { place: Place::Line(tag), content: content.to_owned() };
+    let mut taken = false;
+    for edits in [vec![edit(right.clone())], vec![edit(right + behind)], vec![edit(behind.to_owned())]] {
+        match hashline::edit_lines(TEXT, &edits) {
+            Ok(edited) if !edited.text.starts_with("use std::fmt;\n\nimpl A {\n    fn a(&self) {\n") => {
+                return Err("the lines above changed".to_owned());
+            }
+            Ok(_) => taken = true,
+            Err(error) => drop(said(&error.to_string())?),
+        }
+    }
+    Ok(taken)
+}
+
+fn replaces(input: &str) -> Result<bool, String> {
+    let (old, new) = input.split_once('\u{0}').unwrap_or((input, ""));
+    match replace(TEXT, old, new, 1) {
+        Ok(edited) if edited.text.is_empty() && !new.is_empty() => Err("everything is gone".to_owned()),
+        Ok(_) => Ok(true),
+        Err(error) => said(&error.to_string()),
+    }
+}
+
+fn anchors(input: &str) -> Result<bool, String> {
+    let (anchor, content) = input.split_once('\u{0}').unwrap_or((input, ""));
+    let (anchor, end) = anchor.split_once('\n').unwrap_or((anchor, "}"));
+    let mut taken = false;
+    for mode in [AnchorMode::InsertBefore, AnchorMode::InsertAfter, AnchorMode::ReplaceLine, AnchorMode::ReplaceBetween]
+    {
+        let edit = ByAnchor { mode, anchor, anchor_end: Some(end), content, occurrence: None, inclusive: true };
+        match by_anchor(TEXT, &edit) {
+            Ok(_) => taken = true,
+            Err(error) => drop(said(&error.to_string())?),
+        }
+    }
+    Ok(taken)
+}
+
+fn notebooks(input: &str) -> Result<bool, String> {
+    let edits = [
+        CellEdit::Replace { index: 0, source: "x\ny" },
+        CellEdit::Insert { index: 0, kind: CellKind::Code, source: "x" },
+        CellEdit::Delete { index: 0 },
+    ];
+    let mut taken = false;
+    for edit in &edits {
+        match edit_cell(input, edit) {
+            Ok(edited) if serde_json::from_str::<serde_json::Value>(&edited).is_err() => {
+                return Err(format!("{edit:?} made what is no JSON: {edited}"));
+            }
+            Ok(_) => taken = true,
+            Err(error) => drop(said(&error.to_string())?),
+        }
+    }
+    Ok(taken)
+}
+
+/// An error says something, and not too much for a model to read.
+fn said(words: &str) -> Result<bool, String> {
+    match words.len() {
+        0 => Err("an error without words".to_owned()),
+        1..=60_000 => Ok(false),
+        long => Err(format!("an error of {long} bytes")),
+    }
+}

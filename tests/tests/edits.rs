@@ -1,0 +1,94 @@
+//! The forms in which models edit, as a user has them: from the tools a model is told of to the text on disk.
+
+use std::cell::Cell;
+
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, methods};
+use serde_json::{Value, json};
+
+/// Starts an editor with a model that edits in a form.
+async fn start(model: &ModelServer, settings: &str, project: &Project) -> (Setup, Client, SessionId) {
+    let setup = Setup::empty();
+    setup.configure(&(settings.to_owned() + &Setup::configuration(model, Wire::Anthropic)));
+    let client = Client::start(&setup, project, Profile::panel()).await;
+    let session = client.new_session().await;
+    (setup, client, session)
+}
+
+/// Has a turn, and accepts all that it proposes.
+async fn turn(client: &Client, session: &SessionId) -> usize {
+    client.prompt(session, "Change it.").await;
+    client.until_end(session, StopReason::EndTurn).await;
+    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+    let targets: Vec<Value> =
+        listed.iter().map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();
+    let hunks = listed.iter().map(|it| it.hunks.len()).sum();
+    let params = json!({ "sessionId": session, "decision": "accept", "targets": targets });
+    let decided = client.call::<methods::ReviewDecide>(params).await;
+    // The files are written in any order, and of each the model is told.
+    let told = Cell::new(0);
+    let all_told = |event: &Event| {
+        told.set(told.get() + usize::from(matches!(event, Event::Noted { text, .. } if text.contains("accepted"))));
+        told.get() == decided.proposals.len()
+    };
+    client.until(session, "the accepted hunks", all_told).await;
+    hunks
+}
+
+#[tokio::test]
+async fn a_model_that_edits_by_tags_reads_lines_with_them_and_names_them() {
+    let project = Project::new([("a.txt", "\u{FEFF}one\r\ntwo\r\nthree\r\n")]);
+    let model = ModelServer::responding(|asked| {
+        if !asked.tools().iter().any(|name| name == "edit_hashline")
+            || asked.tools().iter().any(|name| name == "edit_replace_exact")
+        {
+            return Answer::says("I have other tools.");
+        }
+        match asked.last_results().first() {
+            None => Answer::calls("read_file", json!({ "path": "a.txt" })),
+            Some(read) if read.contains("|two") => {
+                let line = read.lines().find(|line| line.contains("|two")).unwrap_or_default();
+                let tag = line.split('|').next().unwrap_or_default().trim();
+                Answer::calls("edit_hashline", json!({ "path": "a.txt", "edits": [{ "line": tag, "content": "TWO" }] }))
+            }
+            Some(_) => Answer::says("Done."),
+        }
+    })
+    .await;
+    let (_setup, client, session) = start(&model, "edit_mode = \"hashline\"\n", &project).await;
+    assert_eq!(turn(&client, &session).await, 1);
+    assert_eq!(project.read("a.txt"), "\u{FEFF}one\r\nTWO\r\nthree\r\n", "the mark and the line ends stay");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_that_edits_by_patches_has_the_tool_for_it_and_changes_several_files_with_one() {
+    let project = Project::new([("src/a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    let patch = "*** Begin Patch\n*** Update File: src/a.txt\n@@\n one\n-two\n+TWO\n three\n*** Add File: new.txt\n+new\n\
+                 *** Delete File: b.txt\n*** Update File: c.txt\n*** Move to: d/c.txt\n@@\n-c\n+C\n*** End Patch\n";
+    let model =
+        ModelServer::start([Answer::calls("edit_apply_patch", json!({ "patch": patch })), Answer::says("Done.")]).await;
+    let (_setup, client, session) = start(&model, "edit_mode = \"patch\"\n", &project).await;
+    assert_eq!(turn(&client, &session).await, 5);
+    let tools = model.asked_times(1).await.tools();
+    assert!(!tools.iter().any(|name| name == "edit_replace_exact" || name == "edit_create_file"), "{tools:?}");
+    assert_eq!(project.read("src/a.txt"), "one\nTWO\nthree\n");
+    assert_eq!((project.read("new.txt"), project.read("d/c.txt")), ("new\n".into(), "C\n".into()));
+    assert!(!project.path("b.txt").exists() && !project.path("c.txt").exists());
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn what_a_model_is_not_told_of_can_be_called_by_name_and_be_shown_by_a_setting() {
+    let project = Project::new([("a.txt", "one\n")]);
+    let insert = json!({ "path": "a.txt", "mode": "insert_after", "anchor": "one", "content": "two" });
+    let model = ModelServer::start([Answer::calls("edit_by_anchor", insert), Answer::says("Done.")]).await;
+    let (_setup, client, session) = start(&model, "edit_tools = [\"edit_apply_batch\"]\n", &project).await;
+    assert_eq!(turn(&client, &session).await, 1);
+    let tools = model.asked_times(1).await.tools();
+    let has = |name: &str| tools.iter().any(|tool| tool == name);
+    assert!(has("edit_apply_batch") && has("edit_replace_exact") && !has("edit_by_anchor"), "{tools:?}");
+    assert_eq!(project.read("a.txt"), "one\ntwo\n");
+    assert_eq!(client.finish().await, 0);
+}
