@@ -21,11 +21,7 @@ impl EditForm {
     pub fn usual(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         let is_trained = |family: &&str| name.starts_with(*family) || name.contains("codex");
-        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(is_trained) {
-            Self::Patch
-        } else {
-            Self::Replace
-        }
+        if ["gpt-5", "gpt-4.1", "o3", "o4"].iter().any(is_trained) { Self::Patch } else { Self::Replace }
     }
 }
 

@@ -156,7 +156,9 @@ impl<'t> File<'t> {
             }
             let inside = in_scopes(&here, old.len(), scopes);
             if !inside.is_empty() {
-                return Ok((inside, how));
+                let unmarked = in_scopes(&self.unmarked(old, how), old.len(), scopes);
+                let both = || [&inside[..], &unmarked].concat();
+                return if unmarked.is_empty() { Ok((inside, how)) } else { Err(self.ambiguous(&both())) };
             }
             // Elsewhere they may be only because they are not letter by letter where the anchor says.
             let like = self.leniently(hunk, old, scopes)?.0;
@@ -273,6 +275,22 @@ impl<'t> File<'t> {
         });
         self.left = self.left.saturating_sub(looked_at + COST_OF_PLACE * possible.len());
         possible
+    }
+
+    /// Where these lines, which are found as they are too, stand with a space more in all that stay: the patch may have
+    /// left their marks out as well.
+    fn unmarked(&mut self, old: &[&Line], how: How) -> Vec<usize> {
+        let may_be = |line: &&Line| line.mark == Mark::Keep && line.text.starts_with([' ', '\t']);
+        let mut keeps = old.iter().filter(|line| line.mark != Mark::Remove && !line.text.is_empty()).peekable();
+        if how != How::Exact || keeps.peek().is_none() || !keeps.all(|line| may_be(line)) {
+            return Vec::new();
+        }
+        let mut found = self.as_given(old, How::Spaceless);
+        found.retain(|start| {
+            let mut lines = old.iter().zip(self.lines.iter().skip(*start));
+            lines.all(|(old, line)| old.mark == Mark::Remove || old.text.is_empty() || old.text != *line)
+        });
+        found
     }
 
     /// The lines that belong to what the anchors name: from the line of the last anchor to the end of what is indented
