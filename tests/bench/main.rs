@@ -1,4 +1,5 @@
-//! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, and search beside `rg`.
+//! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, and
+//! edits beside `git`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
@@ -6,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "a benchmark makes its files and starts the program itself")]
 
 mod corpus;
+mod edits;
 mod search;
 
 use std::path::{Path, PathBuf};
@@ -31,23 +33,19 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
-    let binary = build();
-    let size = std::fs::metadata(&binary).expect("the binary").len();
-    println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
-    if runs("start") {
-        start(&binary);
-    }
-    if runs("rounds") {
-        rounds(&binary);
-    }
-    if runs("tokens") {
-        tokens(&binary);
-    }
-    if runs("open") {
-        open(&binary);
+    let of_the_binary: [(&str, fn(&Path)); 4] =
+        [("start", start), ("rounds", rounds), ("tokens", tokens), ("open", open)];
+    if of_the_binary.iter().any(|(name, _)| runs(name)) {
+        let binary = build();
+        let size = std::fs::metadata(&binary).expect("the binary").len();
+        println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
+        of_the_binary.iter().filter(|(name, _)| runs(name)).for_each(|(_, part)| part(&binary));
     }
     if runs("search") {
         search::run();
+    }
+    if runs("edits") {
+        edits::run();
     }
 }
 

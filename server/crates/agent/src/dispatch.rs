@@ -7,6 +7,7 @@
 
 mod barrier;
 mod bound;
+mod leak;
 mod question;
 
 use std::any::Any;
@@ -204,6 +205,14 @@ impl Gate {
                 "the input is {bytes} bytes long, more than the {} that are taken; nothing was done. Do it in smaller \
                  steps: a skeleton first, then the rest piece by piece",
                 self.limits.input_bytes
+            )));
+        }
+        if tool.access() != Access::Read
+            && let Some(field) = leak::field(&call.input)
+        {
+            return Err(Outcome::failed(format!(
+                "`{field}` holds text that routes messages between tools and belongs to no file or command; nothing was \
+                 done, since what stands around it cannot be trusted. Make the call again without it"
             )));
         }
         match catch_unwind(AssertUnwindSafe(|| tool.describe(&call.input))) {

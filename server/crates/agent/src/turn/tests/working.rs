@@ -189,6 +189,23 @@ async fn a_long_result_is_cut_and_says_where_all_of_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_edit_with_routing_text_in_it_is_not_proposed_and_the_model_may_make_it_again() {
+    let leaked = format!("let a = 1;\n】【commentary to={}edit code {{", "functions.");
+    let left = Stage::new(vec![
+        answer(vec![call("a", "edit", json!({ "new_text": leaked })), call("b", "look", json!({ "say": leaked }))]),
+        answer(vec![call("c", "edit", json!({ "new_text": "let a = 1;\n" }))]),
+        answer(vec![says("done")]),
+    ])
+    .play()
+    .await;
+    let (text, is_error) = left.result("a");
+    assert!(is_error && text.starts_with("`new_text` holds text that routes messages between tools"), "{text}");
+    assert!(!left.result("b").1, "what only reads does no harm");
+    assert!(!left.result("c").1);
+    assert_eq!(left.proposed.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn ids_that_a_vendor_uses_twice_are_told_apart() {
     let left = Stage::new(vec![
         answer(vec![call("call_0", "look", json!({ "say": "1" })), call("call_0", "look", json!({ "say": "2" }))]),
