@@ -282,7 +282,7 @@ impl<'t> File<'t> {
     fn unmarked(&mut self, old: &[&Line], how: How) -> Vec<usize> {
         let may_be = |line: &&Line| line.mark == Mark::Keep && line.text.starts_with([' ', '\t']);
         let mut keeps = old.iter().filter(|line| line.mark != Mark::Remove && !line.text.is_empty()).peekable();
-        if how != How::Exact || keeps.peek().is_none() || !keeps.all(|line| may_be(line)) {
+        if how != How::Exact || keeps.peek().is_none() || !keeps.all(may_be) {
             return Vec::new();
         }
         let mut found = self.as_given(old, How::Spaceless);
