@@ -695,3 +695,26 @@ async fn a_file_that_is_moved_goes_from_its_place_only_once_it_is_at_the_new_one
     assert!(!world.project.path("b.txt").exists());
     world.finish().await;
 }
+
+#[tokio::test]
+async fn what_the_user_says_of_a_hunk_decides_nothing_and_the_model_hears_it() {
+    let world = World::new(Profile::panel(), true, &[("one", "1"), ("four", "4")]).await;
+    let proposal = world.proposal().await;
+    let comment = |hunk: &str, text: &str| json!({ "sessionId": world.session, "proposalId": proposal.proposal_id, "hunkId": hunk, "text": text });
+    let id = proposal.hunks[1].hunk_id.as_str();
+    let said = world.client.call::<methods::ReviewComment>(comment(id, " Why not a word? ")).await;
+    assert_eq!(said.proposals[0].hunks[1].comments, ["Why not a word?"]);
+    assert_eq!(said.proposals[0].revision, proposal.revision, "what they saw still counts");
+    world.until_noted("which this does not decide").await;
+    let heard = world.heard().await;
+    assert!(
+        heard.contains("The user says of your change to a.txt (line 4)") && heard.contains("Why not a word?"),
+        "{heard}"
+    );
+    let now = world.proposal().await;
+    assert_eq!(now.hunks[1].state, HunkState::Pending);
+    let params = |hunk: &str, text: &str| world.client.request("azimuth/review/comment", comment(hunk, text));
+    assert_eq!(params(id, "  ").await.unwrap_err().code, -32602);
+    assert_eq!(params("h0", "x").await.unwrap_err().message, "there is no hunk h0");
+    world.finish().await;
+}

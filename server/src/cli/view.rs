@@ -273,6 +273,7 @@ mod tests {
             line_after,
             anchor: None,
             state: HunkState::Pending,
+            comments: Vec::new(),
         }
     }
 

@@ -79,7 +79,7 @@ macro_rules! requests {
 requests! {
     SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionDelete,
     TurnStart, TurnSteer, TurnQueue, TurnCancel,
-    PermissionAnswer, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewAuto,
+    PermissionAnswer, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
     TerminalOpen, TerminalWrite, TerminalResize, TerminalKill,
     ModelList, ModelSelect, PromptComplete,
 }

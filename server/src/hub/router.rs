@@ -445,6 +445,7 @@ fn session_of(request: &Request) -> Option<SessionId> {
         Request::ReviewDecide(params, _) => params.session_id.clone(),
         Request::ReviewText(params, _) => params.session_id.clone(),
         Request::ReviewChange(params, _) => params.session_id.clone(),
+        Request::ReviewComment(params, _) => params.session_id.clone(),
         Request::ReviewAuto(params, _) => params.session_id.clone(),
         Request::TerminalOpen(params, _) => params.session_id.clone(),
         Request::TerminalWrite(params, _) => params.session_id.clone(),

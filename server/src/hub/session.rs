@@ -555,6 +555,10 @@ impl Session {
             Request::ReviewChange(params, reply) => {
                 let _ = reply.send(self.change(&params));
             }
+            Request::ReviewComment(params, reply) => {
+                let result = self.comment(&params);
+                self.answer_when_stored(reply, result);
+            }
             Request::ReviewAuto(params, reply) => {
                 self.accept_edits(params.on);
                 self.answer_when_stored(reply, Ok(Done {}));

@@ -51,6 +51,7 @@ pub(super) mod tests {
             line_after: None,
             anchor: None,
             state: HunkState::Pending,
+            comments: Vec::new(),
         }
     }
 

@@ -93,6 +93,12 @@ export interface Requests {
    */
   'azimuth/review/change': { params: ReviewChangeParams; result: ReviewResult };
   /**
+   * Says something of a hunk to the model. Nothing is decided by it.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/review/comment': { params: ReviewCommentParams; result: ReviewResult };
+  /**
    * Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -722,6 +728,8 @@ export interface Hunk {
   lineAfter?: string;
   /** What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it. */
   anchor?: string;
+  /** What the user said of it, the oldest first. */
+  comments?: string[];
 }
 
 /** A hunk. It keeps its id for as long as its content stays the same. */
@@ -1084,6 +1092,18 @@ export interface ReviewChangeParams {
   /** Its revision as the user saw it. */
   revision: number;
   /** The text that is to be proposed in its place. Nothing is accepted by it. */
+  text: string;
+}
+
+/** Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is told at its next request, or with the next prompt. */
+export interface ReviewCommentParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The proposal. */
+  proposalId: ProposalId;
+  /** The hunk. */
+  hunkId: HunkId;
+  /** What is said of it. Not empty. */
   text: string;
 }
 

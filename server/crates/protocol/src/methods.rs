@@ -10,8 +10,8 @@ use crate::event::EventParams;
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use crate::permission::{PermissionAnswerParams, PermissionAnswerResult};
 use crate::review::{
-    ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewDecideParams, ReviewListParams, ReviewResult,
-    ReviewTextParams,
+    ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewListParams,
+    ReviewResult, ReviewTextParams,
 };
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
@@ -141,6 +141,8 @@ requests! {
     ReviewText = "azimuth/review/text", ReviewTextParams => ProposedText, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Changes what is proposed for a file, as the user wants it. Nothing is accepted by it.
     ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
+    /// Says something of a hunk to the model. Nothing is decided by it.
+    ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
     ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Follows a terminal's output from an offset on.

@@ -71,6 +71,9 @@ pub struct Hunk {
     pub anchor: Option<String>,
     /// How it stands.
     pub state: HunkState,
+    /// What the user said of it, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<String>,
 }
 
 /// How a hunk stands.
@@ -159,6 +162,21 @@ pub struct ReviewChangeParams {
     /// Its revision as the user saw it.
     pub revision: u64,
     /// The text that is to be proposed in its place. Nothing is accepted by it.
+    pub text: String,
+}
+
+/// Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is told
+/// at its next request, or with the next prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewCommentParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The proposal.
+    pub proposal_id: ProposalId,
+    /// The hunk.
+    pub hunk_id: HunkId,
+    /// What is said of it. Not empty.
     pub text: String,
 }
 

@@ -291,6 +291,20 @@ impl Review {
         Ok((at, open))
     }
 
+    /// Takes what the user says of a hunk, which is not decided by it. Gives its proposal.
+    ///
+    /// # Errors
+    /// [`DecideError::NotFound`].
+    pub fn comment(&mut self, id: &ProposalId, hunk_id: &HunkId, text: &str) -> Result<Proposal, DecideError> {
+        let not_found = |what, id: &str| DecideError::NotFound { what, id: id.to_owned() };
+        let found = self.proposals.iter_mut().find(|proposal| proposal.id == *id);
+        let proposal = found.ok_or_else(|| not_found("proposal", id.as_str()))?;
+        let hunk = proposal.hunks.iter_mut().find(|hunk| hunk.id == *hunk_id);
+        hunk.ok_or_else(|| not_found("hunk", hunk_id.as_str()))?.comments.push(text.to_owned());
+        proposal.unreported = true;
+        Ok(proposal.wire())
+    }
+
     /// Makes the text that the user wants of a file the proposed one: its hunks are made anew, those that it does not
     /// touch stay as they are, and the model is told.
     ///

@@ -13,7 +13,9 @@ use agent::store::Store;
 use futures_util::FutureExt;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
-use protocol::review::{Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewDecideParams, ReviewResult};
+use protocol::review::{
+    Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
+};
 use protocol::{ErrorCode, Event, ToolCallId};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -133,6 +135,17 @@ impl Session {
             self.apply(application);
         }
         Ok(ReviewResult { proposals })
+    }
+
+    /// Takes what the user says of a hunk, for the model.
+    pub(super) fn comment(&mut self, params: &ReviewCommentParams) -> Result<ReviewResult, Error> {
+        let text = params.text.trim();
+        if text.is_empty() {
+            return Err(Error::new(ErrorCode::InvalidParams, "invalid params: `text`: it is empty"));
+        }
+        let proposal = self.review.comment(&params.proposal_id, &params.hunk_id, text).map_err(not_decided)?;
+        self.review_changed();
+        Ok(ReviewResult { proposals: vec![proposal] })
     }
 
     /// Makes what the user wants of a file the proposed text.

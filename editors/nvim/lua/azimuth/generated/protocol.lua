@@ -359,6 +359,7 @@
 ---@field lineBefore? string The line above those it replaces, with its line end; absent at the document's start.
 ---@field lineAfter? string The line below them, with its line end; absent at the document's end.
 ---@field anchor? string What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it.
+---@field comments? string[] What the user said of it, the oldest first.
 
 ---A hunk. It keeps its id for as long as its content stays the same.
 ---@alias azimuth.HunkId string
@@ -595,6 +596,13 @@
 ---@field proposalId azimuth.ProposalId The proposal.
 ---@field revision integer Its revision as the user saw it.
 ---@field text string The text that is to be proposed in its place. Nothing is accepted by it.
+
+---Parameters of `azimuth/review/comment`: the user says something of a hunk, which is not decided by it. The model is told at its next request, or with the next prompt.
+---@class azimuth.ReviewCommentParams
+---@field sessionId azimuth.SessionId The session.
+---@field proposalId azimuth.ProposalId The proposal.
+---@field hunkId azimuth.HunkId The hunk.
+---@field text string What is said of it. Not empty.
 
 ---Parameters of `azimuth/review/decide`.
 ---@class azimuth.ReviewDecideParams
@@ -858,6 +866,8 @@ M.requests = {
   review_text = "azimuth/review/text",
   ---Changes what is proposed for a file, as the user wants it. Nothing is accepted by it. Params: `azimuth.ReviewChangeParams`. Result: `azimuth.ReviewResult`.
   review_change = "azimuth/review/change",
+  ---Says something of a hunk to the model. Nothing is decided by it. Params: `azimuth.ReviewCommentParams`. Result: `azimuth.ReviewResult`.
+  review_comment = "azimuth/review/comment",
   ---Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
   review_auto = "azimuth/review/auto",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.

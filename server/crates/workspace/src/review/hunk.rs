@@ -34,6 +34,10 @@ pub(super) struct Hunk {
     pub(super) told: HunkState,
     /// What the user said with the decision.
     pub(super) message: Option<String>,
+    /// What they said of it before, the oldest first.
+    pub(super) comments: Vec<String>,
+    /// How many of those the model has been told.
+    pub(super) told_comments: usize,
 }
 
 /// What a hunk does.

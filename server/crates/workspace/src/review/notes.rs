@@ -41,6 +41,11 @@ pub(super) fn take(proposals: &mut [FileProposal]) -> Vec<Note> {
         notes.push(news.note(&proposal.display));
         match news {
             News::Changed => proposal.untold_change = false,
+            News::Comments { hunk, .. } => {
+                if let Some(hunk) = proposal.hunks.get_mut(hunk) {
+                    hunk.told_comments = hunk.comments.len();
+                }
+            }
             News::Hunks { now, hunks, .. } => {
                 for (at, _) in hunks {
                     if let Some(hunk) = proposal.hunks.get_mut(at) {
@@ -61,6 +66,11 @@ pub(super) fn take(proposals: &mut [FileProposal]) -> Vec<Note> {
 fn of(proposal: &FileProposal) -> Vec<News> {
     let mut all: Vec<News> = proposal.untold_change.then_some(News::Changed).into_iter().collect();
     for (at, hunk) in proposal.hunks.iter().enumerate() {
+        let comments = hunk.comments.get(hunk.told_comments..).unwrap_or_default();
+        if !comments.is_empty() {
+            let place = name(hunk, &proposal.place_in_document(hunk));
+            all.push(News::Comments { hunk: at, kind: hunk.kind, place, comments: comments.to_vec() });
+        }
         if hunk.state == hunk.told || hunk.state == HunkState::Applying {
             continue;
         }
@@ -70,7 +80,7 @@ fn of(proposal: &FileProposal) -> Vec<News> {
                 let same = (*before, *now, *kind) == (hunk.told, hunk.state, hunk.kind) && *message == hunk.message;
                 same.then_some(hunks)
             }
-            News::Changed => None,
+            News::Changed | News::Comments { .. } => None,
         });
         match same {
             Some(hunks) => hunks.push(place),
@@ -90,6 +100,8 @@ fn of(proposal: &FileProposal) -> Vec<News> {
 enum News {
     /// The user changed what is proposed.
     Changed,
+    /// The user said something of a hunk, which its number in the file's proposal names, with its place in words.
+    Comments { hunk: usize, kind: Kind, place: String, comments: Vec<String> },
     /// The same became of some hunks.
     Hunks {
         before: HunkState,
@@ -110,19 +122,21 @@ impl News {
     }
 
     fn has_word(&self) -> bool {
-        self.word().is_some()
+        self.word().is_some() || matches!(self, Self::Comments { .. })
     }
 
     fn note(&self, path: &str) -> Note {
+        if let Self::Comments { kind, place, comments, .. } = self {
+            let change = change(*kind, path, std::slice::from_ref(&(0, place.clone())));
+            let said: String = comments.join("\n").chars().take(LONGEST_WORD).collect();
+            let text = format!("The user says of your {change}, which this does not decide: {said}");
+            return Note { text, has_word: true };
+        }
         let Self::Hunks { before, now, kind, hunks, .. } = self else {
             let text = format!("The user changed what you proposed for {path}; read it again before you go on.");
             return Note { text, has_word: false };
         };
-        let change = match kind {
-            Kind::Create => format!("new file {path}"),
-            Kind::Delete => format!("deletion of {path}"),
-            Kind::Lines => format!("change to {path} {}", listed(hunks)),
-        };
+        let change = change(*kind, path, hunks);
         let mut words = match now {
             HunkState::Rejected => format!("The user rejected your {change}. It is not in the file."),
             HunkState::Accepted => format!("The user accepted your {change}."),
@@ -146,6 +160,15 @@ impl News {
             words.push_str(&format!(" They said: {word}"));
         }
         Note { text: words, has_word: self.has_word() }
+    }
+}
+
+/// What hunks of a file do.
+fn change(kind: Kind, path: &str, hunks: &[(usize, String)]) -> String {
+    match kind {
+        Kind::Create => format!("new file {path}"),
+        Kind::Delete => format!("deletion of {path}"),
+        Kind::Lines => format!("change to {path} {}", listed(hunks)),
     }
 }
 

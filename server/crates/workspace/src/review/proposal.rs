@@ -228,6 +228,8 @@ impl FileProposal {
             counted_conflicted: false,
             told: HunkState::Pending,
             message: None,
+            comments: Vec::new(),
+            told_comments: 0,
         });
     }
 

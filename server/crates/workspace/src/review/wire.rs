@@ -43,6 +43,7 @@ impl FileProposal {
                 line_after: around.below,
                 anchor: if has_anchor(hunk) { anchors.next().flatten() } else { None },
                 state: hunk.state,
+                comments: hunk.comments.clone(),
             }
         });
         wire::Proposal {
@@ -88,6 +89,8 @@ impl FileProposal {
                 counted_conflicted: seen.state == HunkState::Conflicted,
                 told,
                 message: None,
+                told_comments: seen.comments.len(),
+                comments: seen.comments,
             };
             match kind {
                 Kind::Lines => {
