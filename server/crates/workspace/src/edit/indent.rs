@@ -124,7 +124,8 @@ impl<'a> Indents<'a> {
             return None;
         }
         let (from, to) = pairs.iter().map(|(given, file)| (given.len(), file.len())).max()?;
-        if from == 0 || !pairs.iter().all(|(given, file)| given.len() * to == file.len() * from) {
+        // Without any indentation in the file there is no width of a level.
+        if from == 0 || to == 0 || !pairs.iter().all(|(given, file)| given.len() * to == file.len() * from) {
             return None;
         }
         let scale = |width: usize| (width * to).is_multiple_of(from).then_some(width * to / from);
@@ -194,6 +195,7 @@ mod tests {
         assert_eq!(translate(&[("    ", "\t")], Some(Unit::Tab), "      "), None, "one and a half levels");
         let several = [("  ", "    "), ("  ", "      ")];
         assert_eq!(translate(&several, None, "  "), None, "the same stands for two");
+        assert_eq!(translate(&[(" ", "")], Some(Unit::Tab), "     "), None, "a space less, but the file has tabs");
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! [`apply`] puts one file's hunks into its text. A hunk goes where its anchors and its lines say, its numbers are only
 //! hints; if the place of one hunk is not certain, or a hunk does not fit, nothing is changed (design D4). Both are pure.
 //!
-//! Reading order: the data here, [`parse`] with [`unified`] (headers of files), [`apply`] (hunks into a text), [`place`]
-//! (which of several places is meant), [`error`] (what the model is told).
+//! Reading order: the data here, [`parse`] with [`unified`] (headers of files), [`apply`] (hunks into a text), [`find`]
+//! (where their lines are), [`place`] (which of several places is meant), [`error`] (what the model is told).
 
 mod apply;
 mod error;
+mod find;
 mod parse;
 mod place;
 mod unified;
@@ -100,12 +101,12 @@ impl Operation {
 
 impl Hunk {
     /// The lines that it wants to find.
-    fn old(&self) -> impl Iterator<Item = &Line> {
+    fn before(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.mark != Mark::Add)
     }
 
     /// The lines that it leaves.
-    fn new(&self) -> impl Iterator<Item = &Line> {
+    fn after(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.mark != Mark::Remove)
     }
 

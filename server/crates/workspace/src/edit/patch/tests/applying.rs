@@ -198,6 +198,29 @@ fn what_differs_in_white_space_and_quotes_only_is_found_and_stays_the_files() {
 }
 
 #[test]
+fn a_line_that_stays_and_may_lack_its_space_can_be_in_two_places() {
+    let text = "a\n    * since 3\nb\n     * since 3\nc\n";
+    let words = updated(text, "     * since 3\n+     * new\n").unwrap_err();
+    assert!(words.contains("fits in 2 places:\n  line 2: * since 3\n  line 4: * since 3\n"), "{words}");
+    assert!(updated(text, "     * since 3\n+    * new\n b\n").is_ok(), "a line without indentation has its mark");
+}
+
+#[test]
+fn new_lines_are_indented_with_certainty_or_refused() {
+    // The lines that stay have lost their indentation, perhaps alone and perhaps with the new one.
+    let hunk = |new: &str| updated(FILE, &format!(" y = 2\n+{new}\n return x\n"));
+    let words = hunk("        # new").unwrap_err();
+    assert!(words.contains("how it would indent your line `# new` is not certain"), "{words}");
+    assert_eq!(hunk("# new").unwrap(), with_line(9, "        y = 2\n        # new"));
+    // The second hunk is indented by tabs, as the file is not, and so may be the first.
+    let hunks = |new: &str| format!("@@\n import os\n+def new():\n+{new}\n@@\n-\ty = 2\n+\ty = 3\n");
+    let text = "import os\n\n\ndef a():\n    y = 2\n";
+    let words = updated(text, &hunks("\tpass")).unwrap_err();
+    assert!(words.contains("how it would indent your line `pass` is not certain"), "{words}");
+    assert_eq!(updated(text, &hunks("# pass")).unwrap(), "import os\ndef new():\n# pass\n\n\ndef a():\n    y = 3\n");
+}
+
+#[test]
 fn lines_that_stay_may_lack_their_space() {
     let patch = "def end():\n-    pass\n+    return 1\n";
     assert_eq!(updated(FILE, patch).unwrap(), with_line(18, "    return 1"));
