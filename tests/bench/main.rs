@@ -33,13 +33,13 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
-    let of_the_binary: [(&str, fn(&Path)); 4] =
-        [("start", start), ("rounds", rounds), ("tokens", tokens), ("open", open)];
-    if of_the_binary.iter().any(|(name, _)| runs(name)) {
+    let with_binary = ["start", "rounds", "tokens", "open"].map(runs);
+    if with_binary.contains(&true) {
         let binary = build();
         let size = std::fs::metadata(&binary).expect("the binary").len();
         println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
-        of_the_binary.iter().filter(|(name, _)| runs(name)).for_each(|(_, part)| part(&binary));
+        let parts = [start, rounds, tokens, open];
+        parts.iter().zip(with_binary).filter(|(_, wanted)| *wanted).for_each(|(part, _)| part(&binary));
     }
     if runs("search") {
         search::run();

@@ -14,6 +14,17 @@ use super::indent::{Indents, Unit, indent};
 /// Lines of an edit are compared word by word only up to so many pairs.
 const MOST_PAIRS: usize = 10_000;
 
+/// An edit with more lines, or with longer ones (in bytes), is placed only as it is: what the lenient passes and the merge
+/// after them do with it takes time by the square of both.
+const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
+
+/// Whether lines are too many or too long to be carried over.
+pub(super) fn is_long<'a>(lines: impl Iterator<Item = &'a str>) -> bool {
+    let (most, longest) = LONGEST_LENIENT;
+    let mut count = 0;
+    lines.inspect(|_| count += 1).any(|line| line.len() > longest) || count > most
+}
+
 /// Why an edit cannot be carried over. The words are for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Uncertain {

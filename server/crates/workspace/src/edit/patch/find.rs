@@ -7,6 +7,7 @@ use super::super::diagnose::{self, Diagnosis};
 use super::super::fold::{Pass, plain};
 use super::super::indent::indent;
 use super::super::locate::{self, Candidate, Wanted, preview};
+use super::super::merge::is_long;
 use super::error::{MOST_LINES, MOST_TOLD, Reason};
 use super::place::Block;
 use super::{Hunk, Line, Mark, lines};
@@ -20,9 +21,6 @@ const COST_OF_PLACE: usize = 16;
 const LETTERS_PER_LINE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
 const MOST_PLACES: usize = 1000;
-/// A hunk with more lines, or with longer ones (in bytes), is only looked for as it is: what the lenient passes and the
-/// merge after them do with it takes time by the square of both.
-const LONGEST_LENIENT: (usize, usize) = (1000, 2000);
 
 /// A text in which hunks are looked for.
 pub(super) struct File<'t> {
@@ -183,9 +181,9 @@ impl<'t> File<'t> {
     /// Where these lines stand in some scopes, by the strictest lenient pass that finds any there.
     fn leniently(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
         let nothing = (Vec::new(), How::Exact);
-        let (most, longest) = LONGEST_LENIENT;
-        let is_long = hunk.lines.len() > most || hunk.lines.iter().any(|line| line.text.len() > longest);
-        if is_long || old.iter().all(|line| line.text.trim().is_empty()) {
+        if is_long(hunk.lines.iter().map(|line| line.text.as_str()))
+            || old.iter().all(|line| line.text.trim().is_empty())
+        {
             return Ok(nothing);
         }
         let folded = self.folded.get_or_insert_with(|| Folded::new(&self.lines, self.hunks));
