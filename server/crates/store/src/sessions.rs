@@ -1,6 +1,7 @@
 //! The log in SQL: sessions and their events, and the summary of a session as a fold of them.
 
 use agent::store::{SessionFilter, StoreError};
+use protocol::checkpoint::FileImage;
 use protocol::session::{Mode, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -138,12 +139,30 @@ pub(crate) fn insert_event(
 
 /// Keeps hold of the blobs that an event speaks of.
 pub(crate) fn refer(connection: &Connection, session: &SessionId, event: &Event) -> Result<(), Error> {
-    let Event::EditApplied { before, after, .. } = event else { return Ok(()) };
     let sql = "INSERT INTO blob_refs (session, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    for hash in [before, after].into_iter().flatten() {
+    for hash in blobs_of(event) {
         connection.prepare_cached(sql)?.execute([session.as_str(), hash])?;
     }
     Ok(())
+}
+
+/// The hashes of the blobs that an event speaks of.
+fn blobs_of(event: &Event) -> Vec<&String> {
+    let mut images: Vec<&Option<FileImage>> = Vec::new();
+    let mut hashes = Vec::new();
+    match event {
+        Event::EditApplied { before, after, deleted, .. } => {
+            hashes.extend(before.iter().chain(after));
+            images.push(deleted);
+        }
+        Event::FilesChanged { files, .. } => images.extend(files.iter().flat_map(|file| [&file.before, &file.after])),
+        Event::CheckpointRestored { files, .. } => {
+            images.extend(files.iter().flat_map(|file| &file.steps).flat_map(|step| [&step.from, &step.to]));
+        }
+        _ => {}
+    }
+    hashes.extend(images.into_iter().flatten().flat_map(FileImage::hashes));
+    hashes
 }
 
 /// The events after `since`, at most `limit`. [`StoreError::NotFound`] if there is no such session.

@@ -6,16 +6,20 @@ use std::sync::Arc;
 use agent::commands::{COMMANDS, Command, Invocation};
 use agent::model::Model;
 use agent::store::SessionFilter;
+use protocol::checkpoint::{
+    CheckpointPreviewParams, CheckpointRestoreParams, ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
+};
 use protocol::session::Mode;
 use protocol::{Event, SessionId};
 use providers::cost::format_cost;
 use tokio::sync::oneshot;
+use workspace::paths;
 
 use super::prepare::Preparation;
 use super::{NewSession, resolve_model, tell_router};
 use crate::hub::feed::blocking;
 use crate::hub::router::Message;
-use crate::hub::{Error, feed};
+use crate::hub::{Error, Reply, Request, feed};
 
 /// How many sessions `/conversations` lists.
 const LIST: usize = 20;
@@ -63,6 +67,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(text)
         }
         Command::Costs => Ok(costs(preparation)),
+        Command::Restore(direction, over) => restore(preparation, direction, over).await,
         Command::Conversations => conversations(preparation).await,
         Command::Resume(id) => {
             let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(id));
@@ -90,6 +95,65 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
     }
+}
+
+/// Takes the last turn back, or puts it again. Files changed since are set only where `over` names them.
+async fn restore(preparation: &Preparation, direction: Direction, over: Vec<String>) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let mut confirmed = Vec::new();
+    if !over.is_empty() {
+        let (session_id, turn_id) = (session_id.clone(), None);
+        let params = CheckpointPreviewParams { session_id, turn_id, and_later: false, direction };
+        let preview = ask(preparation, |reply| Request::CheckpointPreview(params, reply)).await?;
+        for path in over {
+            let named = preparation.roots.resolve(&path).map_err(|error| error.to_string())?;
+            let uri = paths::to_uri(&named);
+            let file = preview.files.iter().find(|file| file.uri == uri);
+            let file =
+                file.ok_or_else(|| format!("{path} is none of the files that this is about; nothing was done"))?;
+            confirmed.push(ConfirmedFile { uri, now: file.now.clone() });
+        }
+    }
+    let params = CheckpointRestoreParams { session_id, turn_id: None, and_later: false, confirmed };
+    let restored = match direction {
+        Direction::Undo => ask(preparation, |reply| Request::CheckpointUndo(params, reply)).await?,
+        Direction::Redo => ask(preparation, |reply| Request::CheckpointRedo(params, reply)).await?,
+    };
+    Ok(restored_in_words(direction, &restored.files))
+}
+
+/// Asks the session itself for something.
+async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, String> {
+    let (reply, answer) = oneshot::channel();
+    super::prepare::post_as(&preparation.shared, preparation.caller.id, request(reply));
+    match answer.await {
+        Ok(answer) => answer.map_err(|error| error.message),
+        Err(_) => Err("Azimuth is ending".to_owned()),
+    }
+}
+
+fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
+    let (done, name, nothing) = match direction {
+        Direction::Undo => ("taken back", "undo", "there is nothing to take back"),
+        Direction::Redo => ("put again", "redo", "there is nothing to put again"),
+    };
+    let mut text = String::new();
+    for file in files {
+        let path = &file.path;
+        let _ = match &file.outcome {
+            RestoreOutcome::Done => writeln!(text, "- `{path}`: {done}"),
+            RestoreOutcome::Unverified => writeln!(text, "- `{path}`: {done}, but the editor did not show it yet"),
+            RestoreOutcome::Left { reason } => writeln!(text, "- `{path}`: left as it is: {reason}"),
+            RestoreOutcome::Failed { reason } => writeln!(text, "- `{path}`: failed: {reason}"),
+        };
+    }
+    if text.is_empty() {
+        text.push_str(nothing);
+    }
+    if files.iter().any(|file| matches!(file.outcome, RestoreOutcome::Left { .. })) {
+        let _ = writeln!(text, "\n`/{name} --over path` sets a file that was left all the same; its text is kept.");
+    }
+    text
 }
 
 fn help() -> String {

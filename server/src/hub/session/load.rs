@@ -123,6 +123,7 @@ pub(super) async fn load(
         settling: Vec::new(),
         not_saved: Vec::new(),
         applying: HashMap::new(),
+        held: None,
         begun: 0,
         went_well: true,
         ours: HashMap::new(),
@@ -267,7 +268,7 @@ impl Session {
         }
         let reader = Arc::clone(&self.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            Review::restore(proposals, |path| super::reviews::base(&reader, path).ok().flatten())
+            Review::restore(proposals, |path| super::carry::base(&reader, path).ok().flatten())
         });
         if let Ok(review) = restored.await {
             self.review_restored(review);

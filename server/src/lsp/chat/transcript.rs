@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
@@ -86,6 +87,17 @@ impl Transcript {
         self.paragraph(&format!("*{}*", flat(words)));
     }
 
+    /// Says that turns were taken back, or put again.
+    fn restored(&mut self, direction: Direction, files: &[RestoredFile]) {
+        let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
+        let set = files.iter().filter(is_set).count();
+        let what = match direction {
+            Direction::Undo => "Taken back",
+            Direction::Redo => "Put again",
+        };
+        self.say(&format!("{what}: {set} of {} files", files.len()));
+    }
+
     /// Takes what happened.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
@@ -133,6 +145,7 @@ impl Transcript {
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
+            Event::CheckpointRestored { direction, files, .. } => self.restored(*direction, files),
             Event::CommandExecuted { message, .. } => self.paragraph(&shown(message)),
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
