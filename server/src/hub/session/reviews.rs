@@ -384,8 +384,9 @@ impl Session {
         self.shared.board.put(&self.id, self.review.proposals());
         self.overlay.set(self.review.overlay());
         self.drop_moot_questions();
-        // A running turn asks for what it should know; without one it goes into the log for the next.
-        if self.turn.is_none() {
+        // A running turn asks for what it should know; without one it goes into the log for the next. What an undo does to
+        // hunks is told with it.
+        if self.turn.is_none() && self.held.is_none() {
             self.note();
         }
     }

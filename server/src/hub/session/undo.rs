@@ -20,10 +20,11 @@ use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, ReviewDe
 use protocol::{ErrorCode, Event, TurnId};
 use serde_json::json;
 use tokio::sync::oneshot;
+use workspace::buffers::Open;
 use workspace::files::{self, FileError, Whole};
 use workspace::paths;
 use workspace::reader::{ReadError, Source};
-use workspace::review::to_line_edits;
+use workspace::review::{Base, to_line_edits};
 use workspace::text::hash;
 
 use super::carry::{Carrier, Change, Exactly, image, keep};
@@ -67,6 +68,8 @@ struct Gone {
     before: Option<TextHash>,
     after: Option<TextHash>,
     was_clean: bool,
+    /// What was written; the inner none where the file was deleted, the outer where nothing was written.
+    text: Option<Option<Arc<str>>>,
 }
 
 impl Session {
@@ -173,19 +176,23 @@ impl Session {
         self.begun -= 1;
         let Restored { direction, turn_ids, files, reply } = restored;
         let wire: Vec<_> = files.iter().map(|gone| gone.file.clone()).collect();
-        if !files.is_empty() {
+        if wire.iter().any(|file| !file.steps.is_empty()) {
             let (turn_ids, files) = (turn_ids.clone(), wire.clone());
             self.record(Event::CheckpointRestored { direction, turn_ids, files });
+            self.search.forget_files();
         }
-        for gone in files {
-            if !gone.file.steps.is_empty() {
-                self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
-                self.search.forget_files();
-                self.text_changed(&gone.path);
+        for gone in files.iter().filter(|gone| !gone.file.steps.is_empty()) {
+            self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
+            // An editor has said what its documents are now, or will; nobody tells of the disk.
+            if let (Open::No, Some(text)) = (self.reader.buffers().get(&gone.path), &gone.text) {
+                self.review.base_changed(&gone.path, Base::Text(text.as_deref()));
             }
+            self.review.told(&gone.path);
         }
+        let held = self.held.take().unwrap_or_default();
+        self.review_changed();
         self.answer_when_stored(reply, Ok(CheckpointRestoreResult { turn_ids, files: wire }));
-        for held in self.held.take().unwrap_or_default() {
+        for held in held {
             match held {
                 Held::Request(caller, request) => self.request(caller, request),
                 Held::Prepared(prepared) => self.own(Own::Prepared(prepared)),
@@ -435,7 +442,8 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
         ApplyOutcome::Failed { reason } => return not(RestoreOutcome::Failed { reason }),
     };
     let after = change.target_text.as_deref().map(hash).filter(|_| outcome == RestoreOutcome::Done);
-    Gone { after, was_clean: carried.was_clean, ..Gone::done(carrier, way, &now, outcome) }
+    let text = Some(change.target_text);
+    Gone { after, was_clean: carried.was_clean, text, ..Gone::done(carrier, way, &now, outcome) }
 }
 
 /// Keeps what is about to be written over, byte for byte.
@@ -449,7 +457,7 @@ impl Gone {
     fn not(carrier: &Carrier, way: &Way, outcome: RestoreOutcome) -> Self {
         let (uri, path) = (way.uri.clone(), display(carrier, way));
         let file = RestoredFile { uri, path, outcome, steps: Vec::new() };
-        Self { file, path: PathBuf::new(), before: None, after: None, was_clean: false }
+        Self { file, path: PathBuf::new(), before: None, after: None, was_clean: false, text: None }
     }
 
     /// A file that is as wanted. Its steps lead from what it really was.
@@ -469,6 +477,6 @@ impl Gone {
         let file = RestoredFile { uri: way.uri.clone(), path: display(carrier, way), outcome, steps };
         let path = paths::from_uri(&way.uri).unwrap_or_default();
         let before = now.image.as_ref().map(|image| TextHash(image.hash.clone()));
-        Self { file, path, before, after: None, was_clean: false }
+        Self { file, path, before, after: None, was_clean: false, text: None }
     }
 }
