@@ -137,12 +137,19 @@ pub(crate) fn insert_event(
     Ok(())
 }
 
-/// Keeps hold of the blobs that an event speaks of.
-pub(crate) fn refer(connection: &Connection, session: &SessionId, event: &Event) -> Result<(), Error> {
-    let sql = "INSERT INTO blob_refs (session, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+/// Keeps hold of the blobs that an event of this time speaks of.
+pub(crate) fn refer(connection: &Connection, session: &SessionId, at: u64, event: &Event) -> Result<(), Error> {
+    let sql = "INSERT INTO blob_refs (session, hash, at) VALUES (?1, ?2, ?3)
+               ON CONFLICT (session, hash) DO UPDATE SET at = max(at, excluded.at)";
     for hash in blobs_of(event) {
-        connection.prepare_cached(sql)?.execute([session.as_str(), hash])?;
+        connection.prepare_cached(sql)?.execute(params![session.as_str(), hash, to_sql(at)])?;
     }
+    Ok(())
+}
+
+/// Lets go of the blobs that no event from this time on speaks of.
+pub(crate) fn forget_blobs(connection: &Connection, before: u64) -> Result<(), Error> {
+    connection.prepare_cached("DELETE FROM blob_refs WHERE at < ?1")?.execute([to_sql(before)])?;
     Ok(())
 }
 

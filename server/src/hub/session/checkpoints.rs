@@ -15,6 +15,8 @@ use protocol::{Event, ToolCallId, TurnId};
 pub(super) struct Checkpoints {
     /// The turns, in the order in which they began.
     turns: Vec<TurnId>,
+    /// Where each stands among them.
+    places: HashMap<TurnId, usize>,
     /// The turn that each call was made in.
     calls: HashMap<ToolCallId, TurnId>,
     /// The changes of each file, by URI.
@@ -65,7 +67,10 @@ impl Checkpoints {
     /// Takes in the next event.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::TurnStarted { turn_id, .. } => self.turns.push(turn_id.clone()),
+            Event::TurnStarted { turn_id, .. } => {
+                self.places.insert(turn_id.clone(), self.turns.len());
+                self.turns.push(turn_id.clone());
+            }
             Event::ToolCallStarted { turn_id, tool_call_id, .. } => {
                 self.calls.insert(tool_call_id.clone(), turn_id.clone());
             }
@@ -104,8 +109,8 @@ impl Checkpoints {
 
     /// The turn that began last of those that these calls were made in.
     pub(super) fn last_of(&self, calls: &[ToolCallId]) -> Option<&TurnId> {
-        let turns: Vec<_> = calls.iter().filter_map(|call| self.calls.get(call)).collect();
-        self.turns.iter().rfind(|turn| turns.contains(turn))
+        let turns = calls.iter().filter_map(|call| self.calls.get(call));
+        turns.max_by_key(|turn| self.places.get(turn))
     }
 
     /// Whether all of these calls were made in these turns.
@@ -127,7 +132,7 @@ impl Checkpoints {
             None => self.next(direction),
         };
         let Some(first) = turns.last() else { return Some(turns) };
-        let at = self.turns.iter().position(|known| known == first)?;
+        let at = *self.places.get(first)?;
         Some(if and_later { self.turns.iter().skip(at).rev().cloned().collect() } else { turns })
     }
 
@@ -147,11 +152,14 @@ impl Checkpoints {
 
     /// The ways of all files that turns changed and that can be undone, or redone.
     pub(super) fn ways(&self, direction: Direction, turns: &[TurnId]) -> Vec<Way> {
+        let last = turns.iter().filter_map(|turn| self.places.get(turn)).max();
         let ways = self.files.iter().filter_map(|(uri, changes)| {
             let chosen = chosen(changes, direction, turns);
-            let last = chosen.iter().max()?;
-            let later = changes.iter().skip(last + 1).any(|change| !change.undone && !turns.contains(&change.turn));
+            let later = changes.iter().any(|change| !change.undone && self.places.get(&change.turn) > last);
             let chosen: Vec<&Change> = chosen.iter().filter_map(|at| changes.get(*at)).collect();
+            if chosen.is_empty() {
+                return None;
+            }
             let unknown = chosen.iter().find_map(|change| change.unknown.clone());
             let steps: Vec<_> = chosen.into_iter().map(|change| change.step(direction)).collect();
             let unbroken = steps.iter().zip(steps.iter().skip(1)).all(|(a, b)| same(a.to.as_ref(), b.from.as_ref()));

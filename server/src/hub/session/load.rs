@@ -27,6 +27,10 @@ use crate::hub::router::Shared;
 
 /// How long a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
+/// A day in milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+/// The key under which the store has when old checkpoints were last let go, in milliseconds since the Unix epoch.
+const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
 
@@ -155,6 +159,7 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
     session.accept_edits(session.config.accept_edits);
     for text in warnings {
@@ -251,6 +256,27 @@ impl Session {
             self.record(Event::ModeChanged { mode: new.mode });
         }
         Ok(())
+    }
+
+    /// Lets go of what edits wrote over longer ago than the user wants it kept, once a day.
+    fn forget_old_checkpoints(&self) {
+        let days = u64::from(self.config.checkpoint_days);
+        // What the user wants is not known where the configuration cannot be understood.
+        if days == 0 || !self.config.errors.is_empty() {
+            return;
+        }
+        let store = Arc::clone(&self.shared.parts.store);
+        tokio::task::spawn_blocking(move || {
+            let now = now();
+            let last = store.get(LAST_FORGOTTEN).ok().flatten().and_then(|at| at.parse::<u64>().ok());
+            if last.is_some_and(|last| last <= now && now - last < DAY) {
+                return;
+            }
+            let forgotten = store.forget_blobs(now.saturating_sub(days * DAY));
+            if let Err(error) = forgotten.and_then(|_| store.set(LAST_FORGOTTEN, &now.to_string())) {
+                tracing::warn!(%error, "what old edits wrote over could not be let go");
+            }
+        });
     }
 
     /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
