@@ -410,6 +410,100 @@ async fn a_client_without_a_panel_has_it_as_slash_commands() {
     world.finish().await;
 }
 
+#[tokio::test]
+async fn what_a_command_changed_is_taken_back_and_put_again_like_an_edit() {
+    let world = World::new(Profile::panel()).await;
+    let command = "sed -i s/one/1/ b.txt; rm c.txt; printf 'e\\n' > e.txt; printf 'x\\0' > bin; chmod +x src/d.txt; mv src/d.txt f.sh";
+    let turn = world.turn(&[replace("a.txt", "one", "1"), run(command), replace("b.txt", "two", "2")]).await;
+    let files = world.files().await;
+    let listed: Vec<_> =
+        files.iter().map(|file| (file.path.as_str(), file.change, file.added, file.removed, file.state)).collect();
+    let applied = CheckpointState::Applied;
+    let expected = [
+        ("a.txt", FileChange::Modify, 1, 1, applied),
+        ("b.txt", FileChange::Modify, 2, 2, applied),
+        ("bin", FileChange::Modify, 0, 0, CheckpointState::NotKept),
+        ("c.txt", FileChange::Delete, 0, 2, applied),
+        ("e.txt", FileChange::Create, 1, 0, applied),
+        ("f.sh", FileChange::Create, 1, 0, applied),
+        ("src/d.txt", FileChange::Delete, 0, 1, applied),
+    ];
+    assert_eq!(listed, expected);
+
+    let undone = world.undo(json!({ "turnId": turn })).await;
+    let expected = [
+        "a.txt: done",
+        "b.txt: done",
+        "bin: left, it is not text",
+        "c.txt: done",
+        "e.txt: done",
+        "f.sh: done",
+        "src/d.txt: done",
+    ];
+    assert_eq!(outcomes(&undone), expected);
+    world.assert_before();
+    assert!(!world.project.path("e.txt").exists() && !world.project.path("f.sh").exists());
+
+    let world = world.restarted().await;
+    world.redo(json!({})).await;
+    assert_eq!(world.project.read("b.txt"), "1\n2\n");
+    assert_eq!((world.project.read("e.txt"), world.project.read("f.sh")), ("e\n".into(), "one\n".into()));
+    assert!(!world.project.path("c.txt").exists() && !world.project.path("src/d.txt").exists());
+    let mode = std::fs::metadata(world.project.path("f.sh")).unwrap().permissions();
+    assert_ne!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o100, 0, "a program is one again");
+    world.undo(json!({})).await;
+    world.assert_before();
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_saves_while_a_command_runs_is_not_the_commands() {
+    let world = World::new(Profile::panel()).await;
+    let uri = world.project.uri("a.txt");
+    world.client.open(&uri);
+    let (tool, input) = run("touch started; until [ -e go ]; do sleep 0.01; done; echo 1 > b.txt");
+    world.model.then(Answer::calls(tool, input));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Wait.").await;
+    let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
+    world.client.until(&world.session, "the command", started).await;
+    world.client.replace(&uri, "one", "mine");
+    world.project.write("a.txt", "mine\ntwo\n");
+    world.client.save(&uri);
+    // The answer to a request comes after what was said before it has been heard.
+    world.list().await;
+    world.project.write("go", "");
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let paths: Vec<_> = world.files().await.into_iter().map(|file| file.path).collect();
+    assert!(paths.contains(&"b.txt".to_owned()) && !paths.contains(&"a.txt".to_owned()), "{paths:?}");
+    world.undo(json!({})).await;
+    assert_eq!(world.client.text(&uri), "mine\ntwo\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_commands_change_is_not_followed_where_the_user_does_not_want_it() {
+    let world = World::with(Profile::panel(), "undo_commands = false").await;
+    world.turn(&[run("echo 1 > a.txt")]).await;
+    assert!(world.list().await.turns.is_empty());
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_no_longer_is_said_to_be_so_and_left() {
+    let world = World::new(Profile::panel()).await;
+    world.big_turn().await;
+    std::fs::remove_dir_all(world.setup.data_folder().join("blobs")).unwrap();
+    let states: Vec<_> = world.files().await.into_iter().map(|file| (file.path, file.state)).collect();
+    let (kept, gone) = (CheckpointState::Applied, CheckpointState::NotKept);
+    let expected = [("a.txt", gone), ("b.txt", gone), ("c.txt", gone), ("new/e.txt", kept), ("src/d.txt", gone)];
+    assert_eq!(states, expected.map(|(path, state)| (path.to_owned(), state)));
+    let undone = outcomes(&world.undo(json!({})).await);
+    assert!(undone[0].contains("no longer kept; the setting `checkpoint_days`"), "{undone:?}");
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\n");
+    world.finish().await;
+}
+
 /// A server as a process, with a model that edits two files.
 #[test]
 fn what_was_taken_back_is_so_after_the_server_was_killed() {

@@ -4,11 +4,12 @@
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
 //! `reviews` (decisions) and `carry` (their way into the documents), `checkpoints` and
-//! `undo` (taking turns back), `terminals`, `complete`; `relay` (a session that another
+//! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
 mod carry;
 mod checkpoints;
+mod commanded;
 mod commands;
 mod complete;
 mod load;
@@ -42,6 +43,7 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
+use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
@@ -51,11 +53,12 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
+use self::commanded::Following;
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
-use self::reviews::Applied;
+use self::reviews::{AfterCommand, Applied};
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
@@ -127,7 +130,9 @@ enum Own {
     /// A file that has pending hunks was read anew: its text, none where it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The files that have pending hunks were read after a command.
-    ReadAfterCommand(Vec<(PathBuf, Option<Arc<str>>)>, oneshot::Sender<Vec<String>>),
+    ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
+    /// The project's files were looked at before a command, all of them or not; or could not be, in words.
+    Remembered(Result<bool, String>, oneshot::Sender<()>),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// An event of one of its services, such as a command's start.
@@ -370,6 +375,12 @@ struct Session {
     applying: HashMap<PathBuf, VecDeque<Application>>,
     /// What waits while an undo or redo changes files; none while none does.
     held: Option<Vec<Held>>,
+    /// What the project's files were before the last command.
+    baseline: Arc<Baseline>,
+    /// The command that runs, where the files were looked at before it.
+    following: Option<Following>,
+    /// Whether the user was told that not all that commands change can be undone.
+    limit_told: bool,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
@@ -507,7 +518,8 @@ impl Session {
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
-            Own::ReadAfterCommand(files, reply) => self.read_after_command(files, reply),
+            Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
+            Own::Remembered(remembered, reply) => self.remembered(remembered, reply),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {

@@ -100,16 +100,27 @@ pub struct Whole {
     pub executable: bool,
 }
 
+impl Whole {
+    /// A file of these bytes.
+    ///
+    /// # Errors
+    /// Bytes that are not text.
+    pub fn new(bytes: Vec<u8>, executable: bool) -> Result<Self, NotText> {
+        let decoded = Decoded::new(&bytes)?;
+        let bytes = (bytes != decoded.text.as_bytes()).then_some(bytes);
+        Ok(Self { decoded, bytes, executable })
+    }
+}
+
 /// Reads a file with all that its text does not tell. Blocks.
 ///
 /// # Errors
 /// As [`read`].
 pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
     let bytes = read_bytes(path)?;
-    let decoded = decode(path, &bytes)?;
     let metadata = fs::metadata(path).map_err(|error| io_error(path, "read", error))?;
-    let bytes = (bytes != decoded.text.as_bytes()).then_some(bytes);
-    Ok(Whole { decoded, bytes, executable: is_executable(&metadata) })
+    let not_text = |reason| FileError::NotText { path: path.to_owned(), reason };
+    Whole::new(bytes, is_executable(&metadata)).map_err(not_text)
 }
 
 /// Writes a new text into a file whose text has the hash `expected`, in the file's own encoding and with its own line

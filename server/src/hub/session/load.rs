@@ -10,6 +10,7 @@ use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
+use workspace::baseline::Baseline;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -90,6 +91,7 @@ pub(super) async fn load(
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
+    let baseline = Arc::new(Baseline::new(&folder));
     let shell = shell(&own, &roots, folder, spool, terminal.clone());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -128,6 +130,9 @@ pub(super) async fn load(
         not_saved: Vec::new(),
         applying: HashMap::new(),
         held: None,
+        baseline,
+        following: None,
+        limit_told: false,
         begun: 0,
         went_well: true,
         ours: HashMap::new(),

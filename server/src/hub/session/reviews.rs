@@ -22,6 +22,7 @@ use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
 use super::carry::{Carried, Carrier, Change, base};
+use super::commanded::{Found, Look};
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
@@ -31,6 +32,15 @@ use crate::hub::{Editor, EditorError, Error};
 pub(super) struct Applied {
     application: Application,
     carried: Carried,
+}
+
+/// What a command left.
+pub(super) struct AfterCommand {
+    turn: TurnId,
+    call: ToolCallId,
+    /// The texts of the files with pending hunks.
+    texts: Vec<(PathBuf, Option<Arc<str>>)>,
+    found: Found,
 }
 
 impl Session {
@@ -212,6 +222,7 @@ impl Session {
             was_clean,
         );
         let turn_id = self.turn_of(&application);
+        self.changed_by_us(application.path.clone());
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(&application.path).unwrap_or_default();
         rest.pop_front();
@@ -296,7 +307,8 @@ impl Session {
 
     /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
     /// the model has seen of other files.
-    pub(super) fn after_command(&mut self, reply: oneshot::Sender<Vec<String>>) {
+    pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
+        let look = self.take_look();
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
         let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
@@ -308,16 +320,16 @@ impl Session {
                     None
                 }
             });
-            let _ = own.send(Own::ReadAfterCommand(texts.collect(), reply));
+            let texts = texts.collect();
+            let found = look.map(Look::find).unwrap_or_default();
+            let _ = own.send(Own::ReadAfterCommand(Box::new(AfterCommand { turn, call, texts, found }), reply));
         });
     }
 
     /// Takes the texts that a command left.
-    pub(super) fn read_after_command(
-        &mut self,
-        texts: Vec<(PathBuf, Option<Arc<str>>)>,
-        reply: oneshot::Sender<Vec<String>>,
-    ) {
+    pub(super) fn read_after_command(&mut self, after: AfterCommand, reply: oneshot::Sender<Vec<String>>) {
+        let AfterCommand { turn, call, texts, found } = after;
+        self.record_found(turn, call, found);
         for (path, text) in texts {
             self.base_read(&path, text.as_deref());
         }

@@ -281,6 +281,9 @@ struct Target {
 
 /// Looks at a file. Blocks.
 fn judge(carrier: &Carrier, way: &Way) -> (Option<Now>, Verdict) {
+    if let Some(unknown) = &way.unknown {
+        return (None, Verdict::NotKept(unknown.clone()));
+    }
     let now = match paths::from_uri(&way.uri).map_err(|error| error.to_string()).and_then(|path| now(carrier, &path)) {
         Ok(now) => now,
         Err(reason) => return (None, Verdict::Unreadable(reason)),
@@ -292,10 +295,6 @@ fn judge(carrier: &Carrier, way: &Way) -> (Option<Now>, Verdict) {
         }
         _ => false,
     };
-    if let Some(unknown) = &way.unknown {
-        let verdict = Verdict::NotKept(unknown.clone());
-        return (Some(now), verdict);
-    }
     if is(way.to()) {
         return (Some(now), Verdict::Already);
     }
@@ -354,6 +353,7 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
         Direction::Redo => (CheckpointState::Undone, CheckpointState::Applied),
     };
     let (now, verdict) = judge(carrier, way);
+    let is_as_left = matches!(verdict, Verdict::Ready(_));
     let (state, reason) = match verdict {
         Verdict::Already => (undone, None),
         Verdict::Ready(_) => (applied, None),
@@ -361,20 +361,23 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
         Verdict::NotKept(reason) => (CheckpointState::NotKept, Some(reason)),
         Verdict::Unreadable(reason) => (CheckpointState::Unreadable, Some(reason)),
     };
-    let (before, after) = match direction {
-        Direction::Undo => (way.to(), way.from()),
-        Direction::Redo => (way.from(), way.to()),
+    let kept = |image| target(&*carrier.store, image).ok().map(|target| target.text.unwrap_or_default());
+    // What a command left is kept only once it is taken back.
+    let from = match &now {
+        Some(now) if is_as_left => Some(now.text.clone().unwrap_or_default()),
+        _ => kept(way.from()),
+    };
+    let (from, to) = ((way.from(), from), (way.to(), kept(way.to())));
+    let ((before, old), (after, new)) = match direction {
+        Direction::Undo => (to, from),
+        Direction::Redo => (from, to),
     };
     let change = match (before, after) {
         (None, Some(_)) => FileChange::Create,
         (Some(_), None) => FileChange::Delete,
         _ => FileChange::Modify,
     };
-    let text = |image| target(&*carrier.store, image).ok().map(|target| target.text.unwrap_or_default());
-    let (added, removed) = match (text(before), text(after)) {
-        (Some(before), Some(after)) => size(&before, &after),
-        _ => (0, 0),
-    };
+    let (added, removed) = old.zip(new).map_or((0, 0), |(old, new)| size(&old, &new));
     let now = now.and_then(|now| now.image).map(|image| image.hash);
     CheckpointFile { uri: way.uri.clone(), path: display(carrier, way), change, added, removed, state, reason, now }
 }
@@ -398,8 +401,9 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
     let not = |outcome| Gone::not(carrier, way, outcome);
     let left = |reason: String| not(RestoreOutcome::Left { reason });
     let (now, verdict) = match judged {
+        Ok((_, Verdict::NotKept(reason))) => return left(reason),
+        Ok((_, Verdict::Unreadable(reason))) => return not(RestoreOutcome::Failed { reason }),
         Ok((Some(now), verdict)) => (now, verdict),
-        Ok((None, Verdict::Unreadable(reason))) => return not(RestoreOutcome::Failed { reason }),
         Ok((None, _)) => return not(RestoreOutcome::Failed { reason: "it could not be looked at".into() }),
         Err(error) => return not(RestoreOutcome::Failed { reason: error.to_string() }),
     };
@@ -408,18 +412,15 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
         Verdict::Already => return Gone::done(carrier, way, &now, RestoreOutcome::Done),
         Verdict::Ready(target) => target,
         Verdict::Changed(target, why) => match confirmed.iter().find(|file| file.uri == way.uri) {
-            Some(file) if file.now.as_ref() == now_hash => {
-                if let Err(error) = keep_what_is(carrier, &now).await {
-                    return not(RestoreOutcome::Failed { reason: format!("what it is could not be kept: {error}") });
-                }
-                target
-            }
+            Some(file) if file.now.as_ref() == now_hash => target,
             Some(_) => return left("it was changed again after it was confirmed; look at it again".into()),
             None => return left(why.into()),
         },
-        Verdict::NotKept(reason) => return left(reason),
-        Verdict::Unreadable(reason) => return not(RestoreOutcome::Failed { reason }),
+        Verdict::NotKept(reason) | Verdict::Unreadable(reason) => return left(reason),
     };
+    if let Err(error) = keep_what_is(carrier, &now).await {
+        return not(RestoreOutcome::Failed { reason: format!("what it is could not be kept: {error}") });
+    }
     let Ok(path) = paths::from_uri(&way.uri) else {
         return not(RestoreOutcome::Failed { reason: "it is no file".into() });
     };
