@@ -268,7 +268,7 @@ pub enum Event {
         after: Option<String>,
         /// Where a file was deleted, what it was beyond its text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        deleted: Option<FileImage>,
+        deleted: Option<Box<FileImage>>,
         /// How it went.
         outcome: ApplyOutcome,
     },

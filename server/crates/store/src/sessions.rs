@@ -159,8 +159,7 @@ fn blobs_of(event: &Event) -> Vec<&String> {
     let mut hashes = Vec::new();
     match event {
         Event::EditApplied { before, after, deleted, .. } => {
-            hashes.extend(before.iter().chain(after));
-            images.push(deleted);
+            hashes.extend(before.iter().chain(after).chain(deleted.iter().flat_map(|image| image.hashes())));
         }
         Event::FilesChanged { files, .. } => images.extend(files.iter().flat_map(|file| [&file.before, &file.after])),
         Event::CheckpointRestored { files, .. } => {

@@ -85,7 +85,7 @@ impl Checkpoints {
             } => {
                 // Logs of older versions do not say the turn.
                 let Some(turn) = turn_id.as_ref().or(self.turns.last()).cloned() else { return };
-                let before = deleted.clone().or(before.as_ref().map(FileImage::text));
+                let before = deleted.as_deref().cloned().or(before.as_ref().map(FileImage::text));
                 let after = after.as_ref().map(FileImage::text);
                 self.push(uri, Change { turn, before, after, unknown: None, undone: false });
             }

@@ -234,7 +234,7 @@ impl Session {
             uri: paths::to_uri(&application.path),
             before,
             after: after.map(|hash| hash.0),
-            deleted,
+            deleted: deleted.map(Box::new),
             outcome,
         });
         if failed {
