@@ -295,4 +295,43 @@ mod tests {
         let refused = still_writable(&roots, &root.join(".git/config")).unwrap_err();
         assert_eq!(refused, ".git/config must not be changed: it belongs to git itself; nothing was written");
     }
+
+    #[tokio::test]
+    async fn a_deleted_file_is_kept_byte_for_byte_and_comes_back_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        let path = root.join("a.txt");
+        let bytes = b"\xEF\xBB\xBFone\r\ntwo\r\n";
+        files::create_bytes(&path, bytes, true).unwrap();
+        let store = Arc::new(store::SqliteStore::open(&folder.path().join("data")).unwrap());
+        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        let carrier = Carrier {
+            store: store.clone(),
+            reader: Arc::new(reader),
+            roots: Arc::new(Roots::new([&root]).unwrap()),
+            editor: None,
+            others: Arc::default(),
+        };
+        let text: Arc<str> = "one\ntwo\n".into();
+        let delete = Change {
+            path: path.clone(),
+            base_hash: Some(hash(&text)),
+            base_text: Some(Arc::clone(&text)),
+            target_text: None,
+            edits: Vec::new(),
+            exactly: None,
+        };
+        let carried = carrier.carry_out(&delete).await;
+        assert_eq!(carried.outcome, ApplyOutcome::Verified);
+        assert!(!path.exists());
+        let image = carried.deleted.unwrap();
+        assert_eq!((carried.before.as_ref(), image.executable), (Some(&image.hash), true));
+
+        let kept = store.blob(image.bytes.as_ref().unwrap()).unwrap();
+        let exactly = Some(Exactly { bytes: Some(kept.into()), executable: image.executable });
+        let again = Change { base_hash: None, base_text: None, target_text: Some(text), exactly, ..delete };
+        assert_eq!(carrier.carry_out(&again).await.outcome, ApplyOutcome::Verified);
+        let whole = files::read_whole(&path).unwrap();
+        assert_eq!((whole.bytes.as_deref(), whole.executable), (Some(bytes.as_slice()), true));
+    }
 }
