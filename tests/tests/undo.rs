@@ -212,7 +212,7 @@ async fn a_turn_over_five_files_is_taken_back_and_put_again() {
 #[tokio::test]
 async fn what_the_user_changed_since_is_left_until_it_is_confirmed_and_redo_brings_it_back() {
     let world = World::new(Profile::panel()).await;
-    world.big_turn().await;
+    let turn = world.big_turn().await;
     world.project.write("b.txt", "1\n2\nmine\n");
     let preview = world.preview(json!({})).await;
     let b = &preview.files[1];
@@ -225,11 +225,11 @@ async fn what_the_user_changed_since_is_left_until_it_is_confirmed_and_redo_brin
     assert_eq!(world.project.read("a.txt"), "one\ntwo\n");
 
     // A confirmation holds for the text that the user saw, and for no other.
-    let confirmed = |now: &Option<String>| json!({ "confirmed": [{ "uri": b.uri, "now": now }] });
+    let confirmed = |now: &Option<String>| json!({ "turnId": turn, "confirmed": [{ "uri": b.uri, "now": now }] });
     world.project.write("b.txt", "1\n2\nmine, and more\n");
     let again = world.undo(confirmed(&b.now)).await;
     assert_eq!(outcomes(&again), ["b.txt: left, it was changed again after it was confirmed; look at it again"]);
-    let now = world.preview(json!({})).await.files[0].now.clone();
+    let now = world.preview(json!({ "turnId": turn })).await.files[0].now.clone();
     assert_eq!(outcomes(&world.undo(confirmed(&now)).await), ["b.txt: done"]);
     world.assert_before();
 
@@ -400,7 +400,8 @@ async fn a_client_without_a_panel_has_it_as_slash_commands() {
     assert!(message.contains("`/undo --over path` sets a file that was left"), "{message}");
     assert_eq!(world.project.read("b.txt"), "mine\n");
     let (message, is_error) = say("/undo --over a.txt").await;
-    assert!(is_error && message.contains("a.txt is none of the files"), "{message}");
+    assert!(is_error && message.contains("there is no turn that left a.txt"), "{message}");
+    assert_eq!(say("/undo").await.0, "there is nothing to take back", "that turn is taken back");
     assert_eq!(say("/undo --over b.txt").await.0, "- `b.txt`: taken back\n");
     world.assert_before();
     assert_eq!(say("/undo").await.0, "there is nothing to take back");

@@ -351,7 +351,7 @@ export interface CheckpointPreviewResult {
 export interface CheckpointRestoreParams {
   /** The session. */
   sessionId: SessionId;
-  /** The turn. Without it, to undo: the last one with something to take back; to redo: those that were undone last. */
+  /** The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were undone last. */
   turnId?: TurnId;
   /** Also all turns after it: back to the message that began it. */
   andLater?: boolean;

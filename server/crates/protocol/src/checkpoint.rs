@@ -123,7 +123,8 @@ pub struct CheckpointPreviewResult {
 pub struct CheckpointRestoreParams {
     /// The session.
     pub session_id: SessionId,
-    /// The turn. Without it, to undo: the last one with something to take back; to redo: those that were undone last.
+    /// The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were
+    /// undone last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
     /// Also all turns after it: back to the message that began it.

@@ -21,7 +21,7 @@ pub(super) struct Checkpoints {
     calls: HashMap<ToolCallId, TurnId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
-    /// What was undone at once, the last last.
+    /// What was undone at once and not redone, the last last; also where a file was left as it was.
     undone: Vec<Vec<TurnId>>,
 }
 
@@ -98,10 +98,13 @@ impl Checkpoints {
             }
             Event::CheckpointRestored { direction, turn_ids, files } => {
                 files.iter().for_each(|file| self.restored(*direction, turn_ids, file));
+                for turns in &mut self.undone {
+                    turns.retain(|turn| !turn_ids.contains(turn));
+                }
                 if *direction == Direction::Undo {
-                    self.undone.retain(|turns| turns != turn_ids);
                     self.undone.push(turn_ids.clone());
                 }
+                self.undone.retain(|turns| !turns.is_empty());
             }
             _ => {}
         }
@@ -136,18 +139,16 @@ impl Checkpoints {
         Some(if and_later { self.turns.iter().skip(at).rev().cloned().collect() } else { turns })
     }
 
-    /// To undo, the last turn of which something is left; to redo, what was undone last and is so still.
+    /// To undo, the last turn that changed files and was not undone; to redo, what was undone last.
     fn next(&self, direction: Direction) -> Vec<TurnId> {
-        let has = |turn: &TurnId, undone| {
-            self.files.values().flatten().any(|change| change.turn == *turn && change.undone == undone)
-        };
-        match direction {
-            Direction::Undo => self.turns.iter().rfind(|turn| has(turn, false)).cloned().into_iter().collect(),
-            Direction::Redo => {
-                let still = |turns: &&Vec<TurnId>| turns.iter().any(|turn| has(turn, true));
-                self.undone.iter().rfind(still).cloned().unwrap_or_default()
-            }
+        if direction == Direction::Redo {
+            return self.undone.last().cloned().unwrap_or_default();
         }
+        let is_next = |turn: &&TurnId| {
+            let of_turn = |change: &Change| change.turn == **turn && !change.undone && change.unknown.is_none();
+            !self.undone.iter().flatten().any(|undone| undone == *turn) && self.files.values().flatten().any(of_turn)
+        };
+        self.turns.iter().rfind(is_next).cloned().into_iter().collect()
     }
 
     /// The ways of all files that turns changed and that can be undone, or redone.
@@ -348,6 +349,17 @@ mod tests {
         assert_eq!(next(&checkpoints, Direction::Redo), turns(&["3"]));
         assert_eq!(way(&checkpoints, Direction::Redo, &["3"]), Some((pairs(&[["b", "c"]]), true, false)));
         assert_eq!(way(&checkpoints, Direction::Undo, &["1"]), Some((pairs(&[["b", "a"]]), true, false)));
+    }
+
+    #[test]
+    fn a_turn_of_which_a_file_was_left_is_undone_and_the_one_before_it_is_next() {
+        let mut checkpoints = fold(&[turn("1"), edit("1", "a", "b"), turn("2"), edit("2", "b", "c")]);
+        let left = RestoreOutcome::Left { reason: "x".into() };
+        let files = vec![RestoredFile { uri: FILE.into(), path: "a.txt".into(), outcome: left, steps: Vec::new() }];
+        let turn_ids = turns(&["2"]);
+        checkpoints.apply(&Event::CheckpointRestored { direction: Direction::Undo, turn_ids, files });
+        assert_eq!(checkpoints.meant(Direction::Undo, None, false), Some(turns(&["1"])));
+        assert_eq!(checkpoints.meant(Direction::Redo, None, false), Some(turns(&["2"])));
     }
 
     #[test]

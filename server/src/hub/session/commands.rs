@@ -7,10 +7,11 @@ use agent::commands::{COMMANDS, Command, Invocation};
 use agent::model::Model;
 use agent::store::SessionFilter;
 use protocol::checkpoint::{
-    CheckpointPreviewParams, CheckpointRestoreParams, ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
+    CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
+    ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
 use protocol::session::Mode;
-use protocol::{Event, SessionId};
+use protocol::{Event, SessionId, TurnId};
 use providers::cost::format_cost;
 use tokio::sync::oneshot;
 use workspace::paths;
@@ -100,26 +101,46 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
 /// Takes the last turn back, or puts it again. Files changed since are set only where `over` names them.
 async fn restore(preparation: &Preparation, direction: Direction, over: Vec<String>) -> Result<String, String> {
     let session_id = preparation.info.session_id.clone();
-    let mut confirmed = Vec::new();
-    if !over.is_empty() {
-        let (session_id, turn_id) = (session_id.clone(), None);
-        let params = CheckpointPreviewParams { session_id, turn_id, and_later: false, direction };
-        let preview = ask(preparation, |reply| Request::CheckpointPreview(params, reply)).await?;
-        for path in over {
-            let named = preparation.roots.resolve(&path).map_err(|error| error.to_string())?;
-            let uri = paths::to_uri(&named);
-            let file = preview.files.iter().find(|file| file.uri == uri);
-            let file =
-                file.ok_or_else(|| format!("{path} is none of the files that this is about; nothing was done"))?;
-            confirmed.push(ConfirmedFile { uri, now: file.now.clone() });
-        }
-    }
-    let params = CheckpointRestoreParams { session_id, turn_id: None, and_later: false, confirmed };
+    let (turn_id, confirmed) = match over.as_slice() {
+        [] => (None, Vec::new()),
+        over => confirm(preparation, direction, over).await?,
+    };
+    let params = CheckpointRestoreParams { session_id, turn_id, and_later: false, confirmed };
     let restored = match direction {
         Direction::Undo => ask(preparation, |reply| Request::CheckpointUndo(params, reply)).await?,
         Direction::Redo => ask(preparation, |reply| Request::CheckpointRedo(params, reply)).await?,
     };
     Ok(restored_in_words(direction, &restored.files))
+}
+
+/// The last turn by which these files were left as they are, and what they are now.
+async fn confirm(
+    preparation: &Preparation,
+    direction: Direction,
+    over: &[String],
+) -> Result<(Option<TurnId>, Vec<ConfirmedFile>), String> {
+    let uri = |path: &String| preparation.roots.resolve(path).map(|path| paths::to_uri(&path));
+    let uris: Vec<_> = over.iter().map(uri).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let session_id = preparation.info.session_id.clone();
+    let params = CheckpointListParams { session_id: session_id.clone(), limit: None };
+    let list = ask(preparation, |reply| Request::CheckpointList(params, reply)).await?;
+    for turn in list.turns {
+        let (session_id, turn_id) = (session_id.clone(), Some(turn.turn_id));
+        let params = CheckpointPreviewParams { session_id, turn_id: turn_id.clone(), and_later: false, direction };
+        let preview = ask(preparation, |reply| Request::CheckpointPreview(params, reply)).await?;
+        let confirmed: Option<Vec<_>> = uris
+            .iter()
+            .map(|uri| {
+                let is_it = |file: &&CheckpointFile| file.uri == *uri && file.state == CheckpointState::ChangedSince;
+                let file = preview.files.iter().find(is_it)?;
+                Some(ConfirmedFile { uri: uri.clone(), now: file.now.clone() })
+            })
+            .collect();
+        if let Some(confirmed) = confirmed {
+            return Ok((turn_id, confirmed));
+        }
+    }
+    Err(format!("there is no turn that left {} because it was changed since; nothing was done", over.join(", ")))
 }
 
 /// Asks the session itself for something.

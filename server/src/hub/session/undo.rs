@@ -182,10 +182,12 @@ impl Session {
             self.search.forget_files();
         }
         for gone in files.iter().filter(|gone| !gone.file.steps.is_empty()) {
-            self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
-            // An editor has said what its documents are now, or will; nobody tells of the disk.
-            if let (Open::No, Some(text)) = (self.reader.buffers().get(&gone.path), &gone.text) {
-                self.review.base_changed(&gone.path, Base::Text(text.as_deref()));
+            if let Some(text) = &gone.text {
+                self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
+                // An editor has said what its documents are now, or will; nobody tells of the disk.
+                if matches!(self.reader.buffers().get(&gone.path), Open::No) {
+                    self.review.base_changed(&gone.path, Base::Text(text.as_deref()));
+                }
             }
             self.review.told(&gone.path);
         }

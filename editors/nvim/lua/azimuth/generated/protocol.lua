@@ -92,7 +92,7 @@
 ---Parameters of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`.
 ---@class azimuth.CheckpointRestoreParams
 ---@field sessionId azimuth.SessionId The session.
----@field turnId? azimuth.TurnId The turn. Without it, to undo: the last one with something to take back; to redo: those that were undone last.
+---@field turnId? azimuth.TurnId The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were undone last.
 ---@field andLater? boolean Also all turns after it: back to the message that began it.
 ---@field confirmed? azimuth.ConfirmedFile[] The files that were changed since and are to be set all the same, each as the user saw it.
 
