@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use agent::store::Store;
 use harness::process::Process;
 use harness::vendor::{Instant as Instantly, Vendor};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
@@ -17,6 +18,7 @@ use protocol::review::{FileChange, HunkState};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, TurnId, methods};
 use serde_json::{Value, json};
+use store::SqliteStore;
 
 /// The project before the first turn.
 const FILES: [(&str, &str); 4] =
@@ -408,6 +410,16 @@ async fn a_client_without_a_panel_has_it_as_slash_commands() {
     let (message, _) = say("/redo").await;
     assert!(message.contains("- `b.txt`: put again"), "{message}");
     assert_eq!(world.project.read("b.txt"), "mine\n");
+
+    // And as commands of LSP.
+    let command = async |name: &str| {
+        let params = json!({ "command": name, "arguments": [{ "sessionId": world.session }] });
+        assert_eq!(world.client.request("workspace/executeCommand", params).await.unwrap(), Value::Null);
+    };
+    command("azimuth.checkpoint.undo").await;
+    world.assert_before();
+    command("azimuth.checkpoint.redo").await;
+    assert_eq!(world.project.read("b.txt"), "mine\n");
     world.finish().await;
 }
 
@@ -503,6 +515,60 @@ async fn what_is_kept_no_longer_is_said_to_be_so_and_left() {
     assert!(undone[0].contains("no longer kept; the setting `checkpoint_days`"), "{undone:?}");
     assert_eq!(world.project.read("a.txt"), "1\ntwo\n");
     world.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go() {
+    let setup = Setup::empty();
+    let project = Project::new([("a.txt", "two\n")]);
+    let session = SessionId::from("abc123");
+    let store = SqliteStore::open(&setup.data_folder()).unwrap();
+    store.create(&session, &[project.uri("")]).unwrap();
+    let [before, after] = ["one\n", "two\n"].map(|text| store.put_blob(text.as_bytes()).unwrap());
+    for hash in [&before, &after] {
+        let blob = setup.data_folder().join("blobs").join(&hash[..2]).join(&hash[2..]);
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        std::fs::File::options().append(true).open(blob).unwrap().set_modified(long_ago).unwrap();
+    }
+    let turn_id = TurnId::from("turn-1");
+    let events = [
+        Event::SessionStarted { folders: vec![project.uri("")] },
+        Event::TurnStarted {
+            turn_id: turn_id.clone(),
+            prompt: Vec::new(),
+            context: String::new(),
+            model: String::new(),
+            mode: protocol::session::Mode::Agent,
+        },
+        Event::EditApplied {
+            proposal_id: "p".into(),
+            hunk_ids: Vec::new(),
+            turn_id: Some(turn_id),
+            uri: project.uri("a.txt"),
+            before: Some(before),
+            after: Some(after),
+            deleted: None,
+            outcome: protocol::event::ApplyOutcome::Verified,
+        },
+    ];
+    store.append(&session, events.into_iter().map(|event| (1, event)).collect(), true).unwrap();
+    drop(store);
+
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.waive("azimuth/event");
+    let params = json!({ "sessionId": session });
+    client.call::<methods::SessionOpen>(params.clone()).await;
+    // It is let go beside the session's own work.
+    let forgotten = async {
+        loop {
+            let list = client.call::<methods::CheckpointList>(params.clone()).await;
+            if list.turns[0].files[0].state == CheckpointState::NotKept {
+                return;
+            }
+        }
+    };
+    harness::patiently("the end of what is old", forgotten).await;
+    assert_eq!(client.finish().await, 0);
 }
 
 /// A server as a process, with a model that edits two files.

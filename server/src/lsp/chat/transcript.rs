@@ -89,13 +89,20 @@ impl Transcript {
 
     /// Says that turns were taken back, or put again.
     fn restored(&mut self, direction: Direction, files: &[RestoredFile]) {
-        let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
-        let set = files.iter().filter(is_set).count();
         let what = match direction {
             Direction::Undo => "Taken back",
             Direction::Redo => "Put again",
         };
-        self.say(&format!("{what}: {set} of {} files", files.len()));
+        let (mut set, mut rest) = (0, String::new());
+        for file in files {
+            match &file.outcome {
+                RestoreOutcome::Done | RestoreOutcome::Unverified => set += 1,
+                RestoreOutcome::Left { reason } | RestoreOutcome::Failed { reason } => {
+                    let _ = write!(rest, "; not {}: {reason}", file.path);
+                }
+            }
+        }
+        self.say(&format!("{what}: {set} of {} files{rest}", files.len()));
     }
 
     /// Takes what happened.
@@ -423,6 +430,20 @@ mod tests {
                         allows it) Answer by a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
                         exit code 1\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_was_taken_back_and_what_was_left_stand_in_the_text() {
+        let file = |path: &str, outcome| RestoredFile {
+            uri: format!("file:///p/{path}"),
+            path: path.into(),
+            outcome,
+            steps: Vec::new(),
+        };
+        let left = RestoreOutcome::Left { reason: "it was changed since".into() };
+        let files = vec![file("a.txt", RestoreOutcome::Done), file("b.txt", left)];
+        let text = written(&[Event::CheckpointRestored { direction: Direction::Undo, turn_ids: vec![turn()], files }]);
+        assert_eq!(text, "\n*Taken back: 1 of 2 files; not b.txt: it was changed since*\n");
     }
 
     proptest::proptest! {
