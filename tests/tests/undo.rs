@@ -215,7 +215,7 @@ async fn a_turn_over_five_files_is_taken_back_and_put_again() {
 async fn what_the_user_changed_since_is_left_until_it_is_confirmed_and_redo_brings_it_back() {
     let world = World::new(Profile::panel()).await;
     let turn = world.big_turn().await;
-    world.project.write("b.txt", "1\n2\nmine\n");
+    world.project.write("b.txt", "1, mine\n2\n");
     let preview = world.preview(json!({})).await;
     let b = &preview.files[1];
     assert_eq!((b.path.as_str(), b.state), ("b.txt", CheckpointState::ChangedSince));
@@ -223,12 +223,12 @@ async fn what_the_user_changed_since_is_left_until_it_is_confirmed_and_redo_brin
 
     let undone = world.undo(json!({})).await;
     assert_eq!(outcomes(&undone)[1], "b.txt: left, it was changed since");
-    assert_eq!(world.project.read("b.txt"), "1\n2\nmine\n");
+    assert_eq!(world.project.read("b.txt"), "1, mine\n2\n");
     assert_eq!(world.project.read("a.txt"), "one\ntwo\n");
 
     // A confirmation holds for the text that the user saw, and for no other.
     let confirmed = |now: &Option<String>| json!({ "turnId": turn, "confirmed": [{ "uri": b.uri, "now": now }] });
-    world.project.write("b.txt", "1\n2\nmine, and more\n");
+    world.project.write("b.txt", "1, mine, and more\n2\n");
     let again = world.undo(confirmed(&b.now)).await;
     assert_eq!(outcomes(&again), ["b.txt: left, it was changed again after it was confirmed; look at it again"]);
     let now = world.preview(json!({ "turnId": turn })).await.files[0].now.clone();
@@ -236,7 +236,37 @@ async fn what_the_user_changed_since_is_left_until_it_is_confirmed_and_redo_brin
     world.assert_before();
 
     world.redo(json!({})).await;
-    assert_eq!(world.project.read("b.txt"), "1\n2\nmine, and more\n", "what was written over is not lost");
+    assert_eq!(world.project.read("b.txt"), "1, mine, and more\n2\n", "what was written over is not lost");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_confirmed_file_keeps_what_the_user_changed_in_other_lines() {
+    let world = World::new(Profile::panel()).await;
+    world.project.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+    let first = world.turn(&[replace("a.txt", "one", "1")]).await;
+    world.turn(&[replace("a.txt", "three", "3")]).await;
+    world.project.write("a.txt", "1\ntwo\n3\nfour\nfive, mine\n");
+    let undo = async |turn: &TurnId| {
+        let file = world.preview(json!({ "turnId": turn })).await.files.remove(0);
+        assert!(file.merges, "{file:?}");
+        let left = outcomes(&world.undo(json!({ "turnId": turn })).await);
+        let confirmed = json!([{ "uri": file.uri, "now": file.now }]);
+        assert_eq!(outcomes(&world.undo(json!({ "turnId": turn, "confirmed": confirmed })).await), ["a.txt: done"]);
+        left
+    };
+    let left = undo(&first).await;
+    let expected =
+        "a.txt: left, a later turn changed it too; take that back first; if you confirm it, what was changed stays";
+    assert_eq!(left, [expected]);
+    assert_eq!(world.project.read("a.txt"), "one\ntwo\n3\nfour\nfive, mine\n");
+    world.redo(json!({})).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\n3\nfour\nfive, mine\n");
+
+    // In the same lines there is nothing to keep apart.
+    world.project.write("a.txt", "1, mine\ntwo\n3\nfour\nfive, mine\n");
+    let file = world.preview(json!({ "turnId": first })).await.files.remove(0);
+    assert_eq!((file.state, file.merges), (CheckpointState::ChangedSince, false));
     world.finish().await;
 }
 
@@ -288,7 +318,10 @@ async fn a_document_that_is_open_with_unsaved_text_goes_back_in_the_editor_and_o
     world.redo(json!({})).await;
     world.client.replace(&uri, "mine", "still mine");
     let undone = world.undo(json!({ "turnId": turn })).await;
-    assert_eq!(outcomes(&undone), ["a.txt: left, it was changed since", "b.txt: done"]);
+    assert_eq!(
+        outcomes(&undone),
+        ["a.txt: left, it was changed since; if you confirm it, what was changed stays", "b.txt: done"]
+    );
     assert_eq!(world.client.text(&uri), "1\ntwo, still mine\n");
     world.finish().await;
 }

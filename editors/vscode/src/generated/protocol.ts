@@ -305,6 +305,8 @@ export interface CheckpointFile {
   state: CheckpointState;
   /** Why it is so, in words, where it can be neither undone nor redone as it is. */
   reason?: string;
+  /** Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays. Confirmed, that is done then, and else all of it is set. */
+  merges?: boolean;
   /** The hash of its text as it is now; absent where there is no file. Confirming needs it. */
   now?: string;
 }

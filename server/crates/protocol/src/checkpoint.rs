@@ -56,6 +56,10 @@ pub struct CheckpointFile {
     /// Why it is so, in words, where it can be neither undone nor redone as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays.
+    /// Confirmed, that is done then, and else all of it is set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
     /// The hash of its text as it is now; absent where there is no file. Confirming needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<String>,

@@ -57,6 +57,11 @@ impl Way {
         self.steps.first().and_then(|step| step.from.as_ref())
     }
 
+    /// Has the way end elsewhere, at once.
+    pub(super) fn lead_to(&mut self, end: Option<FileImage>) {
+        self.steps.iter_mut().for_each(|step| step.to.clone_from(&end));
+    }
+
     /// What the file is to be.
     pub(super) fn to(&self) -> Option<&FileImage> {
         self.steps.last().and_then(|step| step.to.as_ref())

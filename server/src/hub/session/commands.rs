@@ -154,9 +154,9 @@ async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Req
 }
 
 fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
-    let (done, name, nothing) = match direction {
-        Direction::Undo => ("taken back", "undo", "there is nothing to take back"),
-        Direction::Redo => ("put again", "redo", "there is nothing to put again"),
+    let (done, name, back, nothing) = match direction {
+        Direction::Undo => ("taken back", "undo", "/redo", "there is nothing to take back"),
+        Direction::Redo => ("put again", "redo", "/undo", "there is nothing to put again"),
     };
     let mut text = String::new();
     for file in files {
@@ -172,7 +172,10 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
         text.push_str(nothing);
     }
     if files.iter().any(|file| matches!(file.outcome, RestoreOutcome::Left { .. })) {
-        let _ = writeln!(text, "\n`/{name} --over path` sets a file that was left all the same; its text is kept.");
+        let _ = writeln!(
+            text,
+            "\n`/{name} --over path` sets a file that was left all the same; `{back}` brings back what it is now."
+        );
     }
     text
 }

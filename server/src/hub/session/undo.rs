@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::edit::TextHash;
+use agent::edit::{FilePlan, TextHash};
 use agent::store::{Store, StoreError};
 use futures_util::FutureExt;
 use protocol::checkpoint::{
@@ -17,14 +17,14 @@ use protocol::checkpoint::{
 };
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, ReviewDecideParams};
-use protocol::{ErrorCode, Event, TurnId};
+use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::sync::oneshot;
 use workspace::buffers::Open;
 use workspace::files::{self, FileError, Whole};
 use workspace::paths;
 use workspace::reader::{ReadError, Source};
-use workspace::review::{Base, to_line_edits};
+use workspace::review::{Base, Review, to_line_edits};
 use workspace::text::hash;
 
 use super::carry::{Carrier, Change, Exactly, image, keep};
@@ -268,7 +268,7 @@ enum Verdict {
     /// It is as the turns left it.
     Ready(Target),
     /// Somebody changed it since; so, if the user wants it all the same.
-    Changed(Target, &'static str),
+    Changed(Target, String),
     /// What it was is not kept.
     NotKept(String),
     /// What it is now cannot be told.
@@ -279,6 +279,8 @@ enum Verdict {
 struct Target {
     text: Option<Arc<str>>,
     exactly: Option<Exactly>,
+    /// Whether what somebody changed since is in the text.
+    merged: bool,
 }
 
 /// Looks at a file. Blocks.
@@ -308,16 +310,38 @@ fn judge(carrier: &Carrier, way: &Way) -> (Option<Now>, Verdict) {
         }
         Err(error) => return (Some(now), Verdict::NotKept(error.to_string())),
     };
-    let verdict = if !is(way.from()) && way.later {
-        Verdict::Changed(target, "a later turn changed it too; take that back first")
+    let why = if !is(way.from()) && way.later {
+        "a later turn changed it too; take that back first"
     } else if !is(way.from()) {
-        Verdict::Changed(target, "it was changed since")
+        "it was changed since"
     } else if !way.unbroken {
-        Verdict::Changed(target, "it was changed by others between the agent's edits")
+        "it was changed by others between the agent's edits"
     } else {
-        Verdict::Ready(target)
+        return (Some(now), Verdict::Ready(target));
+    };
+    let merged = if way.unbroken { merged(carrier, way, &now, &target) } else { None };
+    let verdict = match merged {
+        Some(target) => Verdict::Changed(target, format!("{why}; if you confirm it, what was changed stays")),
+        None => Verdict::Changed(target, why.to_owned()),
     };
     (Some(now), verdict)
+}
+
+/// The text as it is now with only the turns' change in it taken back, or put again, where the lines beside it are as
+/// they were.
+fn merged(carrier: &Carrier, way: &Way, now: &Now, target: &Target) -> Option<Target> {
+    let from = self::target(&*carrier.store, way.from()).ok()?.text?;
+    let (now, to) = (now.text.as_deref()?, target.text.as_deref()?);
+    // The change is a proposal for the text that the turns left, and follows it to what that has become.
+    let path = paths::from_uri(&way.uri).ok()?;
+    let plan = FilePlan { path: path.clone(), read: Some(hash(&from)), new_text: Some(to.to_owned()) };
+    let mut review = Review::default();
+    review.propose(&plan, Some(&*from), "", &way.uri, &ToolCallId::from("")).ok()?;
+    review.base_changed(&path, Some(now));
+    let hunks: Vec<_> = review.proposals().into_iter().flat_map(|proposal| proposal.hunks).collect();
+    let fits = !hunks.is_empty() && hunks.iter().all(|hunk| hunk.state == HunkState::Pending);
+    let text = review.overlay().get(&path)?.clone()?;
+    fits.then_some(Target { text: Some(text), exactly: None, merged: true })
 }
 
 fn now(carrier: &Carrier, path: &Path) -> Result<Now, String> {
@@ -334,12 +358,12 @@ fn now(carrier: &Carrier, path: &Path) -> Result<Now, String> {
 }
 
 fn target(store: &dyn Store, image: Option<&FileImage>) -> Result<Target, StoreError> {
-    let Some(image) = image else { return Ok(Target { text: None, exactly: None }) };
+    let Some(image) = image else { return Ok(Target { text: None, exactly: None, merged: false }) };
     let text = String::from_utf8(store.blob(&image.hash)?)
         .map_err(|_| StoreError::Failed("a kept text is not UTF-8".to_owned()))?;
     let bytes = image.bytes.as_ref().map(|hash| store.blob(hash)).transpose()?;
     let exactly = Exactly { bytes: bytes.map(Into::into), executable: image.executable };
-    Ok(Target { text: Some(text.into()), exactly: Some(exactly) })
+    Ok(Target { text: Some(text.into()), exactly: Some(exactly), merged: false })
 }
 
 /// What clients are shown of files. Blocks.
@@ -356,10 +380,11 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
     };
     let (now, verdict) = judge(carrier, way);
     let is_as_left = matches!(verdict, Verdict::Ready(_));
+    let merges = matches!(verdict, Verdict::Changed(Target { merged: true, .. }, _));
     let (state, reason) = match verdict {
         Verdict::Already => (undone, None),
         Verdict::Ready(_) => (applied, None),
-        Verdict::Changed(_, reason) => (CheckpointState::ChangedSince, Some(reason.to_owned())),
+        Verdict::Changed(_, reason) => (CheckpointState::ChangedSince, Some(reason)),
         Verdict::NotKept(reason) => (CheckpointState::NotKept, Some(reason)),
         Verdict::Unreadable(reason) => (CheckpointState::Unreadable, Some(reason)),
     };
@@ -381,7 +406,8 @@ fn looked(carrier: &Carrier, direction: Direction, way: &Way) -> CheckpointFile 
     };
     let (added, removed) = old.zip(new).map_or((0, 0), |(old, new)| size(&old, &new));
     let now = now.and_then(|now| now.image).map(|image| image.hash);
-    CheckpointFile { uri: way.uri.clone(), path: display(carrier, way), change, added, removed, state, reason, now }
+    let (uri, path) = (way.uri.clone(), display(carrier, way));
+    CheckpointFile { uri, path, change, added, removed, state, reason, merges, now }
 }
 
 /// How many lines a change adds and removes.
@@ -416,7 +442,7 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
         Verdict::Changed(target, why) => match confirmed.iter().find(|file| file.uri == way.uri) {
             Some(file) if file.now.as_ref() == now_hash => target,
             Some(_) => return left("it was changed again after it was confirmed; look at it again".into()),
-            None => return left(why.into()),
+            None => return left(why),
         },
         Verdict::NotKept(reason) | Verdict::Unreadable(reason) => return left(reason),
     };
@@ -434,9 +460,9 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
         path,
         base_hash: now_hash.cloned().map(TextHash),
         base_text: now.text.clone(),
-        target_text: target.text,
+        target_text: target.text.clone(),
         edits,
-        exactly: target.exactly,
+        exactly: target.exactly.clone(),
     };
     let carried = carrier.carry_out(&change).await;
     let outcome = match carried.outcome {
@@ -444,8 +470,12 @@ async fn go(carrier: &Carrier, way: &Way, confirmed: &[ConfirmedFile]) -> Gone {
         ApplyOutcome::Unverified => RestoreOutcome::Unverified,
         ApplyOutcome::Failed { reason } => return not(RestoreOutcome::Failed { reason }),
     };
+    let mut way = way.clone();
     let after = change.target_text.as_deref().map(hash).filter(|_| outcome == RestoreOutcome::Done);
-    let text = Some(change.target_text);
+    if target.merged {
+        way.lead_to(change.target_text.as_deref().map(|text| FileImage::text(hash(text).0)));
+    }
+    let (way, text) = (&way, Some(change.target_text));
     Gone { after, was_clean: carried.was_clean, text, ..Gone::done(carrier, way, &now, outcome) }
 }
 

@@ -64,6 +64,7 @@
 ---@field removed integer Lines that they removed.
 ---@field state azimuth.CheckpointState How it stands.
 ---@field reason? string Why it is so, in words, where it can be neither undone nor redone as it is.
+---@field merges? boolean Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays. Confirmed, that is done then, and else all of it is set.
 ---@field now? string The hash of its text as it is now; absent where there is no file. Confirming needs it.
 
 ---Parameters of `azimuth/checkpoint/list`.
