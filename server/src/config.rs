@@ -30,7 +30,7 @@ pub enum ChatAnswers {
 }
 
 /// The configuration in force.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// The model of new sessions; without it, the last one chosen, else the first usable one.
     pub model: Option<String>,
@@ -48,6 +48,10 @@ pub struct Config {
     pub edit_tools: Vec<String>,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
+    /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
+    pub checkpoint_days: u32,
+    /// Whether what commands change in the project can be undone.
+    pub undo_commands: bool,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
@@ -57,4 +61,25 @@ pub struct Config {
     /// Whether a layer of the user's own could not be read at all. It may say where prompts are to go, so that until it is
     /// mended they go nowhere.
     pub hosts_unknown: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: None,
+            rules: Rules::default(),
+            providers: providers::Settings::default(),
+            accept_edits: false,
+            chat_answers: None,
+            edit_mode: None,
+            edit_tools: Vec::new(),
+            log: None,
+            checkpoint_days: 30,
+            undo_commands: true,
+            projects: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+            hosts_unknown: false,
+        }
+    }
 }

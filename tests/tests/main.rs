@@ -24,5 +24,6 @@ mod slow_client;
 mod story;
 mod terminals;
 mod turns;
+mod undo;
 mod windows;
 mod wire;

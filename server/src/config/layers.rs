@@ -37,6 +37,12 @@ pub struct Layer {
     /// How long a model may be silent before its answer counts as broken off, in seconds.
     #[serde(alias = "idleTimeout")]
     pub idle_timeout: Option<u64>,
+    /// For how many days what edits wrote over is kept; 0 for good.
+    #[serde(alias = "checkpointDays")]
+    pub checkpoint_days: Option<u32>,
+    /// Whether what commands change can be undone.
+    #[serde(alias = "undoCommands")]
+    pub undo_commands: Option<bool>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -233,6 +239,8 @@ impl Config {
         if let Some(seconds) = layer.idle_timeout {
             self.providers.idle_timeout = std::time::Duration::from_secs(seconds);
         }
+        self.checkpoint_days = layer.checkpoint_days.unwrap_or(self.checkpoint_days);
+        self.undo_commands = layer.undo_commands.unwrap_or(self.undo_commands);
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -271,6 +279,8 @@ impl Config {
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));
         ignored.extend(layer.idle_timeout.is_some().then_some("idle_timeout"));
+        ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
+        ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {

@@ -254,5 +254,7 @@ fn is_durable(event: &Event) -> bool {
             | Event::PermissionAnswered { .. }
             | Event::ReviewDecided { .. }
             | Event::EditApplied { .. }
+            | Event::FilesChanged { .. }
+            | Event::CheckpointRestored { .. }
     )
 }

@@ -80,6 +80,7 @@ requests! {
     SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionDelete,
     TurnStart, TurnSteer, TurnQueue, TurnCancel,
     PermissionAnswer, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
+    CheckpointList, CheckpointPreview, CheckpointUndo, CheckpointRedo,
     TerminalOpen, TerminalWrite, TerminalResize, TerminalKill,
     ModelList, ModelSelect, PromptComplete,
 }

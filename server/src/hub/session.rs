@@ -3,9 +3,13 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions and their way into the documents), `terminals`, `complete`; `relay` (a session that another
+//! `reviews` (decisions) and `carry` (their way into the documents), `checkpoints` and
+//! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
+mod carry;
+mod checkpoints;
+mod commanded;
 mod commands;
 mod complete;
 mod load;
@@ -17,6 +21,7 @@ mod reviews;
 mod state;
 mod terminals;
 mod turns;
+mod undo;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -30,6 +35,7 @@ use agent::permission::{Rule, Rules, SourcedRule};
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
+use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
@@ -37,6 +43,7 @@ use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
+use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
@@ -46,13 +53,15 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
+use self::commanded::Following;
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
-use self::reviews::Applied;
+use self::reviews::{AfterCommand, Applied};
 use self::state::State;
 use self::turns::{Running, TurnEnd};
+use self::undo::{Held, Restored, Restoring};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
@@ -110,6 +119,10 @@ enum Own {
     TurnEnded(TurnEnd),
     /// Accepted hunks arrived in their document, or did not.
     Applied(Box<Applied>),
+    /// An undo or redo can begin.
+    Restore(Box<Restoring>),
+    /// An undo or redo has changed files, or not.
+    Restored(Box<Restored>),
     /// The files of a plan were read: their texts, none for one that is not there.
     PlanRead(ToolCallId, EditPlan, Vec<Option<Arc<str>>>, oneshot::Sender<Result<Proposed, EditRefused>>),
     /// A word to the turn is ready.
@@ -117,7 +130,9 @@ enum Own {
     /// A file that has pending hunks was read anew: its text, none where it is gone.
     BaseRead(PathBuf, Option<Arc<str>>),
     /// The files that have pending hunks were read after a command.
-    ReadAfterCommand(Vec<(PathBuf, Option<Arc<str>>)>, oneshot::Sender<Vec<String>>),
+    ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
+    /// The project's files were looked at before a command, all of them or not; or could not be, in words.
+    Remembered(Result<bool, String>, oneshot::Sender<()>),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// An event of one of its services, such as a command's start.
@@ -360,6 +375,14 @@ struct Session {
     not_saved: Vec<String>,
     /// Accepted hunks on their way, by the file that they wait for, the first of each being carried out.
     applying: HashMap<PathBuf, VecDeque<Application>>,
+    /// What waits while an undo or redo changes files; none while none does.
+    held: Option<Vec<Held>>,
+    /// What the project's files were before the last command.
+    baseline: Arc<Baseline>,
+    /// The command that runs, where the files were looked at before it.
+    following: Option<Following>,
+    /// Whether the user was told that not all that commands change can be undone.
+    limit_told: bool,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
@@ -430,7 +453,7 @@ impl Session {
             self.own(message);
         }
         // Edits on their way are waited for, so that the log says what became of them.
-        while self.review.is_applying() {
+        while self.review.is_applying() || self.held.is_some() {
             let Some(message) = own.recv().await else { break };
             self.own(message);
         }
@@ -485,14 +508,20 @@ impl Session {
 
     fn own(&mut self, message: Own) {
         match message {
-            Own::Prepared(prepared) => self.begin_turn(*prepared),
+            Own::Prepared(prepared) => match &mut self.held {
+                Some(held) => held.push(Held::Prepared(prepared)),
+                None => self.begin_turn(*prepared),
+            },
+            Own::Restore(restoring) => self.restore_files(*restoring),
+            Own::Restored(restored) => self.files_restored(*restored),
             Own::Turn(message) => self.turn_message(message),
             Own::TurnEnded(end) => self.turn_ended(end),
             Own::Applied(applied) => self.applied(*applied),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
-            Own::ReadAfterCommand(files, reply) => self.read_after_command(files, reply),
+            Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
+            Own::Remembered(remembered, reply) => self.remembered(remembered, reply),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
@@ -521,6 +550,7 @@ impl Session {
         if self.home.is_none() {
             self.set_home(Some(caller.clone()));
         }
+        let Some((caller, request)) = self.hold(caller, request) else { return };
         match request {
             // Done at once.
             Request::SessionClose(_, reply) => {
@@ -568,6 +598,10 @@ impl Session {
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
             // Begun here; the answer comes from a task of its own.
+            Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
+            Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
+            Request::CheckpointUndo(params, reply) => self.checkpoint_restore(Direction::Undo, params, reply),
+            Request::CheckpointRedo(params, reply) => self.checkpoint_restore(Direction::Redo, params, reply),
             Request::SessionOpen(params, reply) => self.open(&caller, params.since, reply),
             Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),

@@ -24,6 +24,10 @@ pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
 pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
 /// Answers a question. Takes the parameters of `azimuth/permission/answer`.
 pub(super) const ANSWER: &str = "azimuth.permission.answer";
+/// Takes back what a turn did to files. Takes the parameters of `azimuth/checkpoint/undo`.
+pub(super) const UNDO: &str = "azimuth.checkpoint.undo";
+/// Puts it again. Takes the parameters of `azimuth/checkpoint/redo`.
+pub(super) const REDO: &str = "azimuth.checkpoint.redo";
 /// Sends what stands below the last mark of a chat document. Takes a [`Document`].
 pub(super) const CHAT_SEND: &str = "azimuth.chat.send";
 /// Shows a chat document, made if need be. Takes nothing.
@@ -32,8 +36,8 @@ pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 9] =
-    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
+pub(super) const ALL: [&str; 11] =
+    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, UNDO, REDO, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
 
 /// The commands that a client is told of. One with a panel has its own to chat with.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -90,6 +94,8 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         REJECT_ALL => decide(Decision::Reject, argument, Scope::File),
         CANCEL_TURN => post(methods::TurnCancel::METHOD, argument),
         ANSWER => post(methods::PermissionAnswer::METHOD, argument),
+        UNDO => post(methods::CheckpointUndo::METHOD, argument),
+        REDO => post(methods::CheckpointRedo::METHOD, argument),
         CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
         CHAT_OPEN => Ok(Action::OpenChat),
         OPEN_LOG => Ok(Action::OpenLog),

@@ -105,6 +105,30 @@ export interface Requests {
    */
   'azimuth/review/auto': { params: ReviewAutoParams; result: Done };
   /**
+   * Lists the turns that changed files, with what they changed and how that stands now.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/checkpoint/list': { params: CheckpointListParams; result: CheckpointListResult };
+  /**
+   * Tells what undoing or redoing a turn would do to each file. Changes nothing.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/checkpoint/preview': { params: CheckpointPreviewParams; result: CheckpointPreviewResult };
+  /**
+   * Takes back what a turn did to files, or all from a message on. A file that was changed since is left and named, unless it is confirmed. Hunks of these turns that are undecided are rejected. Twice is harmless.
+   *
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/checkpoint/undo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
+  /**
+   * Puts again what was undone, by the same rules.
+   *
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/checkpoint/redo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
+  /**
    * Follows a terminal's output from an offset on.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -251,6 +275,119 @@ export interface AssistantBlockToolCall {
   input: unknown;
 }
 
+/** A file that a command changed. */
+export interface ChangedFile {
+  /** The document. */
+  uri: string;
+  /** What it was; absent where there was none, and where `unknown` says so. */
+  before?: FileImage;
+  /** What it is now; absent where there is none, and where `unknown` says so. */
+  after?: FileImage;
+  /** Why what it was, or is, is not kept, so that the change cannot be undone; absent where it can. */
+  unknown?: string;
+}
+
+/** What a turn did to files. */
+export interface Checkpoint {
+  /** The turn. */
+  turnId: TurnId;
+  /** The files, sorted by path. */
+  files: CheckpointFile[];
+}
+
+/** What turns did to a file, and how that stands. */
+export interface CheckpointFile {
+  /** The document. */
+  uri: string;
+  /** Its path for people: relative to the workspace folder. */
+  path: string;
+  /** What the turns made of it. To undo is the reverse of it. */
+  change: FileChange;
+  /** Lines that they added. */
+  added: number;
+  /** Lines that they removed. */
+  removed: number;
+  /** How it stands. */
+  state: CheckpointState;
+  /** Why it is so, in words, where it can be neither undone nor redone as it is. */
+  reason?: string;
+  /** Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays. Confirmed, that is done then, and else all of it is set. */
+  merges?: boolean;
+  /** The hash of its text as it is now; absent where there is no file. Confirming needs it. */
+  now?: string;
+}
+
+/** Parameters of `azimuth/checkpoint/list`. */
+export interface CheckpointListParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** At most this many turns; 20 without it. */
+  limit?: number;
+}
+
+/** Result of `azimuth/checkpoint/list`. */
+export interface CheckpointListResult {
+  /** The turns that changed files, newest first. */
+  turns: Checkpoint[];
+  /** Whether there are older ones. */
+  more: boolean;
+}
+
+/** Parameters of `azimuth/checkpoint/preview`. */
+export interface CheckpointPreviewParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn; without it, the one that `undo` or `redo` would take. */
+  turnId?: TurnId;
+  /** Also all turns after it: back to the message that began it. */
+  andLater?: boolean;
+  /** Whether to look at undoing, which it is without it, or at redoing. */
+  direction?: Direction;
+}
+
+/** Result of `azimuth/checkpoint/preview`. */
+export interface CheckpointPreviewResult {
+  /** The turns, newest first. Empty where there is nothing to take back or to put again. */
+  turnIds: TurnId[];
+  /** The files that it is about, sorted by path, each as one step over all the turns. */
+  files: CheckpointFile[];
+  /** How many of these turns' hunks are undecided. To undo rejects them, and to redo does not bring them back. */
+  pendingHunks: number;
+}
+
+/** Parameters of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`. */
+export interface CheckpointRestoreParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were undone last. */
+  turnId?: TurnId;
+  /** Also all turns after it: back to the message that began it. */
+  andLater?: boolean;
+  /** The files that were changed since and are to be set all the same, each as the user saw it. */
+  confirmed?: ConfirmedFile[];
+}
+
+/** Result of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`. */
+export interface CheckpointRestoreResult {
+  /** The turns, newest first. Empty where there was nothing to take back or to put again. */
+  turnIds: TurnId[];
+  /** What became of each file, sorted by path. */
+  files: RestoredFile[];
+}
+
+/** How a file that turns changed stands. */
+export type CheckpointState =
+  /** It is as the turns left it, and can be undone. */
+  | 'applied'
+  /** It is as it was before them: taken back, and can be put again. */
+  | 'undone'
+  /** It is neither: somebody changed it since. It is left as it is unless that is confirmed. */
+  | 'changed_since'
+  /** It cannot be taken back or put again: what it was is no longer kept, or never was. */
+  | 'not_kept'
+  /** What it is now cannot be told. */
+  | 'unreadable';
+
 /** What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing there gets no `azimuth/*` message that it did not ask for. */
 export interface ClientCapabilities {
   /** It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions. */
@@ -284,6 +421,14 @@ export type CompletionKind =
   /** A file, after `@`. */
   | 'file';
 
+/** A file that was changed since, and is to be set all the same. What it is now is kept, and `redo` brings it back. */
+export interface ConfirmedFile {
+  /** The document. */
+  uri: string;
+  /** The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file. Of a file with another text by now nothing is confirmed. */
+  now?: string;
+}
+
 /** What to do with hunks. */
 export type Decision =
   /** Put them into the document. */
@@ -300,6 +445,13 @@ export interface DecisionTarget {
   /** The hunks; without them, all that are pending. */
   hunkIds?: HunkId[];
 }
+
+/** Which way. */
+export type Direction =
+  /** Back to what was before. */
+  | 'undo'
+  /** Again to what was undone. */
+  | 'redo';
 
 /** An empty result. */
 export type Done = Record<string, never>;
@@ -351,6 +503,8 @@ export type Event =
   | EventEditApplied
   | EventTerminalStarted
   | EventTerminalEnded
+  | EventFilesChanged
+  | EventCheckpointRestored
   | EventNotice
   | EventContextTrimmed
   | EventContextUsed
@@ -611,10 +765,14 @@ export interface EventEditApplied {
   uri: string;
   /** How it went. */
   outcome: ApplyOutcome;
+  /** The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions. */
+  turnId?: TurnId;
   /** The hash of its text before; absent for a file that was not there. The text is kept (design D4). */
   before?: string;
-  /** The hash of its text after; absent where it is no more. */
+  /** The hash of its text after, which is kept too; absent where it is no more. */
   after?: string;
+  /** Where a file was deleted, what it was beyond its text. */
+  deleted?: FileImage;
 }
 
 /** A command begins in a terminal. */
@@ -643,6 +801,28 @@ export interface EventTerminalEnded {
   offset: number;
   /** Its exit code; absent where it was killed or timed out. */
   exitCode?: number;
+}
+
+/** A command of a turn changed files of the project, or something else did while it ran. */
+export interface EventFilesChanged {
+  type: 'filesChanged';
+  /** The turn. */
+  turnId: TurnId;
+  /** The call that ran it. */
+  toolCallId: ToolCallId;
+  /** The files, sorted by URI. */
+  files: ChangedFile[];
+}
+
+/** What turns did to files was taken back, or put again. Part of the model's context. */
+export interface EventCheckpointRestored {
+  type: 'checkpointRestored';
+  /** Which way. */
+  direction: Direction;
+  /** The turns, newest first. */
+  turnIds: TurnId[];
+  /** What became of each file. */
+  files: RestoredFile[];
 }
 
 /** A word to the user: something that is worth knowing and needs no answer. */
@@ -707,6 +887,16 @@ export type FileChange =
   | 'modify'
   /** It is deleted. */
   | 'delete';
+
+/** A file as it was at a time. What it held is kept. */
+export interface FileImage {
+  /** The hash of its text, without byte order mark and with LF line ends. */
+  hash: string;
+  /** The hash of its bytes, where these are known and not just the text's. */
+  bytes?: string;
+  /** Whether it could be run as a program; false also where that is not known. */
+  executable?: boolean;
+}
 
 /** A piece of a change that is decided as one. */
 export interface Hunk {
@@ -1073,6 +1263,59 @@ export interface Range {
   start: Position;
   /** Where it ends, exclusive. */
   end: Position;
+}
+
+/** How setting a file back or again went. */
+export type RestoreOutcome =
+  | RestoreOutcomeDone
+  | RestoreOutcomeUnverified
+  | RestoreOutcomeLeft
+  | RestoreOutcomeFailed;
+
+/** It is as wanted. */
+export interface RestoreOutcomeDone {
+  type: 'done';
+}
+
+/** It is as wanted, as far as can be told: the client said yes, but did not show the text in time. */
+export interface RestoreOutcomeUnverified {
+  type: 'unverified';
+}
+
+/** It was left as it is. */
+export interface RestoreOutcomeLeft {
+  type: 'left';
+  /** Why, and what to do. */
+  reason: string;
+}
+
+/** It could not be done; nothing was changed. */
+export interface RestoreOutcomeFailed {
+  type: 'failed';
+  /** Why. */
+  reason: string;
+}
+
+/** A turn's change of a file, taken back or put again. */
+export interface RestoreStep {
+  /** The turn. */
+  turnId: TurnId;
+  /** What the file was; absent where there was none. */
+  from?: FileImage;
+  /** What it became; absent where there is none. */
+  to?: FileImage;
+}
+
+/** What became of a file that was to be set back or again. */
+export interface RestoredFile {
+  /** The document. */
+  uri: string;
+  /** Its path for people. */
+  path: string;
+  /** How it went. */
+  outcome: RestoreOutcome;
+  /** The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is done. */
+  steps?: RestoreStep[];
 }
 
 /** Parameters of `azimuth/review/auto`. */

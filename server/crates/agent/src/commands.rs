@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use protocol::checkpoint::Direction;
 use protocol::session::{CompletionItem, CompletionKind, Mode};
 
 /// A slash command, ready to be executed.
@@ -21,6 +22,9 @@ pub enum Command {
     Conversations,
     /// Tell what was used and what it cost.
     Costs,
+    /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
+    /// changed since.
+    Restore(Direction, Vec<String>),
 }
 
 /// What a command is, for the parser, help and completion.
@@ -88,7 +92,24 @@ pub const COMMANDS: &[Spec] = &[
         max_positionals: 0,
         flags: &[],
     },
+    Spec {
+        name: "undo",
+        usage: "/undo [--over path]",
+        description: "Take back what the last turn did to files; `--over` also one that was changed since",
+        max_positionals: 0,
+        flags: OVER,
+    },
+    Spec {
+        name: "redo",
+        usage: "/redo [--over path]",
+        description: "Put again what `/undo` took back; `--over` also a file that was changed since",
+        max_positionals: 0,
+        flags: OVER,
+    },
 ];
+
+/// Names a file that is to be set even though it was changed since.
+const OVER: &[Flag] = &[Flag { name: "over", short: None, takes_value: true }];
 
 /// A prompt's commands, and what is left for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -369,8 +390,16 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),
         "conversations" => Ok(Command::Conversations),
         "costs" => Ok(Command::Costs),
+        "undo" => over(arguments).map(|over| Command::Restore(Direction::Undo, over)),
+        "redo" => over(arguments).map(|over| Command::Restore(Direction::Redo, over)),
         other => Err(format!("there is no command `/{other}`; `/help` lists them")),
     }
+}
+
+/// The files that `--over` names.
+fn over(arguments: &Arguments) -> Result<Vec<String>, String> {
+    let values = arguments.flags.iter().map(|(_, value)| value.clone().filter(|value| !value.is_empty()));
+    values.collect::<Option<_>>().ok_or_else(|| "say which file: `--over path/of/the/file`".to_owned())
 }
 
 #[cfg(test)]

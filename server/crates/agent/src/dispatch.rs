@@ -236,6 +236,9 @@ impl Gate {
             if with_grace(&self.cancel, self.session.stored()).await.is_none() {
                 return Outcome::cancelled();
             }
+            if !only_reads && with_grace(&self.cancel, self.session.before_command()).await.is_none() {
+                return Outcome::cancelled();
+            }
         }
         // A plan whose text changed between the tool's look at it and the session's, as by a decision of the user's, is
         // made anew, once: planning has no effects.
@@ -245,7 +248,7 @@ impl Gate {
         }
         .unwrap_or_else(|refused| Outcome::failed(refused.to_string()));
         if executes {
-            let changed = at_any_rate(&self.cancel, self.session.after_command()).await.unwrap_or_default();
+            let changed = at_any_rate(&self.cancel, self.session.after_command(&call.id)).await.unwrap_or_default();
             remarks.extend(not_as_seen(&changed));
         }
         for remark in remarks {

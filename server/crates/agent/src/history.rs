@@ -92,6 +92,9 @@ impl History {
             }
             Event::Steered { prompt, context, .. } => self.say(words::user(context, prompt)),
             Event::Noted { text, .. } => self.say(words::note(text)),
+            Event::CheckpointRestored { direction, files, .. } => {
+                self.say(words::note(&words::restored(*direction, files)));
+            }
             Event::MessageDelta { message_id, text } => {
                 if self.streaming.as_ref().is_some_and(|(streaming, _)| streaming != message_id) {
                     self.settle_stream();

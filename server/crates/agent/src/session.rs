@@ -46,9 +46,12 @@ pub trait Session: Send + Sync {
     /// Gives the words of failures.
     async fn save(&self, own: bool) -> Vec<String>;
 
-    /// Takes in what a command did to the files: pending hunks are measured against the new texts. Gives the files that
+    /// Remembers the project's files before a command that may change them, so that what it changes can be undone.
+    async fn before_command(&self);
+
+    /// Takes in what a command did to the files, which may be recorded: pending hunks are measured against the new texts. Gives the files that
     /// are no longer as the model last saw them, for people (design D4).
-    async fn after_command(&self) -> Vec<String>;
+    async fn after_command(&self, call: &ToolCallId) -> Vec<String>;
 
     /// Keeps a result that was too long for the model to read at once, and gives the words that say how to read more of it,
     /// such as the tool and the handle; none where it cannot be kept.

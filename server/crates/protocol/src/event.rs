@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{Decision, Proposal};
@@ -254,14 +255,20 @@ pub enum Event {
         proposal_id: ProposalId,
         /// The hunks.
         hunk_ids: Vec<HunkId>,
+        /// The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<TurnId>,
         /// The document.
         uri: String,
         /// The hash of its text before; absent for a file that was not there. The text is kept (design D4).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<String>,
-        /// The hash of its text after; absent where it is no more.
+        /// The hash of its text after, which is kept too; absent where it is no more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<String>,
+        /// Where a file was deleted, what it was beyond its text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        deleted: Option<Box<FileImage>>,
         /// How it went.
         outcome: ApplyOutcome,
     },
@@ -289,6 +296,24 @@ pub enum Event {
         /// Its exit code; absent where it was killed or timed out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
+    },
+    /// A command of a turn changed files of the project, or something else did while it ran.
+    FilesChanged {
+        /// The turn.
+        turn_id: TurnId,
+        /// The call that ran it.
+        tool_call_id: ToolCallId,
+        /// The files, sorted by URI.
+        files: Vec<ChangedFile>,
+    },
+    /// What turns did to files was taken back, or put again. Part of the model's context.
+    CheckpointRestored {
+        /// Which way.
+        direction: Direction,
+        /// The turns, newest first.
+        turn_ids: Vec<TurnId>,
+        /// What became of each file.
+        files: Vec<RestoredFile>,
     },
     /// A word to the user: something that is worth knowing and needs no answer.
     Notice {

@@ -4,6 +4,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::checkpoint::{
+    CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
+    CheckpointRestoreParams, CheckpointRestoreResult,
+};
 use crate::editor::{EditorDocumentParams, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
@@ -145,6 +149,15 @@ requests! {
     ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
     ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Lists the turns that changed files, with what they changed and how that stands now.
+    CheckpointList = "azimuth/checkpoint/list", CheckpointListParams => CheckpointListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Tells what undoing or redoing a turn would do to each file. Changes nothing.
+    CheckpointPreview = "azimuth/checkpoint/preview", CheckpointPreviewParams => CheckpointPreviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Takes back what a turn did to files, or all from a message on. A file that was changed since is left and named,
+    /// unless it is confirmed. Hunks of these turns that are undecided are rejected. Twice is harmless.
+    CheckpointUndo = "azimuth/checkpoint/undo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
+    /// Puts again what was undone, by the same rules.
+    CheckpointRedo = "azimuth/checkpoint/redo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
     /// Follows a terminal's output from an offset on.
     TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Types into a terminal.

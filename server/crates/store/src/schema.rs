@@ -64,6 +64,11 @@ const STEPS: &[&str] = &[
     ALTER TABLE sessions ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
     CREATE INDEX sessions_used ON sessions (used);
 ",
+    "
+    -- When an event last spoke of the blob; of those from before this was noted, when their session last changed.
+    ALTER TABLE blob_refs ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+    UPDATE blob_refs SET at = (SELECT updated_at FROM sessions WHERE id = session);
+",
 ];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow
@@ -180,14 +185,19 @@ mod tests {
             let old = Connection::open(&path).unwrap();
             STEPS[..taken].iter().for_each(|step| old.execute_batch(step).unwrap());
             old.pragma_update(None, "user_version", taken as i64).unwrap();
+            let columns = "id, title, folders, model, mode, created_at, updated_at, last_seq, input, output, cache_read, \
+                           cache_write, cost";
             let session = "'a', '', '[]', NULL, 'agent', 1, 2, 3, 0, 0, 0, 0, 0.0";
-            old.execute_batch(&format!("INSERT INTO sessions VALUES ({session})")).unwrap();
+            old.execute_batch(&format!("INSERT INTO sessions ({columns}) VALUES ({session})")).unwrap();
+            old.execute_batch("INSERT INTO blob_refs (session, hash) VALUES ('a', 'kept')").unwrap();
             drop(old);
 
             let connection = writer(&path).unwrap();
             assert_eq!(version(&connection).unwrap(), known());
             let info = crate::sessions::info(&connection, &"a".into()).unwrap();
             assert_eq!((info.created_at, info.updated_at, info.last_seq), (1, 2, 3));
+            let at: i64 = connection.query_row("SELECT at FROM blob_refs", [], |row| row.get(0)).unwrap();
+            assert_eq!(at, 2, "as old as its session, and not let go at once");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The log in SQL: sessions and their events, and the summary of a session as a fold of them.
 
 use agent::store::{SessionFilter, StoreError};
+use protocol::checkpoint::FileImage;
 use protocol::session::{Mode, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -136,14 +137,38 @@ pub(crate) fn insert_event(
     Ok(())
 }
 
-/// Keeps hold of the blobs that an event speaks of.
-pub(crate) fn refer(connection: &Connection, session: &SessionId, event: &Event) -> Result<(), Error> {
-    let Event::EditApplied { before, after, .. } = event else { return Ok(()) };
-    let sql = "INSERT INTO blob_refs (session, hash) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    for hash in [before, after].into_iter().flatten() {
-        connection.prepare_cached(sql)?.execute([session.as_str(), hash])?;
+/// Keeps hold of the blobs that an event of this time speaks of.
+pub(crate) fn refer(connection: &Connection, session: &SessionId, at: u64, event: &Event) -> Result<(), Error> {
+    let sql = "INSERT INTO blob_refs (session, hash, at) VALUES (?1, ?2, ?3)
+               ON CONFLICT (session, hash) DO UPDATE SET at = max(at, excluded.at)";
+    for hash in blobs_of(event) {
+        connection.prepare_cached(sql)?.execute(params![session.as_str(), hash, to_sql(at)])?;
     }
     Ok(())
+}
+
+/// Lets go of the blobs that no event from this time on speaks of.
+pub(crate) fn forget_blobs(connection: &Connection, before: u64) -> Result<(), Error> {
+    connection.prepare_cached("DELETE FROM blob_refs WHERE at < ?1")?.execute([to_sql(before)])?;
+    Ok(())
+}
+
+/// The hashes of the blobs that an event speaks of.
+fn blobs_of(event: &Event) -> Vec<&String> {
+    let mut images: Vec<&Option<FileImage>> = Vec::new();
+    let mut hashes = Vec::new();
+    match event {
+        Event::EditApplied { before, after, deleted, .. } => {
+            hashes.extend(before.iter().chain(after).chain(deleted.iter().flat_map(|image| image.hashes())));
+        }
+        Event::FilesChanged { files, .. } => images.extend(files.iter().flat_map(|file| [&file.before, &file.after])),
+        Event::CheckpointRestored { files, .. } => {
+            images.extend(files.iter().flat_map(|file| &file.steps).flat_map(|step| [&step.from, &step.to]));
+        }
+        _ => {}
+    }
+    hashes.extend(images.into_iter().flatten().flat_map(FileImage::hashes));
+    hashes
 }
 
 /// The events after `since`, at most `limit`. [`StoreError::NotFound`] if there is no such session.

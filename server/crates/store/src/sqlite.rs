@@ -188,7 +188,7 @@ impl Store for SqliteStore {
                 let at = sessions::from_sql(sessions::to_sql(at));
                 info.last_seq += 1;
                 sessions::insert_event(connection, session, info.last_seq, at, json)?;
-                sessions::refer(connection, session, &event)?;
+                sessions::refer(connection, session, at, &event)?;
                 sessions::apply(&mut info, at, &event);
                 appended.push(SequencedEvent { seq: info.last_seq, at, event });
             }
@@ -230,6 +230,11 @@ impl Store for SqliteStore {
 
     fn blob(&self, hash: &str) -> Result<Vec<u8>, StoreError> {
         Ok(self.blobs.get(hash)?)
+    }
+
+    fn forget_blobs(&self, before: u64) -> Result<usize, StoreError> {
+        self.write(Synchronous::Normal, |connection| sessions::forget_blobs(connection, before))?;
+        self.collect_garbage()
     }
 
     fn grants(&self, project: &str) -> Result<Vec<String>, StoreError> {

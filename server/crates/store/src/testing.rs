@@ -40,9 +40,11 @@ pub(crate) fn edit(before: &str, after: &str) -> Event {
     Event::EditApplied {
         proposal_id: ProposalId::from("p"),
         hunk_ids: vec![HunkId::from("h")],
+        turn_id: None,
         uri: "file:///project/main.rs".into(),
         before: Some(before.into()),
         after: Some(after.into()),
+        deleted: None,
         outcome: ApplyOutcome::Verified,
     }
 }

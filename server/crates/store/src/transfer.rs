@@ -107,7 +107,7 @@ impl SqliteStore {
             sessions::insert(connection, &info)?;
             for (event, json) in events.iter().zip(&json) {
                 sessions::insert_event(connection, &info.session_id, event.seq, event.at, json)?;
-                sessions::refer(connection, &info.session_id, &event.event)?;
+                sessions::refer(connection, &info.session_id, event.at, &event.event)?;
                 sessions::apply(&mut info, event.at, &event.event);
                 info.last_seq = event.seq;
             }

@@ -89,6 +89,40 @@ pub fn read(path: &Path) -> Result<Decoded, FileError> {
     decode(path, &read_bytes(path)?)
 }
 
+/// A file as it is, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// As text.
+    pub decoded: Decoded,
+    /// As bytes, where these are not just those of the normal text.
+    pub bytes: Option<Vec<u8>>,
+    /// Whether its owner may run it as a program.
+    pub executable: bool,
+}
+
+impl Whole {
+    /// A file of these bytes.
+    ///
+    /// # Errors
+    /// Bytes that are not text.
+    pub fn new(bytes: Vec<u8>, executable: bool) -> Result<Self, NotText> {
+        let decoded = Decoded::new(&bytes)?;
+        let bytes = (bytes != decoded.text.as_bytes()).then_some(bytes);
+        Ok(Self { decoded, bytes, executable })
+    }
+}
+
+/// Reads a file with all that its text does not tell. Blocks.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
+    let bytes = read_bytes(path)?;
+    let metadata = fs::metadata(path).map_err(|error| io_error(path, "read", error))?;
+    let not_text = |reason| FileError::NotText { path: path.to_owned(), reason };
+    Whole::new(bytes, is_executable(&metadata)).map_err(not_text)
+}
+
 /// Writes a new text into a file whose text has the hash `expected`, in the file's own encoding and with its own line
 /// ends. The text is normal (see [`crate::text`]). Gives the hash of what stands there now. Blocks.
 ///
@@ -102,8 +136,16 @@ pub fn read(path: &Path) -> Result<Decoded, FileError> {
 /// [`FileError::WriteProtected`] if it is not writable; [`FileError::Stale`] if the file's text is another, at the
 /// beginning or right before the new one is put in its place; the kinds of [`read`].
 pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHash, FileError> {
-    Prepared::new(path, new_text, expected)?.put(path)?;
+    Prepared::new(path, expected, |old| old.encode(new_text))?.put(path)?;
     Ok(text::hash(new_text))
+}
+
+/// Writes bytes into a file whose text has the hash `expected`, by the same rules as [`write`]. Blocks.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_bytes(path: &Path, bytes: &[u8], expected: &TextHash) -> Result<(), FileError> {
+    Prepared::new(path, expected, |_| bytes.to_owned())?.put(path)
 }
 
 /// Makes a new file, with the folders above it, as UTF-8 with the line ends that the text has. Gives its hash. Blocks.
@@ -111,6 +153,16 @@ pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHas
 /// # Errors
 /// [`FileError::Exists`] if there is anything at that path; [`FileError::Io`].
 pub fn create(path: &Path, text: &str) -> Result<TextHash, FileError> {
+    create_bytes(path, &Format::default().charset.encode(text), false)?;
+    Ok(text::hash(text))
+}
+
+/// Makes a new file of bytes, with the folders above it, by the same rules as [`create`]; one that can be run as a
+/// program if it is to be `executable`. Blocks.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_bytes(path: &Path, bytes: &[u8], executable: bool) -> Result<(), FileError> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AlreadyExists => FileError::Exists { path: path.to_owned() },
         _ => io_error(path, "written", error),
@@ -122,10 +174,11 @@ pub fn create(path: &Path, text: &str) -> Result<TextHash, FileError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| io_error(path, "written", error))?;
     }
-    let temporary = temporary(path, &Format::default().charset.encode(text), None).map_err(failed)?;
+    let kind = if executable { Mode::Program } else { Mode::New };
+    let temporary = temporary(path, bytes, kind).map_err(failed)?;
     temporary.persist_noclobber(path).map_err(|error| failed(error.error))?;
     sync_folder(path);
-    Ok(text::hash(text))
+    Ok(())
 }
 
 /// Deletes a file whose text has the hash `expected`. Blocks.
@@ -151,7 +204,8 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(path: &Path, new_text: &str, expected: &TextHash) -> Result<Self, FileError> {
+    /// `bytes` makes the new bytes of what the file is.
+    fn new(path: &Path, expected: &TextHash, bytes: impl FnOnce(&Decoded) -> Vec<u8>) -> Result<Self, FileError> {
         let before = read_bytes(path)?;
         let old = decode(path, &before)?;
         if text::hash(&old.text) != *expected {
@@ -165,10 +219,10 @@ impl Prepared {
             return Err(FileError::WriteProtected { path: path.to_owned() });
         }
         open_to_write(path)?;
-        let bytes = old.encode(new_text);
+        let bytes = bytes(&old);
         let replacement = match kept::can_be_replaced(path, &metadata) {
             false => None,
-            true => match temporary(path, &bytes, Some(&metadata)) {
+            true => match temporary(path, &bytes, Mode::Like(&metadata)) {
                 // In a folder that takes no new files the file itself can still be written.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
                 made => Some(made.map_err(failed)?),
@@ -235,28 +289,51 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     }
 }
 
-/// A file beside `path` with these bytes, safe on disk, and with mode, owner and group of the file `like`, or else of any
-/// new file. It removes itself unless it is put in place. Nobody else can read it before it has its mode.
-fn temporary(path: &Path, bytes: &[u8], like: Option<&fs::Metadata>) -> io::Result<tempfile::NamedTempFile> {
+/// Whose mode, owner and group a file gets.
+#[derive(Clone, Copy)]
+enum Mode<'m> {
+    /// Those of any new file.
+    New,
+    /// Those of any new program.
+    Program,
+    /// Those of this file.
+    Like(&'m fs::Metadata),
+}
+
+/// A file beside `path` with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless it
+/// is put in place. Nobody else can read it before it has its mode.
+fn temporary(path: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".azimuth-");
     // What a new file gets: all that the umask allows.
     #[cfg(unix)]
-    if like.is_none() {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    match mode {
+        Mode::New => _ = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)),
+        Mode::Program => _ = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777)),
+        Mode::Like(_) => {}
     }
     let mut temporary = builder.tempfile_in(folder)?;
-    if let Some(like) = like {
+    if let Mode::Like(like) = mode {
         kept::take(temporary.as_file(), like)?;
     }
     temporary.write_all(bytes)?;
-    if let Some(like) = like {
+    if let Mode::Like(like) = mode {
         // Writing took away what makes a program run as its owner.
         temporary.as_file().set_permissions(like.permissions())?;
     }
     temporary.as_file().sync_all()?;
     Ok(temporary)
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o100 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
 }
 
 /// Makes a change of the file's folder safe on disk. Where that cannot be done the file is still whole, old or new.
@@ -334,6 +411,27 @@ mod tests {
     }
 
     #[test]
+    fn a_deleted_program_with_crlf_and_a_mark_comes_back_byte_for_byte() {
+        let folder = Folder::new();
+        let bytes = b"\xEF\xBB\xBFone\r\ntwo\n";
+        let path = folder.with("run.sh", bytes);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o744)).unwrap();
+        let whole = read_whole(&path).unwrap();
+        assert!(whole.executable);
+        assert_eq!(&*whole.decoded.text, "one\ntwo\n");
+        delete(&path, &text::hash("one\ntwo\n")).unwrap();
+
+        create_bytes(&path, &whole.bytes.unwrap(), whole.executable).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o100, 0);
+        write_bytes(&path, b"three\r\n", &text::hash("one\ntwo\n")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"three\r\n");
+        assert!(matches!(write_bytes(&path, b"", &text::hash("one\n")), Err(FileError::Stale { .. })));
+        let plain = read_whole(&folder.with("plain.txt", b"one\n")).unwrap();
+        assert_eq!((plain.bytes, plain.executable), (None, false));
+    }
+
+    #[test]
     fn writing_keeps_byte_order_mark_line_ends_mode_and_leaves_nothing_behind() {
         let folder = Folder::new();
         let path = folder.with("run.sh", b"\xEF\xBB\xBFone\r\ntwo\r\n");
@@ -360,7 +458,7 @@ mod tests {
     fn a_file_that_changes_while_the_new_text_is_written_is_not_overwritten() {
         let folder = Folder::new();
         let path = folder.with("a.txt", b"read");
-        let prepared = Prepared::new(&path, "ours", &text::hash("read")).unwrap();
+        let prepared = Prepared::new(&path, &text::hash("read"), |old| old.encode("ours")).unwrap();
         fs::write(&path, "theirs").unwrap();
         assert_eq!(prepared.put(&path).unwrap_err(), FileError::Stale { path: path.clone() });
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
@@ -429,10 +527,10 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         let like = fs::metadata(&path).unwrap();
         let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o777;
-        let prepared = Prepared::new(&path, "new", &text::hash("old")).unwrap();
+        let prepared = Prepared::new(&path, &text::hash("old"), |old| old.encode("new")).unwrap();
         assert_eq!(mode(prepared.replacement.as_ref().unwrap().path()), 0o600);
         // Before its first byte too.
-        assert_eq!(mode(temporary(&path, b"", Some(&like)).unwrap().path()), 0o600);
+        assert_eq!(mode(temporary(&path, b"", Mode::Like(&like)).unwrap().path()), 0o600);
         prepared.put(&path).unwrap();
         assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o600, b"new".to_vec()));
     }

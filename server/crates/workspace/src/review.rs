@@ -453,6 +453,17 @@ impl Review {
         notes::take(&mut self.proposals)
     }
 
+    /// What became of accepted hunks of a file is told to the model in another way.
+    pub fn told(&mut self, path: &Path) {
+        for proposal in self.proposals.iter_mut().filter(|proposal| proposal.path == path) {
+            for hunk in &mut proposal.hunks {
+                if matches!(hunk.state, HunkState::Undone | HunkState::Accepted | HunkState::Unverified) {
+                    hunk.told = hunk.state;
+                }
+            }
+        }
+    }
+
     /// Makes the state anew after the process ended: from the proposals with open hunks as the log last has them, and
     /// the documents as they are now.
     ///

@@ -183,7 +183,16 @@ pub fn hash(text: &str) -> TextHash {
         rest = behind;
     }
     sha.update(rest);
-    TextHash(sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    TextHash(hex(sha))
+}
+
+/// The SHA-256 of bytes, in hexadecimal.
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(bytes))
+}
+
+fn hex(sha: Sha256) -> String {
+    sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn utf8(bytes: &[u8], mark: usize) -> Result<Cow<'_, str>, NotText> {

@@ -6,16 +6,21 @@ use std::sync::Arc;
 use agent::commands::{COMMANDS, Command, Invocation};
 use agent::model::Model;
 use agent::store::SessionFilter;
+use protocol::checkpoint::{
+    CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
+    ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
+};
 use protocol::session::Mode;
-use protocol::{Event, SessionId};
+use protocol::{Event, SessionId, TurnId};
 use providers::cost::format_cost;
 use tokio::sync::oneshot;
+use workspace::paths;
 
 use super::prepare::Preparation;
 use super::{NewSession, resolve_model, tell_router};
 use crate::hub::feed::blocking;
 use crate::hub::router::Message;
-use crate::hub::{Error, feed};
+use crate::hub::{Error, Reply, Request, feed};
 
 /// How many sessions `/conversations` lists.
 const LIST: usize = 20;
@@ -63,6 +68,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(text)
         }
         Command::Costs => Ok(costs(preparation)),
+        Command::Restore(direction, over) => restore(preparation, direction, over).await,
         Command::Conversations => conversations(preparation).await,
         Command::Resume(id) => {
             let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(id));
@@ -90,6 +96,88 @@ async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
         Ok(result) => result.map(|result| result.session.session_id),
         Err(_) => Err(Error::new(protocol::ErrorCode::InternalError, "Azimuth is ending")),
     }
+}
+
+/// Takes the last turn back, or puts it again. Files changed since are set only where `over` names them.
+async fn restore(preparation: &Preparation, direction: Direction, over: Vec<String>) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let (turn_id, confirmed) = match over.as_slice() {
+        [] => (None, Vec::new()),
+        over => confirm(preparation, direction, over).await?,
+    };
+    let params = CheckpointRestoreParams { session_id, turn_id, and_later: false, confirmed };
+    let restored = match direction {
+        Direction::Undo => ask(preparation, |reply| Request::CheckpointUndo(params, reply)).await?,
+        Direction::Redo => ask(preparation, |reply| Request::CheckpointRedo(params, reply)).await?,
+    };
+    Ok(restored_in_words(direction, &restored.files))
+}
+
+/// The last turn by which these files were left as they are, and what they are now.
+async fn confirm(
+    preparation: &Preparation,
+    direction: Direction,
+    over: &[String],
+) -> Result<(Option<TurnId>, Vec<ConfirmedFile>), String> {
+    let uri = |path: &String| preparation.roots.resolve(path).map(|path| paths::to_uri(&path));
+    let uris: Vec<_> = over.iter().map(uri).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let session_id = preparation.info.session_id.clone();
+    let params = CheckpointListParams { session_id: session_id.clone(), limit: None };
+    let list = ask(preparation, |reply| Request::CheckpointList(params, reply)).await?;
+    for turn in list.turns {
+        let (session_id, turn_id) = (session_id.clone(), Some(turn.turn_id));
+        let params = CheckpointPreviewParams { session_id, turn_id: turn_id.clone(), and_later: false, direction };
+        let preview = ask(preparation, |reply| Request::CheckpointPreview(params, reply)).await?;
+        let confirmed: Option<Vec<_>> = uris
+            .iter()
+            .map(|uri| {
+                let is_it = |file: &&CheckpointFile| file.uri == *uri && file.state == CheckpointState::ChangedSince;
+                let file = preview.files.iter().find(is_it)?;
+                Some(ConfirmedFile { uri: uri.clone(), now: file.now.clone() })
+            })
+            .collect();
+        if let Some(confirmed) = confirmed {
+            return Ok((turn_id, confirmed));
+        }
+    }
+    Err(format!("there is no turn that left {} because it was changed since; nothing was done", over.join(", ")))
+}
+
+/// Asks the session itself for something.
+async fn ask<T>(preparation: &Preparation, request: impl FnOnce(Reply<T>) -> Request) -> Result<T, String> {
+    let (reply, answer) = oneshot::channel();
+    super::prepare::post_as(&preparation.shared, preparation.caller.id, request(reply));
+    match answer.await {
+        Ok(answer) => answer.map_err(|error| error.message),
+        Err(_) => Err("Azimuth is ending".to_owned()),
+    }
+}
+
+fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
+    let (done, name, back, nothing) = match direction {
+        Direction::Undo => ("taken back", "undo", "/redo", "there is nothing to take back"),
+        Direction::Redo => ("put again", "redo", "/undo", "there is nothing to put again"),
+    };
+    let mut text = String::new();
+    for file in files {
+        let path = &file.path;
+        let _ = match &file.outcome {
+            RestoreOutcome::Done => writeln!(text, "- `{path}`: {done}"),
+            RestoreOutcome::Unverified => writeln!(text, "- `{path}`: {done}, but the editor did not show it yet"),
+            RestoreOutcome::Left { reason } => writeln!(text, "- `{path}`: left as it is: {reason}"),
+            RestoreOutcome::Failed { reason } => writeln!(text, "- `{path}`: failed: {reason}"),
+        };
+    }
+    if text.is_empty() {
+        text.push_str(nothing);
+    }
+    if files.iter().any(|file| matches!(file.outcome, RestoreOutcome::Left { .. })) {
+        let _ = writeln!(
+            text,
+            "\n`/{name} --over path` sets a file that was left all the same; `{back}` brings back what it is now."
+        );
+    }
+    text
 }
 
 fn help() -> String {

@@ -10,6 +10,7 @@ use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
+use workspace::baseline::Baseline;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -27,6 +28,10 @@ use crate::hub::router::Shared;
 
 /// How long a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
+/// A day in milliseconds.
+const DAY: u64 = 24 * 60 * 60 * 1000;
+/// The key under which the store has when old checkpoints were last let go, in milliseconds since the Unix epoch.
+const LAST_FORGOTTEN: &str = "checkpoints.forgotten";
 /// How many events of the log are in memory at once.
 const PAGE: usize = 256;
 
@@ -86,6 +91,7 @@ pub(super) async fn load(
     let (own, inbox) = mpsc::unbounded_channel();
     let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
+    let baseline = Arc::new(Baseline::new(&folder));
     let shell = shell(&own, &roots, folder, spool, terminal.clone());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -126,6 +132,10 @@ pub(super) async fn load(
         settling: Vec::new(),
         not_saved: Vec::new(),
         applying: HashMap::new(),
+        held: None,
+        baseline,
+        following: None,
+        limit_told: false,
         begun: 0,
         went_well: true,
         ours: HashMap::new(),
@@ -158,6 +168,7 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
     session.accept_edits(session.config.accept_edits);
     for text in warnings {
@@ -256,6 +267,27 @@ impl Session {
         Ok(())
     }
 
+    /// Lets go of what edits wrote over longer ago than the user wants it kept, once a day.
+    fn forget_old_checkpoints(&self) {
+        let days = u64::from(self.config.checkpoint_days);
+        // What the user wants is not known where the configuration cannot be understood.
+        if days == 0 || !self.config.errors.is_empty() {
+            return;
+        }
+        let store = Arc::clone(&self.shared.parts.store);
+        tokio::task::spawn_blocking(move || {
+            let now = now();
+            let last = store.get(LAST_FORGOTTEN).ok().flatten().and_then(|at| at.parse::<u64>().ok());
+            if last.is_some_and(|last| last <= now && now - last < DAY) {
+                return;
+            }
+            let forgotten = store.forget_blobs(now.saturating_sub(days * DAY));
+            if let Err(error) = forgotten.and_then(|_| store.set(LAST_FORGOTTEN, &now.to_string())) {
+                tracing::warn!(%error, "what old edits wrote over could not be let go");
+            }
+        });
+    }
+
     /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
     async fn restore(&mut self) {
         if let Some(turn) = &self.state.open_turn {
@@ -271,7 +303,7 @@ impl Session {
         }
         let reader = Arc::clone(&self.reader);
         let restored = tokio::task::spawn_blocking(move || {
-            Review::restore(proposals, |path| super::reviews::base(&reader, path).ok().flatten())
+            Review::restore(proposals, |path| super::carry::base(&reader, path).ok().flatten())
         });
         if let Ok(review) = restored.await {
             self.review_restored(review);

@@ -38,7 +38,8 @@ pub(super) enum TurnMessage {
     Unsettled(oneshot::Sender<Unsettled>),
     AcceptAll(oneshot::Sender<Vec<String>>),
     Save { own: bool, done: oneshot::Sender<Vec<String>> },
-    AfterCommand(oneshot::Sender<Vec<String>>),
+    BeforeCommand(oneshot::Sender<()>),
+    AfterCommand(TurnId, ToolCallId, oneshot::Sender<Vec<String>>),
     Interjections(oneshot::Sender<Vec<Interjection>>),
 }
 
@@ -99,8 +100,13 @@ impl agent::session::Session for Port {
         self.call(|done| TurnMessage::Save { own, done }).await.unwrap_or_default()
     }
 
-    async fn after_command(&self) -> Vec<String> {
-        self.call(TurnMessage::AfterCommand).await.unwrap_or_default()
+    async fn before_command(&self) {
+        self.call(TurnMessage::BeforeCommand).await;
+    }
+
+    async fn after_command(&self, call: &ToolCallId) -> Vec<String> {
+        let changed = |reply| TurnMessage::AfterCommand(self.turn.clone(), call.clone(), reply);
+        self.call(changed).await.unwrap_or_default()
     }
 
     async fn keep(&self, result: String) -> Option<String> {

@@ -10,6 +10,7 @@ use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
 
+use super::checkpoints::Checkpoints;
 use crate::hub::feed::now;
 
 /// A session's state, as far as its log tells it.
@@ -41,6 +42,8 @@ pub(super) struct State {
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// What turns did to files.
+    pub(super) checkpoints: Checkpoints,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
 }
@@ -74,6 +77,7 @@ impl State {
     /// Takes in the next event.
     pub(super) fn apply(&mut self, event: &Event) {
         self.history.apply(event);
+        self.checkpoints.apply(event);
         self.updated_at = now();
         match event {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),

@@ -243,7 +243,8 @@ impl Session {
             TurnMessage::Unsettled(reply) => self.unsettled(reply),
             TurnMessage::AcceptAll(done) => self.accept_all(done),
             TurnMessage::Save { own, done } => self.save(own, done),
-            TurnMessage::AfterCommand(reply) => self.after_command(reply),
+            TurnMessage::BeforeCommand(reply) => self.before_command(reply),
+            TurnMessage::AfterCommand(turn, call, reply) => self.after_command(turn, call, reply),
             TurnMessage::Interjections(reply) => {
                 let heard = self.take_interjections();
                 let _ = reply.send(heard);

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
@@ -86,6 +87,24 @@ impl Transcript {
         self.paragraph(&format!("*{}*", flat(words)));
     }
 
+    /// Says that turns were taken back, or put again.
+    fn restored(&mut self, direction: Direction, files: &[RestoredFile]) {
+        let what = match direction {
+            Direction::Undo => "Taken back",
+            Direction::Redo => "Put again",
+        };
+        let (mut set, mut rest) = (0, String::new());
+        for file in files {
+            match &file.outcome {
+                RestoreOutcome::Done | RestoreOutcome::Unverified => set += 1,
+                RestoreOutcome::Left { reason } | RestoreOutcome::Failed { reason } => {
+                    let _ = write!(rest, "; not {}: {reason}", file.path);
+                }
+            }
+        }
+        self.say(&format!("{what}: {set} of {} files{rest}", files.len()));
+    }
+
     /// Takes what happened.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
@@ -133,6 +152,7 @@ impl Transcript {
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
+            Event::CheckpointRestored { direction, files, .. } => self.restored(*direction, files),
             Event::CommandExecuted { message, .. } => self.paragraph(&shown(message)),
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
@@ -410,6 +430,20 @@ mod tests {
                         allows it) Answer by a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
                         exit code 1\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_was_taken_back_and_what_was_left_stand_in_the_text() {
+        let file = |path: &str, outcome| RestoredFile {
+            uri: format!("file:///p/{path}"),
+            path: path.into(),
+            outcome,
+            steps: Vec::new(),
+        };
+        let left = RestoreOutcome::Left { reason: "it was changed since".into() };
+        let files = vec![file("a.txt", RestoreOutcome::Done), file("b.txt", left)];
+        let text = written(&[Event::CheckpointRestored { direction: Direction::Undo, turn_ids: vec![turn()], files }]);
+        assert_eq!(text, "\n*Taken back: 1 of 2 files; not b.txt: it was changed since*\n");
     }
 
     proptest::proptest! {

@@ -43,6 +43,73 @@
 ---| azimuth.AssistantBlock.Thinking
 ---| azimuth.AssistantBlock.ToolCall
 
+---A file that a command changed.
+---@class azimuth.ChangedFile
+---@field uri string The document.
+---@field before? azimuth.FileImage What it was; absent where there was none, and where `unknown` says so.
+---@field after? azimuth.FileImage What it is now; absent where there is none, and where `unknown` says so.
+---@field unknown? string Why what it was, or is, is not kept, so that the change cannot be undone; absent where it can.
+
+---What a turn did to files.
+---@class azimuth.Checkpoint
+---@field turnId azimuth.TurnId The turn.
+---@field files azimuth.CheckpointFile[] The files, sorted by path.
+
+---What turns did to a file, and how that stands.
+---@class azimuth.CheckpointFile
+---@field uri string The document.
+---@field path string Its path for people: relative to the workspace folder.
+---@field change azimuth.FileChange What the turns made of it. To undo is the reverse of it.
+---@field added integer Lines that they added.
+---@field removed integer Lines that they removed.
+---@field state azimuth.CheckpointState How it stands.
+---@field reason? string Why it is so, in words, where it can be neither undone nor redone as it is.
+---@field merges? boolean Where it was changed since: whether what the turns did can be taken out of it, or put into it, while the rest stays. Confirmed, that is done then, and else all of it is set.
+---@field now? string The hash of its text as it is now; absent where there is no file. Confirming needs it.
+
+---Parameters of `azimuth/checkpoint/list`.
+---@class azimuth.CheckpointListParams
+---@field sessionId azimuth.SessionId The session.
+---@field limit? integer At most this many turns; 20 without it.
+
+---Result of `azimuth/checkpoint/list`.
+---@class azimuth.CheckpointListResult
+---@field turns azimuth.Checkpoint[] The turns that changed files, newest first.
+---@field more boolean Whether there are older ones.
+
+---Parameters of `azimuth/checkpoint/preview`.
+---@class azimuth.CheckpointPreviewParams
+---@field sessionId azimuth.SessionId The session.
+---@field turnId? azimuth.TurnId The turn; without it, the one that `undo` or `redo` would take.
+---@field andLater? boolean Also all turns after it: back to the message that began it.
+---@field direction? azimuth.Direction Whether to look at undoing, which it is without it, or at redoing.
+
+---Result of `azimuth/checkpoint/preview`.
+---@class azimuth.CheckpointPreviewResult
+---@field turnIds azimuth.TurnId[] The turns, newest first. Empty where there is nothing to take back or to put again.
+---@field files azimuth.CheckpointFile[] The files that it is about, sorted by path, each as one step over all the turns.
+---@field pendingHunks integer How many of these turns' hunks are undecided. To undo rejects them, and to redo does not bring them back.
+
+---Parameters of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`.
+---@class azimuth.CheckpointRestoreParams
+---@field sessionId azimuth.SessionId The session.
+---@field turnId? azimuth.TurnId The turn. Without it, to undo: the last one that changed files and was not undone; to redo: those that were undone last.
+---@field andLater? boolean Also all turns after it: back to the message that began it.
+---@field confirmed? azimuth.ConfirmedFile[] The files that were changed since and are to be set all the same, each as the user saw it.
+
+---Result of `azimuth/checkpoint/undo` and `azimuth/checkpoint/redo`.
+---@class azimuth.CheckpointRestoreResult
+---@field turnIds azimuth.TurnId[] The turns, newest first. Empty where there was nothing to take back or to put again.
+---@field files azimuth.RestoredFile[] What became of each file, sorted by path.
+
+---How a file that turns changed stands.
+---@alias azimuth.CheckpointState
+---| "applied" # It is as the turns left it, and can be undone.
+---| "undone" # It is as it was before them: taken back, and can be put again.
+---| "changed_since" # It is neither: somebody changed it since. It is left as it is unless that is confirmed.
+---| "not_kept" # It cannot be taken back or put again: what it was is no longer kept, or never was.
+---| "unreadable" # What it is now cannot be told.
+
 ---What a client says of itself in `initialize`, under `capabilities.experimental.azimuth`. A client that says nothing there gets no `azimuth/*` message that it did not ask for.
 ---@class azimuth.ClientCapabilities
 ---@field panel? boolean It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions.
@@ -63,6 +130,11 @@
 ---| "argument" # A value for a slash command's argument.
 ---| "file" # A file, after `@`.
 
+---A file that was changed since, and is to be set all the same. What it is now is kept, and `redo` brings it back.
+---@class azimuth.ConfirmedFile
+---@field uri string The document.
+---@field now? string The hash of its text as the user saw it, from `now` of the preview or the list; absent where there was no file. Of a file with another text by now nothing is confirmed.
+
 ---What to do with hunks.
 ---@alias azimuth.Decision
 ---| "accept" # Put them into the document.
@@ -73,6 +145,11 @@
 ---@field proposalId azimuth.ProposalId The proposal.
 ---@field revision integer Its revision as the user saw it.
 ---@field hunkIds? azimuth.HunkId[] The hunks; without them, all that are pending.
+
+---Which way.
+---@alias azimuth.Direction
+---| "undo" # Back to what was before.
+---| "redo" # Again to what was undone.
 
 ---An empty result.
 ---@class azimuth.Done
@@ -254,8 +331,10 @@
 ---@field hunkIds azimuth.HunkId[] The hunks.
 ---@field uri string The document.
 ---@field outcome azimuth.ApplyOutcome How it went.
+---@field turnId? azimuth.TurnId The turn that they belong to: the last of those that had a part in them. Absent in logs of older versions.
 ---@field before? string The hash of its text before; absent for a file that was not there. The text is kept (design D4).
----@field after? string The hash of its text after; absent where it is no more.
+---@field after? string The hash of its text after, which is kept too; absent where it is no more.
+---@field deleted? azimuth.FileImage Where a file was deleted, what it was beyond its text.
 
 ---A command begins in a terminal.
 ---@class azimuth.Event.TerminalStarted
@@ -273,6 +352,20 @@
 ---@field toolCallId azimuth.ToolCallId The call that started it.
 ---@field offset integer The offset after its last byte of output.
 ---@field exitCode? integer Its exit code; absent where it was killed or timed out.
+
+---A command of a turn changed files of the project, or something else did while it ran.
+---@class azimuth.Event.FilesChanged
+---@field type "filesChanged"
+---@field turnId azimuth.TurnId The turn.
+---@field toolCallId azimuth.ToolCallId The call that ran it.
+---@field files azimuth.ChangedFile[] The files, sorted by URI.
+
+---What turns did to files was taken back, or put again. Part of the model's context.
+---@class azimuth.Event.CheckpointRestored
+---@field type "checkpointRestored"
+---@field direction azimuth.Direction Which way.
+---@field turnIds azimuth.TurnId[] The turns, newest first.
+---@field files azimuth.RestoredFile[] What became of each file.
 
 ---A word to the user: something that is worth knowing and needs no answer.
 ---@class azimuth.Event.Notice
@@ -330,6 +423,8 @@
 ---| azimuth.Event.EditApplied
 ---| azimuth.Event.TerminalStarted
 ---| azimuth.Event.TerminalEnded
+---| azimuth.Event.FilesChanged
+---| azimuth.Event.CheckpointRestored
 ---| azimuth.Event.Notice
 ---| azimuth.Event.ContextTrimmed
 ---| azimuth.Event.ContextUsed
@@ -347,6 +442,12 @@
 ---| "create" # It is new.
 ---| "modify" # It is changed.
 ---| "delete" # It is deleted.
+
+---A file as it was at a time. What it held is kept.
+---@class azimuth.FileImage
+---@field hash string The hash of its text, without byte order mark and with LF line ends.
+---@field bytes? string The hash of its bytes, where these are known and not just the text's.
+---@field executable? boolean Whether it could be run as a program; false also where that is not known.
 
 ---A piece of a change that is decided as one.
 ---@class azimuth.Hunk
@@ -584,6 +685,44 @@
 ---@class azimuth.Range
 ---@field start azimuth.Position Where it begins.
 ---@field end azimuth.Position Where it ends, exclusive.
+
+---It is as wanted.
+---@class azimuth.RestoreOutcome.Done
+---@field type "done"
+
+---It is as wanted, as far as can be told: the client said yes, but did not show the text in time.
+---@class azimuth.RestoreOutcome.Unverified
+---@field type "unverified"
+
+---It was left as it is.
+---@class azimuth.RestoreOutcome.Left
+---@field type "left"
+---@field reason string Why, and what to do.
+
+---It could not be done; nothing was changed.
+---@class azimuth.RestoreOutcome.Failed
+---@field type "failed"
+---@field reason string Why.
+
+---How setting a file back or again went.
+---@alias azimuth.RestoreOutcome
+---| azimuth.RestoreOutcome.Done
+---| azimuth.RestoreOutcome.Unverified
+---| azimuth.RestoreOutcome.Left
+---| azimuth.RestoreOutcome.Failed
+
+---A turn's change of a file, taken back or put again.
+---@class azimuth.RestoreStep
+---@field turnId azimuth.TurnId The turn.
+---@field from? azimuth.FileImage What the file was; absent where there was none.
+---@field to? azimuth.FileImage What it became; absent where there is none.
+
+---What became of a file that was to be set back or again.
+---@class azimuth.RestoredFile
+---@field uri string The document.
+---@field path string Its path for people.
+---@field outcome azimuth.RestoreOutcome How it went.
+---@field steps? azimuth.RestoreStep[] The turns' changes that were taken back or put again, in the order in which that was done. Empty unless it is done.
 
 ---Parameters of `azimuth/review/auto`.
 ---@class azimuth.ReviewAutoParams
@@ -870,6 +1009,14 @@ M.requests = {
   review_comment = "azimuth/review/comment",
   ---Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
   review_auto = "azimuth/review/auto",
+  ---Lists the turns that changed files, with what they changed and how that stands now. Params: `azimuth.CheckpointListParams`. Result: `azimuth.CheckpointListResult`.
+  checkpoint_list = "azimuth/checkpoint/list",
+  ---Tells what undoing or redoing a turn would do to each file. Changes nothing. Params: `azimuth.CheckpointPreviewParams`. Result: `azimuth.CheckpointPreviewResult`.
+  checkpoint_preview = "azimuth/checkpoint/preview",
+  ---Takes back what a turn did to files, or all from a message on. A file that was changed since is left and named, unless it is confirmed. Hunks of these turns that are undecided are rejected. Twice is harmless. Params: `azimuth.CheckpointRestoreParams`. Result: `azimuth.CheckpointRestoreResult`.
+  checkpoint_undo = "azimuth/checkpoint/undo",
+  ---Puts again what was undone, by the same rules. Params: `azimuth.CheckpointRestoreParams`. Result: `azimuth.CheckpointRestoreResult`.
+  checkpoint_redo = "azimuth/checkpoint/redo",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.
   terminal_open = "azimuth/terminal/open",
   ---Types into a terminal. Params: `azimuth.TerminalWriteParams`. Result: `azimuth.Done`.

@@ -1,5 +1,6 @@
 //! How prompts, mentions and notes read to the model.
 
+use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::{PromptBlock, Range};
 
 use crate::model::UserBlock;
@@ -49,6 +50,37 @@ pub(super) fn note(text: &str) -> Vec<UserBlock> {
         push_text(&mut blocks, format!("<note>\n{}\n</note>", text.trim()));
     }
     blocks
+}
+
+/// What the user took back, or put again. Empty where no file was changed by it.
+pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
+    let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
+    let (set, others): (Vec<_>, Vec<_>) = files.iter().partition(is_set);
+    if set.is_empty() {
+        return String::new();
+    }
+    let mut text = match direction {
+        Direction::Undo => "The user took back what you did to files. As they were before: ",
+        Direction::Redo => "The user put again what had been taken back of your work. As you left them: ",
+    }
+    .to_owned();
+    text.push_str(&names(&set));
+    if !others.is_empty() {
+        text.push_str("; not touched by it: ");
+        text.push_str(&names(&others));
+    }
+    text.push_str(". Read them again before you rely on them.");
+    text
+}
+
+/// At most this many files are named.
+const MOST_NAMED: usize = 30;
+
+fn names(files: &[&RestoredFile]) -> String {
+    let named: Vec<&str> = files.iter().take(MOST_NAMED).map(|file| file.path.as_str()).collect();
+    let rest = files.len() - named.len();
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    named.join(", ") + &more
 }
 
 /// What is said where the user said nothing but that the work should go on.

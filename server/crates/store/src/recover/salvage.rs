@@ -88,7 +88,7 @@ fn copy_session(
             sessions::insert_event(new, session, info.last_seq, at, &json)?;
             // An event of a kind that we do not know is kept as it is.
             if let Ok(event) = sessions::decode(json.as_bytes()) {
-                sessions::refer(new, session, &event)?;
+                sessions::refer(new, session, at, &event)?;
                 sessions::apply(&mut info, at, &event);
             }
         }

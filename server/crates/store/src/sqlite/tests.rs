@@ -185,6 +185,26 @@ fn a_blob_that_went_bad_is_refused_and_can_be_put_again() {
 }
 
 #[test]
+fn what_old_edits_wrote_over_is_let_go_but_for_what_newer_ones_need() {
+    let (folder, store) = store();
+    let id = session(&store, "one");
+    let [old, both, new, unstored] = [b"old", b"two", b"new", b"not"].map(|bytes| store.put_blob(bytes).unwrap());
+    store.append(&id, vec![(10, edit(&old, &both)), (20, edit(&both, &new))], true).unwrap();
+    let long_ago = SystemTime::now() - GRACE * 2;
+    for hash in [&old, &both, &new] {
+        let path = folder.path().join("blobs").join(&hash[..2]).join(&hash[2..]);
+        File::options().append(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    }
+    assert_eq!(store.forget_blobs(10), Ok(0));
+    assert_eq!(store.forget_blobs(11), Ok(1));
+    is_not_found(store.blob(&old));
+    for hash in [&both, &new, &unstored] {
+        assert!(store.blob(hash).is_ok());
+    }
+    assert_eq!(store.info(&id).unwrap().last_seq, 3, "the log stays");
+}
+
+#[test]
 fn a_deleted_session_takes_with_it_what_is_its_own() {
     let (folder, store) = store();
     let (gone, stays) = (session(&store, "gone"), session(&store, "stays"));

@@ -290,7 +290,11 @@ impl Session for LoggedSession {
         Vec::new()
     }
 
-    async fn after_command(&self) -> Vec<String> {
+    async fn before_command(&self) {
+        self.steps.wait().await;
+    }
+
+    async fn after_command(&self, _: &ToolCallId) -> Vec<String> {
         self.steps.wait().await;
         std::mem::take(&mut *self.changed.lock().unwrap())
     }

@@ -1,0 +1,354 @@
+//! A change of one file, on its way into the document: through the editor where it is open there, else on disk. Never
+//! behind anybody's back: what is there is looked at first, and what came of it afterwards (design D4: applying).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::edit::TextHash;
+use agent::store::{Store, StoreError};
+use protocol::checkpoint::FileImage;
+use protocol::event::ApplyOutcome;
+use workspace::buffers::{Buffers, Open, Snapshot};
+use workspace::files::{self, FileError, Whole};
+use workspace::paths::{self, Roots};
+use workspace::reader::{ReadError, Reader};
+use workspace::review::{Application, LineEdit, with_mark};
+use workspace::text::{hash, hash_bytes};
+
+use crate::hub::feed::blocking;
+use crate::hub::{DocumentEdit, Editor};
+
+/// How long to wait for the editor to show an edit that it took; clients send changes with a delay.
+const VERIFY: Duration = Duration::from_secs(3);
+
+/// A change of one file. All of it is done, or nothing.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    /// The file, absolute.
+    pub(super) path: PathBuf,
+    /// The hash that the document must have; none where there must be no file.
+    pub(super) base_hash: Option<TextHash>,
+    /// The text with that hash.
+    pub(super) base_text: Option<Arc<str>>,
+    /// The text afterwards; none where the file is to be deleted.
+    pub(super) target_text: Option<Arc<str>>,
+    /// The same as edits of the base's lines, from top to bottom.
+    pub(super) edits: Vec<LineEdit>,
+    /// Where the text of a file that is deleted must be first, since it is moved.
+    pub(super) moved_to: Option<PathBuf>,
+    /// What the file is to be beyond its text, where no editor holds it; else it stays as it is.
+    pub(super) exactly: Option<Exactly>,
+}
+
+/// What a file is beyond its text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Exactly {
+    /// Its bytes, where these are not just those of the text.
+    pub(super) bytes: Option<Arc<[u8]>>,
+    /// Whether a new one is to be a program.
+    pub(super) executable: bool,
+}
+
+impl From<&Application> for Change {
+    fn from(application: &Application) -> Self {
+        Self {
+            path: application.path.clone(),
+            base_hash: application.base_hash.clone(),
+            base_text: application.base_text.clone(),
+            target_text: application.target_text.clone(),
+            edits: application.edits.clone(),
+            moved_to: application.moved_to.clone(),
+            exactly: None,
+        }
+    }
+}
+
+/// What came of a change.
+pub(super) struct Carried {
+    pub(super) outcome: ApplyOutcome,
+    /// The hash under which the text before is kept; none where there was no file, and where nothing was tried.
+    pub(super) before: Option<String>,
+    /// What a file that was to be deleted was beyond its text.
+    pub(super) deleted: Option<FileImage>,
+    /// Whether the document is open and held nothing unsaved before.
+    pub(super) was_clean: bool,
+}
+
+impl Carried {
+    /// Nothing was changed.
+    pub(super) fn failed(reason: impl Into<String>) -> Self {
+        let outcome = ApplyOutcome::Failed { reason: reason.into() };
+        Self { outcome, before: None, deleted: None, was_clean: false }
+    }
+}
+
+/// Who carries changes out, with all that it takes, apart from the session's task.
+#[derive(Clone)]
+pub(super) struct Carrier {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) reader: Arc<Reader>,
+    pub(super) roots: Arc<Roots>,
+    /// The editor whose documents count.
+    pub(super) editor: Option<Arc<dyn Editor>>,
+    /// The documents of all who follow the session.
+    pub(super) others: Arc<[Arc<Buffers>]>,
+}
+
+impl Carrier {
+    /// Carries a change out. The texts before and after are kept first, so that it can be undone and redone.
+    pub(super) async fn carry_out(&self, change: &Change) -> Carried {
+        if let Some(new_place) = &change.moved_to
+            && !self.is_there(new_place.clone()).await
+        {
+            let to = self.roots.display(new_place);
+            return Carried::failed(format!("it is moved to {to}, which is not there yet: accept that file first"));
+        }
+        let before = match self.keep_texts(change).await {
+            Ok(before) => before,
+            Err(error) => {
+                let reason = format!("the text before could not be kept, so it was not changed: {error}");
+                return Carried::failed(reason);
+            }
+        };
+        match self.reader.buffers().get(&change.path) {
+            Open::Yes(snapshot) => {
+                let (outcome, was_clean) = self.through_editor(snapshot, change).await;
+                Carried { outcome, before, deleted: None, was_clean }
+            }
+            Open::OutOfSync => {
+                Carried::failed("what the editor holds is not known: close the document and open it again")
+            }
+            Open::No => {
+                // A document may be open in an editor that has not said so yet (design D4).
+                if let Some(editor) = &self.editor
+                    && let Ok(Some(text)) = editor.text(&paths::to_uri(&change.path)).await
+                    && Some(hash(&text)) != change.base_hash
+                {
+                    return Carried::failed("the editor has it open with another text; look at it again");
+                }
+                if self.others.iter().any(|buffers| has_another_text(buffers, change)) {
+                    return Carried::failed(
+                        "it is open in another window with unsaved text, and was not changed under it; save or close \
+                         it there, or send the next prompt from there, and look at it again",
+                    );
+                }
+                self.on_disk(change, before).await
+            }
+        }
+    }
+
+    /// Whether there is such a file.
+    async fn is_there(&self, path: PathBuf) -> bool {
+        let reader = Arc::clone(&self.reader);
+        let there = tokio::task::spawn_blocking(move || base(&reader, &path)).await;
+        matches!(there, Ok(Ok(Some(_))))
+    }
+
+    /// Keeps the texts before and after. Gives the hash of the one before.
+    async fn keep_texts(&self, change: &Change) -> Result<Option<String>, StoreError> {
+        let (store, before, after) = (Arc::clone(&self.store), change.base_text.clone(), change.target_text.clone());
+        blocking(move || {
+            if let Some(after) = after {
+                store.put_blob(after.as_bytes())?;
+            }
+            before.map(|before| store.put_blob(before.as_bytes())).transpose()
+        })
+        .await
+    }
+
+    /// Sends an edit of an open document and waits for the document to show it; `applied: true` alone proves nothing.
+    async fn through_editor(&self, snapshot: Arc<Snapshot>, change: &Change) -> (ApplyOutcome, bool) {
+        let failed = |reason: String| (ApplyOutcome::Failed { reason }, false);
+        let Some(target) = &change.target_text else {
+            return failed("it is open in the editor; close it there to have it deleted".into());
+        };
+        let Some(editor) = &self.editor else {
+            return failed("no editor is there to change the open document".into());
+        };
+        let (reading, path) = (Arc::clone(&self.reader), snapshot.path.clone());
+        let looked = tokio::task::spawn_blocking(move || {
+            let unsaved = reading.unsaved().iter().any(|buffer| buffer.path == path);
+            base(&reading, &path).map(|text| (text.as_deref().map(hash), unsaved))
+        });
+        let was_clean = match looked.await {
+            Ok(Ok((now, unsaved))) if now == change.base_hash => !unsaved,
+            Ok(Err(error)) => return failed(error.to_string()),
+            _ => return failed("the document changed meanwhile; look at it again".into()),
+        };
+        let edits = match change.base_hash {
+            Some(_) => change.edits.clone(),
+            // What the editor shows of a file that is not there can be an empty line.
+            None => {
+                let end_line = snapshot.normal().lines().count();
+                vec![LineEdit { start_line: 0, end_line, new_text: target.to_string() }]
+            }
+        };
+        let edit = DocumentEdit {
+            uri: Arc::clone(&snapshot.uri),
+            version: snapshot.version,
+            label: "Azimuth".into(),
+            edits: with_mark(edits, &snapshot.text),
+        };
+        if let Err(error) = editor.apply(edit).await {
+            return failed(error.to_string());
+        }
+        let expected = hash(target);
+        let shown = self.reader.buffers().wait(&snapshot.path, VERIFY, |shown| *shown.hash() == expected).await;
+        if shown.is_ok() {
+            return (ApplyOutcome::Verified, was_clean);
+        }
+        match editor.text(&snapshot.uri).await {
+            Ok(Some(text)) if hash(&text) == expected => (ApplyOutcome::Verified, was_clean),
+            Ok(_) => failed("the editor said that it took the edit, but the document does not show it".into()),
+            Err(_) => (ApplyOutcome::Unverified, was_clean),
+        }
+    }
+
+    /// Writes, makes or deletes a file that no editor holds.
+    async fn on_disk(&self, change: &Change, before: Option<String>) -> Carried {
+        let (roots, store, change) = (Arc::clone(&self.roots), Arc::clone(&self.store), change.clone());
+        let written = tokio::task::spawn_blocking(move || write(&roots, &*store, &change));
+        match written.await {
+            Ok(Ok(deleted)) => Carried { outcome: ApplyOutcome::Verified, before, deleted, was_clean: false },
+            Ok(Err(reason)) => Carried { before, ..Carried::failed(reason) },
+            Err(error) => Carried { before, ..Carried::failed(error.to_string()) },
+        }
+    }
+}
+
+/// Writes, makes or deletes a file. Gives what a deleted one was. Blocks.
+fn write(roots: &Roots, store: &dyn Store, change: &Change) -> Result<Option<FileImage>, String> {
+    let path = still_writable(roots, &change.path)?;
+    let exactly = change.exactly.clone().unwrap_or_default();
+    match (&change.target_text, &change.base_hash) {
+        (Some(text), Some(expected)) => match exactly.bytes {
+            Some(bytes) => files::write_bytes(&path, &bytes, expected),
+            None => files::write(&path, text, expected).map(drop),
+        },
+        (Some(text), None) => {
+            let bytes = exactly.bytes.unwrap_or_else(|| text.as_bytes().into());
+            files::create_bytes(&path, &bytes, exactly.executable)
+        }
+        (None, Some(expected)) => {
+            let image = files::read_whole(&path).map_err(|error| error.to_string())?;
+            let image = keep(store, &image)
+                .map_err(|error| format!("what it is could not be kept, so it was not deleted: {error}"))?;
+            return files::delete(&path, expected).map(|()| Some(image)).map_err(|error| error.to_string());
+        }
+        (None, None) => Ok(()),
+    }
+    .map_err(|error| error.to_string())?;
+    Ok(None)
+}
+
+/// Keeps a file as it is. Blocks.
+pub(super) fn keep(store: &dyn Store, whole: &Whole) -> Result<FileImage, StoreError> {
+    store.put_blob(whole.decoded.text.as_bytes())?;
+    whole.bytes.as_ref().map(|bytes| store.put_blob(bytes)).transpose()?;
+    Ok(image(whole))
+}
+
+/// What a file is, as the log has it.
+pub(super) fn image(whole: &Whole) -> FileImage {
+    FileImage {
+        hash: hash(&whole.decoded.text).0,
+        bytes: whole.bytes.as_deref().map(hash_bytes),
+        executable: whole.executable,
+    }
+}
+
+/// The file's text as the user has it; none where there is no file. Blocks.
+pub(super) fn base(reader: &Reader, path: &Path) -> Result<Option<Arc<str>>, ReadError> {
+    match reader.base(path) {
+        Ok(file) => Ok(Some(file.text)),
+        Err(ReadError::File(FileError::NotFound { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an editor has the file open with a text that the change was not made for.
+fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
+    match buffers.get(&change.path) {
+        // An empty document is how an editor shows a file that is not there.
+        Open::Yes(snapshot) if change.base_hash.is_none() => !snapshot.is_blank(),
+        Open::Yes(snapshot) => Some(snapshot.hash()) != change.base_hash.as_ref(),
+        Open::OutOfSync => true,
+        Open::No => false,
+    }
+}
+
+/// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
+/// since the edit was proposed (001 §20).
+fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+    let now = roots.check(path).map_err(|error| error.to_string())?;
+    let name = roots.display(path);
+    if now != path {
+        let elsewhere = roots.display(&now);
+        return Err(format!("{name} leads to {elsewhere} by now, through a link; nothing was written"));
+    }
+    match roots.protected(&now) {
+        None => Ok(now),
+        Some(reason) => Err(format!("{name} must not be changed: {reason}; nothing was written")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_is_not_written_through_a_link_that_came_after_its_review() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        files::create(&root.join(".git/config"), "[core]\n").unwrap();
+        let roots = Roots::new([&root]).unwrap();
+        let reviewed = roots.resolve("build/x").unwrap();
+        assert_eq!(still_writable(&roots, &reviewed), Ok(reviewed.clone()));
+        std::os::unix::fs::symlink(root.join(".git"), root.join("build")).unwrap();
+        let refused = still_writable(&roots, &reviewed).unwrap_err();
+        assert_eq!(refused, "build/x leads to .git/x by now, through a link; nothing was written");
+        let refused = still_writable(&roots, &root.join(".git/config")).unwrap_err();
+        assert_eq!(refused, ".git/config must not be changed: it belongs to git itself; nothing was written");
+    }
+
+    #[tokio::test]
+    async fn a_deleted_file_is_kept_byte_for_byte_and_comes_back_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        let path = root.join("a.txt");
+        let bytes = b"\xEF\xBB\xBFone\r\ntwo\r\n";
+        files::create_bytes(&path, bytes, true).unwrap();
+        let store = Arc::new(store::SqliteStore::open(&folder.path().join("data")).unwrap());
+        let reader = Reader::new(Arc::default(), Arc::new(workspace::reader::NoOverlay));
+        let carrier = Carrier {
+            store: store.clone(),
+            reader: Arc::new(reader),
+            roots: Arc::new(Roots::new([&root]).unwrap()),
+            editor: None,
+            others: Arc::default(),
+        };
+        let text: Arc<str> = "one\ntwo\n".into();
+        let delete = Change {
+            path: path.clone(),
+            base_hash: Some(hash(&text)),
+            base_text: Some(Arc::clone(&text)),
+            target_text: None,
+            edits: Vec::new(),
+            moved_to: None,
+            exactly: None,
+        };
+        let carried = carrier.carry_out(&delete).await;
+        assert_eq!(carried.outcome, ApplyOutcome::Verified);
+        assert!(!path.exists());
+        let image = carried.deleted.unwrap();
+        assert_eq!((carried.before.as_ref(), image.executable), (Some(&image.hash), true));
+
+        let kept = store.blob(image.bytes.as_ref().unwrap()).unwrap();
+        let exactly = Some(Exactly { bytes: Some(kept.into()), executable: image.executable });
+        let again = Change { base_hash: None, base_text: None, target_text: Some(text), exactly, ..delete };
+        assert_eq!(carrier.carry_out(&again).await.outcome, ApplyOutcome::Verified);
+        let whole = files::read_whole(&path).unwrap();
+        assert_eq!((whole.bytes.as_deref(), whole.executable), (Some(bytes.as_slice()), true));
+    }
+}
