@@ -151,7 +151,7 @@ impl Review {
     ) -> Result<Change, EditRefused> {
         let base = base.into();
         self.base_changed(&plan.path, base);
-        let open = self.proposals.iter_mut().find(|proposal| proposal.path == plan.path && proposal.is_open());
+        let open = self.proposals.iter_mut().find(|proposal| proposal.is_of(&plan.path) && proposal.is_open());
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
             None => base.text(),
@@ -346,7 +346,7 @@ impl Review {
         proposal.applied(application, outcome);
         let base = proposal.document().map(str::to_owned);
         let path = proposal.path.clone();
-        for other in self.proposals.iter_mut().filter(|other| other.path == path && !other.is_open()) {
+        for other in self.proposals.iter_mut().filter(|other| other.is_of(&path) && !other.is_open()) {
             if other.id != application.proposal_id {
                 other.base_changed(base.as_deref().into(), By::Us);
             }
@@ -363,13 +363,13 @@ impl Review {
     /// application of ours is known as such and moves nothing, also where an editor tells it bit by bit.
     pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
         let base = base.into();
-        if self.proposals.iter_mut().any(|proposal| proposal.path == path && proposal.is_arriving(base)) {
+        if self.proposals.iter_mut().any(|proposal| proposal.is_of(path) && proposal.is_arriving(base)) {
             return false;
         }
         let mut by = None;
         // The open proposal goes first: it knows whether the change is ours.
         for open in [true, false] {
-            for proposal in self.proposals.iter_mut().filter(|proposal| proposal.path == path) {
+            for proposal in self.proposals.iter_mut().filter(|proposal| proposal.is_of(path)) {
                 if proposal.is_open() == open {
                     by = proposal.base_changed(base, by.unwrap_or(By::Others)).or(by);
                 }
@@ -380,7 +380,7 @@ impl Review {
 
     /// Whether changes of a file matter here.
     pub fn concerns(&self, path: &Path) -> bool {
-        self.proposals.iter().any(|proposal| proposal.path == path)
+        self.proposals.iter().any(|proposal| proposal.is_of(path))
     }
 
     /// The files as the model reads them, where these differ from the documents.
@@ -455,7 +455,7 @@ impl Review {
 
     /// What became of accepted hunks of a file is told to the model in another way.
     pub fn told(&mut self, path: &Path) {
-        for proposal in self.proposals.iter_mut().filter(|proposal| proposal.path == path) {
+        for proposal in self.proposals.iter_mut().filter(|proposal| proposal.is_of(path)) {
             for hunk in &mut proposal.hunks {
                 if matches!(hunk.state, HunkState::Undone | HunkState::Accepted | HunkState::Unverified) {
                     hunk.told = hunk.state;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use protocol::event::ApplyOutcome;
@@ -78,6 +78,11 @@ impl FileProposal {
             arriving: None,
             groups: Vec::new(),
         }
+    }
+
+    /// Whether it is this file's. Paths are resolved, so that equal ones have equal letters, which is soon compared.
+    pub(super) fn is_of(&self, path: &Path) -> bool {
+        self.path.as_os_str() == path.as_os_str()
     }
 
     /// Whether something may still come of it, so that further edits of the file join it.
