@@ -331,6 +331,7 @@ function T.keys_of_the_user_and_without_mappings_are_left_alone()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)
     support.equal(child:lua("return vim.fn.maparg(']a', 'n', false, true).buffer or 0"), 0)
+    support.equal(child:lua("return vim.fn.maparg('<Space>aw', 'n') .. vim.fn.maparg('<Space>aw', 'x')"), "")
     child:command("Azimuth next")
     support.equal(child:lua("return vim.fn.line('.')"), 6)
   end, { setup = "{ mappings = false }" })
@@ -355,6 +356,56 @@ function T.a_reason_is_asked_for_and_told()
   end)
 end
 
+function T.a_comment_decides_nothing_stands_below_its_hunk_and_is_told()
+  review(three_hunks(), function(child, model)
+    wait_for_hunks(child, 3)
+    support.equal(child:lua("return vim.fn.getcompletion('Azimuth com', 'cmdline')"), { "comment" })
+    cursor(child, 6)
+    child:command("Azimuth comment why not [a constant]?")
+    child:wait("#_G.said > 0")
+    support.contains(vim.inspect(child:lua("return _G.said")), "Nothing is decided yet")
+    child:lua([[vim.ui.input = function(options, done) _G.prompted = options.prompt; done("two\nlines") end]])
+    cursor(child, 16)
+    child:type("<Space>aw")
+    child:wait("#_G.said > 1")
+    support.equal(child:lua("return _G.prompted"), "Comment: ")
+    child:wait([[(require("azimuth.review.marks").list(_G.bufnr)[2].item.hunk.comments or {})[1] == "two\nlines"]])
+    support.equal(virtual_lines(child), {
+      "local value_05 = 500",
+      "You: why not [a constant]?",
+      "local value_15 = 1500",
+      "local extra = 1",
+      "You: two",
+      "lines",
+      "local value_25 = 2500",
+    })
+    support.equal(shown(child), { { 6, "pending" }, { 16, "pending" }, { 26, "pending" } })
+    support.equal(text(child), expected({}))
+    child:prompt("Go on.")
+    child:wait_for("Seen.")
+    local told = vim.json.encode(model.asked[#model.asked].messages)
+    support.contains(told, "why not [a constant]?")
+    support.contains(told, "which this does not decide")
+    support.contains(told, "two\\nlines")
+  end)
+end
+
+function T.without_words_or_a_hunk_nothing_is_said_to_the_model()
+  review(three_hunks(), function(child, model)
+    wait_for_hunks(child, 3)
+    child:lua("_G.asked = 0; vim.ui.input = function(_, done) _G.asked = _G.asked + 1; done(nil) end")
+    cursor(child, 6)
+    child:command("Azimuth comment")
+    support.equal(child:lua("return { _G.asked, #_G.said }"), { 1, 0 })
+    cursor(child, 1)
+    child:command("Azimuth comment of what?")
+    support.contains(vim.inspect(child:lua("return _G.said")), "no hunk is here")
+    child:prompt("Go on.")
+    child:wait_for("Seen.")
+    support.lacks(vim.json.encode(model.asked[#model.asked].messages), "does not decide")
+  end)
+end
+
 function T.a_second_window_sees_the_same_hunks_and_decides_for_both()
   review(three_hunks(), function(child, _, place)
     wait_for_hunks(child, 3)
@@ -367,6 +418,11 @@ function T.a_second_window_sees_the_same_hunks_and_decides_for_both()
       wait_for_hunks(second, 3)
       second:command("stopinsert | Azimuth chat")
       second:wait("vim.api.nvim_get_current_buf() == _G.bufnr")
+      second:command("%Azimuth comment seen from here")
+      child:wait("(require('azimuth.review.marks').list(_G.bufnr)[3].item.hunk.comments or {})[1] == 'seen from here'")
+      support.equal(#vim.tbl_filter(function(line)
+        return line == "You: seen from here"
+      end, virtual_lines(child)), 3)
       second:command("Azimuth reject file")
       wait_for_hunks(second, 0)
       wait_for_hunks(child, 0)

@@ -62,6 +62,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.review.previous': () => diffs.go('previous'),
     'azimuth.hunk.accept': (given?: Given) => decideHunk(parts, 'accept', given),
     'azimuth.hunk.reject': (given?: Given) => decideHunk(parts, 'reject', given),
+    'azimuth.hunk.comment': (given?: Given) => commentOnHunk(parts, given),
     'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', given),
     'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', given),
     'azimuth.all.accept': () => decideAll(review, 'accept'),
@@ -135,10 +136,20 @@ async function openReview({ review, diffs, threads }: Parts, given: Given): Prom
 }
 
 async function decideHunk({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given);
-  if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
-  const message = given !== undefined && 'text' in given ? given.text : undefined;
-  await review.decideHunks(decision, meant.proposal, [meant.hunk], message);
+  const { proposal, hunk } = resolveHunk(review, threads, given);
+  await review.decideHunks(decision, proposal, [hunk], wordOf(given));
+}
+
+/** Says something of a hunk without deciding it: what stands in its thread, else what an input box is told. */
+async function commentOnHunk({ review, threads }: Parts, given: Given): Promise<void> {
+  const { proposal, hunk } = resolveHunk(review, threads, given);
+  const text = wordOf(given) ?? (await vscode.window.showInputBox({
+    title: `Azimuth: Comment on Hunk in ${visible(proposal.path)}`,
+    prompt: 'What the model is told of it. Nothing is decided by this.',
+    ignoreFocusOut: true,
+  }));
+  if (text === undefined || text.trim() === '') return;
+  await review.comment(proposal, hunk, text);
 }
 
 async function decideFile({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
@@ -150,6 +161,18 @@ async function decideFile({ review, threads }: Parts, decision: Decision, given:
 async function decideAll(review: Review, decision: Decision): Promise<void> {
   if (review.pendingCount === 0) throw new Error('No hunk waits for a decision.');
   await review.decideAll(decision);
+}
+
+/** What was written in the thread that a command was given. */
+function wordOf(given: Given): string | undefined {
+  return given !== undefined && 'text' in given ? given.text : undefined;
+}
+
+/** As `resolve`, where a command is about one hunk. */
+function resolveHunk(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk: Hunk } {
+  const meant = resolve(review, threads, given);
+  if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
+  return { proposal: meant.proposal, hunk: meant.hunk };
 }
 
 /** The proposal and hunk that a command was given, with the revision that was shown; without any, those at the cursor. */

@@ -155,6 +155,7 @@ M.subcommands = {
   review = { run = review },
   accept = { run = review, complete = { "hunk", "file", "all" } },
   reject = { run = review, complete = { "hunk", "file", "all" } },
+  comment = { run = review },
   next = { run = review },
   prev = { run = review },
   diff = { run = review },

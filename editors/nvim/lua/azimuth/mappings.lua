@@ -23,6 +23,7 @@ M.defaults = {
   { action = "review", modes = { "n" }, key = "r", command = "<Cmd>Azimuth review<CR>", desc = "review what is proposed" },
   { action = "accept", modes = { "n" }, key = "y", command = "<Cmd>Azimuth accept<CR>", desc = "accept the hunk" },
   { action = "reject", modes = { "n" }, key = "x", command = "<Cmd>Azimuth reject<CR>", desc = "reject the hunk" },
+  { action = "comment", modes = { "n" }, key = "w", command = "<Cmd>Azimuth comment<CR>", desc = "say something of the hunk" },
   { action = "diff", modes = { "n" }, key = "d", command = "<Cmd>Azimuth diff<CR>", desc = "see the proposal side by side" },
   { action = "terminal", modes = { "n" }, key = "t", command = "<Cmd>Azimuth terminal<CR>", desc = "open the terminal" },
 }

@@ -1,4 +1,5 @@
---- Review: the open hunks of the current session, shown in their documents, and the commands that decide them.
+--- Review: the open hunks of the current session, shown in their documents, and the commands that decide them and that say
+--- something of them.
 ---
 --- What is shown is a fold of the session's events. A decision goes to the server; an accepted hunk comes back from it as
 --- an edit of the document. Closing any view decides nothing.
@@ -242,11 +243,14 @@ end
 ---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
 local function hunks_meant(words)
   local cursor = vim.api.nvim_win_get_cursor(0)[1] - 1
-  if words.first then
-    return hunks_at(words.first - 1, words.last - 1)
+  local found = words.first and hunks_at(words.first - 1, words.last - 1) or hunks_at(cursor, cursor)
+  if #found == 0 and not words.first and vim.wo.diff then
+    found = hunks_near(cursor)
   end
-  local found = hunks_at(cursor, cursor)
-  return #found == 0 and vim.wo.diff and hunks_near(cursor) or found
+  if #found == 0 and not diff.proposal(vim.api.nvim_get_current_buf()) then
+    say("no hunk is here. :Azimuth next goes to the next one.")
+  end
+  return found
 end
 
 ---@type table<string, fun(words: table): azimuth.DecisionTarget[]>
@@ -264,9 +268,6 @@ local targets = {
         end
       end
       meant = able
-    end
-    if #meant == 0 and not diff.proposal(vim.api.nvim_get_current_buf()) then
-      say("no hunk is here. :Azimuth next goes to the next one.")
     end
     return decide.targets(meant)
   end,
@@ -304,6 +305,10 @@ end
 
 ---@type table<string, fun(words: table)>
 local commands = { accept = decision, reject = decision }
+
+function commands.comment(words)
+  decide.comment(hunks_meant(words), table.concat(vim.list_slice(words, 2), " "))
+end
 
 function commands.next()
   move(1)
@@ -388,7 +393,8 @@ function commands.review(words)
   open(open_ones[(here or 0) % #open_ones + 1])
 end
 
---- Runs a subcommand of `:Azimuth`: `review`, `accept`, `reject`, `next`, `prev`, `diff`, `hunks` or `auto`.
+--- Runs a subcommand of `:Azimuth`: `review`, `accept`, `reject`, `comment`, `next`, `prev`, `diff`, `hunks` or
+--- `auto`.
 ---@param words table The words, and in fields `first`, `last` and `bang` what came with them.
 function M.command(words)
   if client.session() then

@@ -88,6 +88,11 @@ export class Review implements vscode.Disposable {
     await this.session.decide(decision, targets, message);
   }
 
+  /** Says something of a hunk to the model. Nothing is decided by it. */
+  async comment(proposal: Proposal, hunk: Hunk, text: string): Promise<void> {
+    await this.session.comment(proposal.proposalId, hunk.hunkId, text);
+  }
+
   /** The proposed text, computed here from the document and the hunks. */
   async computeProposed(proposal: Proposal): Promise<string> {
     if (proposal.change === 'create') return propose('', proposal) ?? '';

@@ -1,4 +1,4 @@
-// A comment thread at each pending hunk of a diff, with Accept and Reject and room for a word to the model.
+// A comment thread at each pending hunk of a diff: Accept, Reject, room for a word to the model, and what was said of it.
 
 import * as vscode from 'vscode';
 import type { Proposal } from '../generated/protocol';
@@ -19,7 +19,7 @@ export class Threads implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly review: Review) {
-    this.controller.options = { prompt: 'A word to the model, sent with your decision', placeHolder: 'A word to the model (optional)' };
+    this.controller.options = { prompt: 'A word to the model, with your decision or before it', placeHolder: 'A word to the model (optional)' };
     this.subscriptions = [
       review.onChange(() => this.update()),
       vscode.workspace.onDidOpenTextDocument(({ uri }) => (uri.scheme === SCHEME ? this.update() : undefined)),
@@ -72,8 +72,8 @@ export class Threads implements vscode.Disposable {
     }
     if (thread.range?.start.line !== line) thread.range = range;
     thread.label = `${label}: ${size(placed.hunk)}`;
-    const [comment] = thread.comments;
-    if (comment?.author.name !== size(placed.hunk)) thread.comments = [about(placed)];
+    const comments = [about(placed), ...(placed.hunk.comments ?? []).map(said)];
+    if (!isSame(thread.comments, comments)) thread.comments = comments;
     this.shown.set(key, { thread, proposal, placed });
   }
 }
@@ -84,4 +84,13 @@ export class Threads implements vscode.Disposable {
  */
 function about({ hunk }: Placed): vscode.Comment {
   return { author: { name: size(hunk) }, body: '', mode: vscode.CommentMode.Preview };
+}
+
+/** A body that is no Markdown is shown as it was written. */
+function said(text: string): vscode.Comment {
+  return { author: { name: 'You' }, body: text, mode: vscode.CommentMode.Preview };
+}
+
+function isSame(shown: readonly vscode.Comment[], wanted: readonly vscode.Comment[]): boolean {
+  return shown.length === wanted.length && wanted.every(({ author, body }, index) => shown[index]?.author.name === author.name && shown[index].body === body);
 }

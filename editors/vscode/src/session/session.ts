@@ -2,8 +2,8 @@
 
 import * as vscode from 'vscode';
 import type {
-  Decision, DecisionTarget, Mode, PromptBlock, QueueId, Requests, SequencedEvent, SessionId, SessionInfo, SessionOpenResult,
-  TurnId,
+  Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
+  SessionOpenResult, TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
@@ -155,6 +155,11 @@ export class Session implements vscode.Disposable {
       const paths = proposalsOf(error).map(({ path }) => path).join(', ');
       throw new Error(`Nothing was decided: the proposal ${paths === '' ? '' : `for ${paths} `}has changed since it was shown. Look at it again.`, { cause: error });
     }
+  }
+
+  /** Says something of a hunk to the model, which decides nothing. */
+  async comment(proposalId: ProposalId, hunkId: HunkId, text: string): Promise<void> {
+    await this.own('azimuth/review/comment', (sessionId) => ({ sessionId, proposalId, hunkId, text }));
   }
 
   /** Turns the automatic acceptance of edits on or off. */

@@ -1,4 +1,4 @@
---- Decisions on hunks, sent to the server. What comes of them are events.
+--- Decisions and comments on hunks, sent to the server. What comes of them are events.
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
@@ -65,6 +65,36 @@ function M.ask_and_decide(decision, targets)
       M.decide(decision, targets, reason)
     end
   end)
+end
+
+--- Says something of hunks to the model. Nothing is decided by it.
+---@param chosen { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
+---@param text string Where it is empty, the user is asked.
+function M.comment(chosen, text)
+  local session_id = client.session()
+  if not session_id or #chosen == 0 then
+    return
+  end
+  local function send(said)
+    if vim.trim(said or "") == "" then
+      return
+    end
+    for at, one in ipairs(chosen) do
+      local params = { sessionId = session_id, proposalId = one.proposal.proposalId, hunkId = one.hunk.hunkId, text = said }
+      client.request(protocol.requests.review_comment, params, function(err)
+        if err then
+          M.failed(session_id, err, "commenting")
+        elseif at == #chosen then
+          M.say("the model hears of it with its next request. Nothing is decided yet.")
+        end
+      end)
+    end
+  end
+  if text == "" then
+    vim.ui.input({ prompt = "Comment: " }, send)
+  else
+    send(text)
+  end
 end
 
 --- The targets of some hunks, a proposal each.

@@ -34,6 +34,7 @@ M.keys = {
   { action = "prev", mode = "n", lhs = literal("[a"), rhs = "<Cmd>Azimuth prev<CR>", desc = "previous hunk" },
   { action = "accept", mode = "x", lhs = prefixed("y"), rhs = ":Azimuth accept<CR>", desc = "accept the selected hunks" },
   { action = "reject", mode = "x", lhs = prefixed("x"), rhs = ":Azimuth reject<CR>", desc = "reject the selected hunks" },
+  { action = "comment", mode = "x", lhs = prefixed("w"), rhs = ":Azimuth comment<CR>", desc = "say something of the selected hunks" },
   { action = "accept file", mode = "n", lhs = prefixed("Y"), rhs = "<Cmd>Azimuth accept file<CR>", desc = "accept the file" },
   { action = "reject file", mode = "n", lhs = prefixed("X"), rhs = "<Cmd>Azimuth reject file<CR>", desc = "reject the file" },
 }

@@ -108,6 +108,21 @@ local function paint_once(bufnr, hunk, source, base)
   return painted[key]
 end
 
+--- What the user said of a hunk, as virtual lines.
+---@param hunk azimuth.Hunk
+---@param width integer
+---@return azimuth.review.Chunk[][]
+local function comment_lines(hunk, width)
+  local lines = {}
+  for _, comment in ipairs(hunk.comments or {}) do
+    for at, line in ipairs(text.lines(comment)) do
+      local words = (at == 1 and "You: " or "     ") .. vim.fn.strtrans(line)
+      vim.list_extend(lines, paint.fitted({ { words, "AzimuthDim" } }, width, "AzimuthDim"))
+    end
+  end
+  return lines
+end
+
 --- The virtual lines of a hunk, no more than a window can show.
 ---@param hunk azimuth.Hunk
 ---@param paints table What was painted of it.
@@ -122,7 +137,8 @@ local function virtual_lines(hunk, paints, base, width, height, wraps)
     local why = "! In conflict: the text above has changed. Reject this, or ask again."
     vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
   end
-  local limit = math.max(5, height - #hunks.lines(hunk.oldText) - 3)
+  local comments = comment_lines(hunk, width)
+  local limit = math.max(5, height - #hunks.lines(hunk.oldText) - 3 - #comments)
   for at, chunks in ipairs(paints.added) do
     if #lines >= limit then
       local rest = (" … %d more lines; %s shows all"):format(#paints.added - at + 1, keys.shown("diff"))
@@ -131,7 +147,7 @@ local function virtual_lines(hunk, paints, base, width, height, wraps)
     end
     vim.list_extend(lines, wraps and paint.fitted(chunks, width, base) or { chunks })
   end
-  return lines
+  return vim.list_extend(lines, comments)
 end
 
 --- The sign of a hunk, and its group.
