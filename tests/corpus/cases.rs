@@ -122,11 +122,11 @@ impl Case {
         (shows || needs_none).then_some(Written { above, removed, added, below })
     }
 
-    pub fn old(&self) -> Vec<String> {
+    pub fn named_block(&self) -> Vec<String> {
         [&self.above[..], &self.removed, &self.below].concat()
     }
 
-    pub fn new(&self) -> Vec<String> {
+    pub fn wanted_block(&self) -> Vec<String> {
         [&self.above[..], &self.added, &self.below].concat()
     }
 }

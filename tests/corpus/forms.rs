@@ -117,7 +117,7 @@ impl Form {
             Self::Unified => {
                 let path = case.path.display();
                 let start = case.at + 1 - case.above.len();
-                let (old, new) = (case.old().len(), case.new().len());
+                let (old, new) = (case.named_block().len(), case.wanted_block().len());
                 patched(case, &format!("--- a/{path}\n+++ b/{path}\n@@ -{start},{old} +{start},{new} @@\n"), "")?
             }
             Self::Hashline => return hashlined(case),

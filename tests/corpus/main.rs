@@ -105,7 +105,7 @@ fn tell(counts: &BTreeMap<(Form, Slip), Count>, refused: &BTreeMap<(Form, Slip),
 
 fn report(case: &Case, form: Form, text: &str) {
     println!("WRONG: {} with {} in {}", form.name(), case.slip.name(), case.name);
-    println!("  old {:?}\n  new {:?}", case.old(), case.new());
+    println!("  old {:?}\n  new {:?}", case.named_block(), case.wanted_block());
     for line in cases::difference(&case.wanted, text).into_iter().take(12) {
         println!("  {line}");
     }
