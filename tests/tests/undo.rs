@@ -658,3 +658,24 @@ fn what_was_taken_back_is_so_after_the_server_was_killed() {
     process.request("azimuth/checkpoint/undo", &json!({ "sessionId": session }));
     assert_eq!(texts(), before);
 }
+
+#[tokio::test]
+async fn files_that_the_model_moved_and_deleted_come_back_and_go_again() {
+    let world = World::new(Profile::panel()).await;
+    let turn = world
+        .turn(&[
+            ("edit_move_file", json!({ "path": "c.txt", "to": "moved/c.txt" })),
+            ("edit_delete_file", json!({ "path": "a.txt" })),
+        ])
+        .await;
+    let moved = |world: &World| world.project.path("moved/c.txt").exists();
+    assert!(moved(&world) && !world.project.path("c.txt").exists() && !world.project.path("a.txt").exists());
+    world.undo(json!({ "turnId": turn })).await;
+    world.until_restored().await;
+    world.assert_before();
+    assert!(!moved(&world));
+    world.redo(json!({ "turnId": turn })).await;
+    world.until_restored().await;
+    assert!(moved(&world) && !world.project.path("c.txt").exists() && !world.project.path("a.txt").exists());
+    assert_eq!(world.client.finish().await, 0);
+}
