@@ -89,13 +89,17 @@ impl Form {
             }
             Self::Between => {
                 let (above, below) = (case.above.last()?.trim(), case.below.first()?.trim());
-                let occurs_below =
-                    case.text.split_once(above)?.1.split('\n').skip(1).position(|line| line.contains(below));
-                if above.is_empty()
-                    || below.is_empty()
-                    || case.text.matches(above).count() != 1
-                    || occurs_below != Some(1)
-                {
+                let rest: Vec<&str> = case.text.split_once(above)?.1.split('\n').skip(1).collect();
+                let ends: Vec<usize> = (0..rest.len()).filter(|&at| rest[at].contains(below)).collect();
+                let indent = |line: &str| line.len() - line.trim_start().len();
+                // The end that is meant: the only one, or the first that is indented as the beginning is.
+                let meant = match ends.as_slice() {
+                    [only] => Some(only),
+                    several => {
+                        several.iter().find(|&&at| indent(rest[at]) == indent(&case.above[case.above.len() - 1]))
+                    }
+                };
+                if above.is_empty() || below.is_empty() || case.text.matches(above).count() != 1 || meant != Some(&1) {
                     return None;
                 }
                 let anchors = case.slipped(&[above.to_owned(), below.to_owned()])?;

@@ -712,7 +712,7 @@ async fn what_the_user_says_of_a_hunk_decides_nothing_and_the_model_hears_it() {
         "{heard}"
     );
     let now = world.proposal().await;
-    assert_eq!(now.hunks[1].state, HunkState::Pending);
+    assert_eq!((now.hunks[1].state, now.hunks[1].untold_comments), (HunkState::Pending, 0));
     let params = |hunk: &str, text: &str| world.client.request("azimuth/review/comment", comment(hunk, text));
     assert_eq!(params(id, "  ").await.unwrap_err().code, -32602);
     assert_eq!(params("h0", "x").await.unwrap_err().message, "there is no hunk h0");

@@ -274,6 +274,7 @@ mod tests {
             anchor: None,
             state: HunkState::Pending,
             comments: Vec::new(),
+            untold_comments: 0,
         }
     }
 

@@ -52,6 +52,7 @@ pub(super) mod tests {
             anchor: None,
             state: HunkState::Pending,
             comments: Vec::new(),
+            untold_comments: 0,
         }
     }
 

@@ -920,6 +920,8 @@ export interface Hunk {
   anchor?: string;
   /** What the user said of it, the oldest first. */
   comments?: string[];
+  /** How many of these, the last ones, the model has not been told. Clients have no use for it. */
+  untoldComments?: number;
 }
 
 /** A hunk. It keeps its id for as long as its content stays the same. */

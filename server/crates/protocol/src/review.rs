@@ -74,6 +74,15 @@ pub struct Hunk {
     /// What the user said of it, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<String>,
+    /// How many of these, the last ones, the model has not been told. Clients have no use for it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untold_comments: usize,
+}
+
+/// For fields that are left out where they are 0.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How a hunk stands.

@@ -74,8 +74,17 @@ impl OneEdit for Input {
             Action::Replace => (CellEdit::Replace { index, source }, "replaced"),
             Action::Delete => (CellEdit::Delete { index }, "deleted"),
         };
-        draft.edit(&self.path, &format!("with cell {index} {what}"), |text, _| {
-            edit_cell(text, &edit).map(|text| Edited { text, pass: Pass::Exact })
+        draft.edit(&self.path, &format!("with cell {index} {what}"), |text, seen| {
+            let edited = edit_cell(text, &edit).map_err(|error| error.to_string())?;
+            // What the cells are counted in must be what the model has counted.
+            if !seen {
+                return Err(
+                    "the notebook has changed since you read it, or you have not read it, so cell numbers say \
+                            nothing. Nothing was changed. Read it with read_file and count again"
+                        .to_owned(),
+                );
+            }
+            Ok(Edited { text: edited, pass: Pass::Exact })
         })
     }
 }
@@ -84,7 +93,7 @@ impl OneEdit for Input {
 mod tests {
     use serde_json::json;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, call};
 
     const NOTEBOOK: &str = r#"{
  "cells": [
@@ -104,7 +113,11 @@ mod tests {
     async fn a_cell_is_inserted_and_the_rest_stays() {
         let world = World::new(&[("a.ipynb", NOTEBOOK)]);
         let input = json!({ "path": "a.ipynb", "action": "insert", "cell_index": 1, "source": "x = 1" });
-        let output = world.call("edit_notebook", input).await.unwrap();
+        let services = world.services();
+        let unseen = call(&services, "edit_notebook", input.clone()).await.unwrap_err().to_string();
+        assert!(unseen.starts_with("a.ipynb: the notebook has changed since you read it"), "{unseen}");
+        call(&services, "read_file", json!({ "path": "a.ipynb" })).await.unwrap();
+        let output = call(&services, "edit_notebook", input).await.unwrap();
         assert_eq!(output.text, "Edit of a.ipynb with cell 1 inserted, from line 7.");
         let text = output.plan.unwrap().files[0].new_text.clone().unwrap();
         assert!(text.starts_with(NOTEBOOK.split("\n ],").next().unwrap()) && text.contains("\"x = 1\""), "{text}");

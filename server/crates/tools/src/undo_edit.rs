@@ -25,7 +25,17 @@ const REMEMBERED: usize = 50;
 /// What the calls of a session's editing tools wanted to make of files, the oldest first. Clones share it. It is not kept
 /// over a restart.
 #[derive(Clone, Debug, Default)]
-pub struct Edits(Arc<Mutex<Vec<Vec<Step>>>>);
+pub struct Edits(Arc<Mutex<Vec<Planned>>>);
+
+/// What a call wanted.
+#[derive(Clone, Debug)]
+struct Planned {
+    /// Grows from call to call.
+    id: u64,
+    steps: Vec<Step>,
+    /// The call that it takes back, if it is one that does.
+    takes_back: Option<u64>,
+}
 
 /// What a call wanted to make of one file.
 #[derive(Clone, Debug)]
@@ -37,7 +47,7 @@ struct Step {
 
 impl Edits {
     /// A call plans this. Whether anything comes of it is seen when it is undone. Blocks.
-    fn note(&self, plan: &EditPlan, reader: &Reader) {
+    fn note(&self, plan: &EditPlan, reader: &Reader, takes_back: Option<u64>) {
         let step = |file: &FilePlan| {
             let before = reader.read(&file.path).ok();
             // What was read is another by now, so nothing will come of the plan.
@@ -49,31 +59,31 @@ impl Edits {
         };
         let Some(steps) = plan.files.iter().map(step).collect() else { return };
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        calls.push(steps);
+        let id = calls.last().map_or(0, |last| last.id + 1);
+        calls.push(Planned { id, steps, takes_back });
         let excess = calls.len().saturating_sub(REMEMBERED);
         calls.drain(..excess);
     }
 
-    /// The last call that edited a file and of which something came, taken out. What came to nothing is forgotten on the
-    /// way.
-    fn take_last(&self, path: &Path, now: Option<&TextHash>) -> Option<Vec<Step>> {
-        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            let at = calls.iter().rposition(|steps| steps.iter().any(|step| step.path == path))?;
-            let step = calls.get(at)?.iter().find(|step| step.path == path)?;
-            if step.after.as_ref() == now {
-                return Some(calls.remove(at));
+    /// The last call that edited a file, of which something came and which was not taken back. None if the file is not as
+    /// it left it. Nothing is forgotten by looking, since what is planned then may come to nothing too.
+    fn last(&self, path: &Path, now: Option<&TextHash>) -> Option<(u64, Vec<Step>)> {
+        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken_back: Option<u64> = None;
+        for call in calls.iter().rev() {
+            let Some(step) = call.steps.iter().find(|step| step.path == path) else { continue };
+            if taken_back.is_some_and(|taken_back| call.id >= taken_back) {
+                continue;
             }
-            let came_to_nothing = step.before.as_deref().map(text::hash).as_ref() == now;
-            if !came_to_nothing {
-                return None;
+            match (step.after.as_ref() == now, call.takes_back) {
+                (true, None) => return Some((call.id, call.steps.clone())),
+                (true, Some(earlier)) => taken_back = Some(earlier),
+                // Nothing came of it.
+                (false, _) if step.before.as_deref().map(text::hash).as_ref() == now => {}
+                (false, _) => return None,
             }
-            calls.remove(at);
         }
-    }
-
-    fn put_back(&self, steps: Vec<Step>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(steps);
+        None
     }
 }
 
@@ -111,7 +121,7 @@ impl Tool for Remembered {
         if let Some(plan) = output.plan.clone() {
             let (edits, reader) = (self.edits.clone(), self.reader.clone());
             blocking(move || {
-                edits.note(&plan, &reader);
+                edits.note(&plan, &reader, None);
                 Ok(())
             })
             .await?;
@@ -163,7 +173,7 @@ impl Typed for UndoEdit {
                 Err(ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. })) => Ok(None),
                 Err(error) => Err(read_file::in_words(&services, path, error, &call)),
             };
-            let Some(steps) = services.edits.take_last(&path, now(&path)?.as_ref()) else {
+            let Some((id, steps)) = services.edits.last(&path, now(&path)?.as_ref()) else {
                 return Err(ToolError::Failed(format!(
                     "there is no edit of {name} to take back: it is not as an edit of yours in this session left it. Read it \
                      and edit it as it is now"
@@ -174,7 +184,6 @@ impl Typed for UndoEdit {
                 let read = now(&step.path)?;
                 if read != step.after {
                     let other = services.roots.display(&step.path);
-                    services.edits.put_back(steps.clone());
                     return Err(ToolError::Failed(format!(
                         "the edit of {name} cannot be taken back, since it edited {other} too, which has changed since. \
                          Nothing was changed. Read both and edit them as they are now"
@@ -183,11 +192,13 @@ impl Typed for UndoEdit {
                 let new_text = step.before.as_ref().map(|text| text.to_string());
                 files.push(FilePlan { path: step.path.clone(), read, new_text, moved_to: None });
             }
+            let plan = EditPlan { files };
+            services.edits.note(&plan, &services.reader, Some(id));
             let names: Vec<_> = steps.iter().map(|step| services.roots.display(&step.path)).collect();
             let text = format!("Edit of {} taken back.", names.join(", "));
             let locations = steps.iter().map(|step| location(&step.path, None)).collect();
-            let summary = counted(files.len(), "file");
-            Ok(Output { text, summary, locations, plan: Some(EditPlan { files }), ..Output::default() })
+            let summary = counted(steps.len(), "file");
+            Ok(Output { text, summary, locations, plan: Some(plan), ..Output::default() })
         })
         .await
     }
@@ -248,6 +259,8 @@ mod tests {
 
         let undone = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap();
         assert_eq!(undone.text, "Edit of a, b taken back.");
+        let again = call(&services, "undo_edit", json!({ "path": "a" })).await.unwrap();
+        assert_eq!(again.plan, undone.plan, "what was only planned, and rejected, is not forgotten");
         takes.take(undone.plan.unwrap());
         assert_eq!(*services.reader.read(&world.path("a")).unwrap().text, *"two\n");
         assert_eq!(*services.reader.read(&world.path("b")).unwrap().text, *"b\n");

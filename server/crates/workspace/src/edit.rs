@@ -85,6 +85,11 @@ fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Resul
     let Some((pass, places)) = located else {
         return Err(EditError::NotFound(Box::new(diagnose::diagnose(text, old))));
     };
+    if let [.., first, second] = places.as_slice()
+        && second.start < first.end
+    {
+        return Err(EditError::Overlapping { candidates: locate::candidates(text, [first.start, second.start]) });
+    }
     let found = places.len();
     if found != expected {
         let candidates = locate::candidates(text, places.into_iter().map(|place| place.start));
@@ -106,11 +111,8 @@ fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Resul
 /// Why it is not certain how further lines are to be indented that an edit puts below a single line. Where the old line
 /// comes without its indentation, so may they.
 fn hanging(text: &str, start: usize, old: &str, new: &str) -> Option<Uncertain> {
-    let head = locate::head(text, start);
     let single = !old.trim_end().contains('\n') && !old.starts_with(char::is_whitespace);
-    if !single || head.is_empty() || !head.trim().is_empty() {
-        return None;
-    }
+    let head = locate::indentation(text, start).filter(|head| single && !head.is_empty())?;
     let further = new.lines().skip(1).find(|line| !line.trim().is_empty() && !line.starts_with(head))?;
     Some(Uncertain::Indentation { line: preview(further) })
 }
@@ -276,6 +278,11 @@ mod tests {
         let error = replaced("}\n}\n}\n", "}\n}\n", "]\n", 1).unwrap_err();
         let EditError::Overlapping { candidates } = error else { panic!("{error:?}") };
         assert_eq!(candidates.iter().map(|c| c.line).collect::<Vec<_>>(), [1, 2]);
+        let error = replaced("}  \n}  \n}  \n", "}\n}\n", "]\n", 1).unwrap_err();
+        assert!(matches!(error, EditError::Overlapping { .. }), "{error:?}");
+        let five = "\tx;\n".repeat(5);
+        let error = replaced(&five, "  x;\n  x;\n", "  y;\n", 2).unwrap_err();
+        assert!(matches!(error, EditError::Overlapping { .. }), "{error:?}");
     }
 
     #[test]

@@ -461,6 +461,7 @@
 ---@field lineAfter? string The line below them, with its line end; absent at the document's end.
 ---@field anchor? string What the server finds the hunk by after a restart, where the document changed meanwhile; absent where its lines cannot be told from others in the document. Clients have no use for it.
 ---@field comments? string[] What the user said of it, the oldest first.
+---@field untoldComments? integer How many of these, the last ones, the model has not been told. Clients have no use for it.
 
 ---A hunk. It keeps its id for as long as its content stays the same.
 ---@alias azimuth.HunkId string

@@ -4,8 +4,12 @@ use std::ops::Range;
 
 use super::diagnose::{self, Diagnosis};
 use super::fold::{Folded, Pass};
+use super::indent::indent;
 use super::locate::{self, Candidate, Wanted};
 use super::{Edited, with_lf, with_places};
+
+/// A line is named by at most so many lines.
+const MOST_LINES: usize = 30;
 
 /// An edit beside or between lines that are named by a piece of their text.
 #[derive(Clone, Debug)]
@@ -45,7 +49,7 @@ pub enum AnchorMode {
 /// See [`AnchorError`]: no line has the anchor, or several have it and no occurrence is given.
 pub fn by_anchor(text: &str, edit: &ByAnchor<'_>) -> Result<Edited, AnchorError> {
     let lines = Lines::new(text);
-    let (pass, start) = line_with(&lines, "anchor", edit.anchor, edit.occurrence, 0)?;
+    let (pass, start) = line_with(&lines, "anchor", edit.anchor, edit.occurrence)?;
     let (pass, place) = match edit.mode {
         AnchorMode::InsertBefore => (pass, start..start),
         AnchorMode::InsertAfter => (pass, start + 1..start + 1),
@@ -54,10 +58,10 @@ pub fn by_anchor(text: &str, edit: &ByAnchor<'_>) -> Result<Edited, AnchorError>
             let anchor_end = edit.anchor_end.ok_or(AnchorError::NoEnd)?;
             // The first one after the anchor is the natural end, of however many there are.
             // Where the anchor was not indented as its line is, how the other one is indented says nothing either.
-            let is_off = edit.anchor.starts_with(char::is_whitespace)
-                && lines.all.get(start).is_some_and(|line| !line.starts_with(edit.anchor.trim_end()));
+            let line = lines.all.get(start).copied().unwrap_or_default();
+            let is_off = edit.anchor.starts_with(char::is_whitespace) && !line.starts_with(edit.anchor.trim_end());
             let anchor_end = if is_off { anchor_end.trim_start() } else { anchor_end };
-            let (end_pass, end) = line_with(&lines, "anchor_end", anchor_end, Some(1), start + 1)?;
+            let (end_pass, end) = end_of(&lines, anchor_end, start)?;
             let between = if edit.inclusive { start..end + 1 } else { start + 1..end };
             (pass.max(end_pass), between)
         }
@@ -81,7 +85,10 @@ pub fn insert_at_line(
 ) -> Result<Edited, AnchorError> {
     let lines = Lines::new(text);
     let count = lines.all.len();
-    let named = line_text.filter(|text| !text.trim().is_empty());
+    if line_text.is_some_and(|text| text.lines().count() > MOST_LINES) {
+        return Err(AnchorError::TooLong);
+    }
+    let named = line_text.map(|text| if text.is_empty() { "\n" } else { text });
     let is_it = |at: usize| {
         let there = lines.all.get(at..).unwrap_or_default();
         named.is_none_or(|named| {
@@ -92,6 +99,7 @@ pub fn insert_at_line(
         (Some(at), _) if seen && is_it(at) => (Pass::Exact, at),
         (None, None) => return Err(AnchorError::NoSuchLine { line, count }),
         (Some(_), None) => return Err(AnchorError::NotSeen),
+        (_, Some(named)) if named.trim().is_empty() => return Err(AnchorError::NotSeen),
         (_, Some(named)) => whole_line(&lines, named)?,
     };
     put(text, &lines, at..at, content).map(|text| Edited { text, pass })
@@ -161,6 +169,9 @@ pub enum AnchorError {
          Read it with read_file, or say with line_text what the line is"
     )]
     NotSeen,
+    /// More lines are given than are needed to know one.
+    #[error("line_text has more than {MOST_LINES} lines; give the line and as few below it as make it the only one")]
+    TooLong,
     /// Nothing would change.
     #[error("the edit would change nothing: {0}")]
     NoChange(&'static str),
@@ -199,6 +210,25 @@ impl<'t> Lines<'t> {
         self.starts.get(line).or(self.starts.last()).copied().unwrap_or_default()
     }
 
+    /// Of these lines, those that begin with a piece of text that comes with an indentation.
+    fn indented(&self, piece: &str, found: &[usize]) -> impl Iterator<Item = usize> {
+        let whole = piece.trim_end();
+        let is_so = move |at: &usize| self.all.get(*at).is_some_and(|line| line.starts_with(whole));
+        found.iter().copied().filter(move |at| whole.starts_with(char::is_whitespace) && is_so(at))
+    }
+
+    /// The line, unless another one is indented as the piece of text is: then it is not certain which is meant.
+    fn certain(&self, field: &'static str, at: usize, rival: Option<usize>) -> Result<usize, AnchorError> {
+        match rival {
+            Some(rival) if rival != at => Err(self.ambiguous(field, &[at.min(rival), at.max(rival)])),
+            _ => Ok(at),
+        }
+    }
+
+    fn ambiguous(&self, field: &'static str, found: &[usize]) -> AnchorError {
+        AnchorError::Ambiguous { field, found: found.len(), candidates: self.candidates(found) }
+    }
+
     fn candidates(&self, lines: &[usize]) -> Vec<Candidate> {
         let candidate = |&at: &usize| {
             let preview = locate::preview(self.all.get(at).copied().unwrap_or_default());
@@ -208,17 +238,50 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// The line, from 0, that has a piece of text, at or after `from`. White space around the piece does not count; but where
-/// it comes with an indentation that another line has, it is not certain which is meant.
+/// The line, from 0, that has a piece of text.
 fn line_with(
     lines: &Lines<'_>,
     field: &'static str,
     piece: &str,
     occurrence: Option<usize>,
-    from: usize,
 ) -> Result<(Pass, usize), AnchorError> {
-    let whole = piece.trim_end();
-    let piece = whole.trim_start();
+    let (pass, found) = lines_with(lines, field, piece, 0)?;
+    let Some(occurrence) = occurrence else {
+        return if let [only] = found.as_slice() { Ok((pass, *only)) } else { Err(lines.ambiguous(field, &found)) };
+    };
+    let Some(&at) = occurrence.checked_sub(1).and_then(|at| found.get(at)) else {
+        let candidates = lines.candidates(&found);
+        return Err(AnchorError::NoSuchOccurrence { occurrence, found: found.len(), candidates });
+    };
+    let rival = lines.indented(piece, &found).nth(occurrence - 1);
+    lines.certain(field, at, rival).map(|at| (pass, at))
+}
+
+/// The line, from 0, below another that has the end of what begins there. Of several it is the first one that is indented
+/// as the beginning is, as a closing bracket is.
+fn end_of(lines: &Lines<'_>, piece: &str, start: usize) -> Result<(Pass, usize), AnchorError> {
+    let field = "anchor_end";
+    let (pass, found) = lines_with(lines, field, piece, start + 1)?;
+    let of = |at: usize| lines.all.get(at).map(|line| indent(line));
+    let at = match found.as_slice() {
+        [only] => *only,
+        several => {
+            let same = several.iter().find(|&&at| of(at) == of(start));
+            *same.ok_or_else(|| lines.ambiguous(field, several))?
+        }
+    };
+    let rival = lines.indented(piece, &found).next();
+    lines.certain(field, at, rival).map(|at| (pass, at))
+}
+
+/// The lines, from 0, at or after `from` that have a piece of text; at least one. White space around it does not count.
+fn lines_with(
+    lines: &Lines<'_>,
+    field: &'static str,
+    piece: &str,
+    from: usize,
+) -> Result<(Pass, Vec<usize>), AnchorError> {
+    let piece = piece.trim();
     if piece.is_empty() || piece.contains('\n') {
         return Err(AnchorError::NotALine { field });
     }
@@ -231,29 +294,11 @@ fn line_with(
         lines.all.iter().enumerate().skip(from).filter(|(_, line)| has(line)).map(|(at, _)| at).collect()
     };
     let found = [Pass::Exact, Pass::InnerSpace, Pass::Characters].into_iter();
-    let Some((pass, found)) = found.map(|pass| (pass, by(pass))).find(|(_, found)| !found.is_empty()) else {
+    found.map(|pass| (pass, by(pass))).find(|(_, found)| !found.is_empty()).ok_or_else(|| {
         let below = (from > 0).then_some(from);
         let nearest = Box::new(diagnose::diagnose(&lines.all.get(from..).unwrap_or_default().join("\n"), piece));
-        return Err(AnchorError::NotFound { field, below, nearest });
-    };
-    let ambiguous =
-        |found: &[usize]| AnchorError::Ambiguous { field, found: found.len(), candidates: lines.candidates(found) };
-    let Some(occurrence) = occurrence else {
-        return if let [only] = found.as_slice() { Ok((pass, *only)) } else { Err(ambiguous(&found)) };
-    };
-    let Some(&at) = occurrence.checked_sub(1).and_then(|at| found.get(at)) else {
-        return Err(AnchorError::NoSuchOccurrence {
-            occurrence,
-            found: found.len(),
-            candidates: lines.candidates(&found),
-        });
-    };
-    let is_so = |at: &&usize| lines.all.get(**at).is_some_and(|line| line.starts_with(whole));
-    let indented = (whole != piece).then(|| found.iter().filter(is_so).nth(occurrence - 1)).flatten();
-    match indented {
-        Some(&other) if other != at => Err(ambiguous(&[at.min(other), at.max(other)])),
-        _ => Ok((pass, at)),
-    }
+        AnchorError::NotFound { field, below, nearest }
+    })
 }
 
 /// The line, from 0, with this text as a whole, and those below it where the text has several; it must be one only.
@@ -343,6 +388,24 @@ mod tests {
     }
 
     #[test]
+    fn of_several_ends_it_is_the_one_that_is_indented_as_the_beginning() {
+        let text = "fn a() {\n    if x {\n    }\n    y();\n}\n\nfn b() {\n}\n";
+        let all =
+            ByAnchor { inclusive: true, anchor_end: Some("}"), ..edit(AnchorMode::ReplaceBetween, "fn a", "new") };
+        assert_eq!(by_anchor(text, &all).unwrap().text, "new\n\nfn b() {\n}\n");
+        let inner = ByAnchor { anchor: "y();", ..all };
+        let error = by_anchor(text, &inner).unwrap_err().to_string();
+        assert!(error.starts_with("2 lines have the anchor_end."), "{error}");
+    }
+
+    #[test]
+    fn a_blank_line_is_trusted_only_where_it_is() {
+        let put = |line| insert_at_line("a\nb\n\nc\n", line, Some(""), "X", true).map(|edited| edited.text);
+        assert_eq!(put(3).unwrap(), "a\nb\nX\n\nc\n");
+        assert_eq!(put(2).unwrap_err(), AnchorError::NotSeen);
+    }
+
+    #[test]
     fn an_anchor_with_another_indentation_is_found_unless_another_line_has_it() {
         let text = "a {\n    b {\n        c();\n    }\n    d();\n}\n";
         let between = |end| ByAnchor { anchor_end: Some(end), ..edit(AnchorMode::ReplaceBetween, "  c();", "") };
@@ -356,7 +419,8 @@ mod tests {
                 .to_string()
                 .contains("line 4: }")
         );
-        assert!(by_anchor("a\n  b\n    }\n}\n", &ByAnchor { anchor: "a", ..between("    }") }).is_ok());
+        let both = by_anchor("a\n  b\n    }\n}\n", &ByAnchor { anchor: "a", ..between("    }") }).unwrap_err();
+        assert!(both.to_string().starts_with("2 lines have the anchor_end"), "as it is given, or as the beginning is");
     }
 
     #[test]

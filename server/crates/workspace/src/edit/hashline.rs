@@ -72,7 +72,7 @@ pub struct Edited {
 ///
 /// Edits that are the same are made once. If every line of an edit's content begins with a tag as lines are shown with
 /// it (`12#7KQX|`), the tags are taken off, provided that one of them fits the text. Whether the text ends in a line
-/// break stays as it is; see [`super::replace_exact`].
+/// break stays as it is; see [`super::replace`].
 ///
 /// # Errors
 /// See [`HashlineError`].

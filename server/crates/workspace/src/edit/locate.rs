@@ -15,6 +15,8 @@ const LEAST_LETTERS: usize = 40;
 /// One letter in so many may differ where a text is found by likeness, and the next best place must differ in as many
 /// more (002 appendix D.2: alike to 0.95, with a margin of 0.05).
 const LETTERS_FOR_ONE: usize = 20;
+/// Of more occurrences than this none is looked at further, for the time it takes.
+const MOST_OCCURRENCES: usize = 10_000;
 /// Where the lines that must be right occur at more places than this, likeness of the others is no ground to choose.
 const MOST_ALIKE: usize = 100;
 
@@ -35,37 +37,47 @@ pub(super) struct Located {
     pub(super) overlap: Option<Vec<usize>>,
 }
 
-/// Finds `old`, byte by byte. It must not be empty. A place inside the indentation of a line does not count where `old`
-/// begins with indentation itself: the lines are then indented otherwise than those of `old`.
+/// Finds `old`, byte by byte, up to the first place that overlaps another. It must not be empty. A place inside the
+/// indentation of a line does not count where `old` begins with indentation itself: the lines are then indented otherwise
+/// than those of `old`.
 pub(super) fn exact(text: &str, old: &str) -> Located {
     let indented = old.starts_with([' ', '\t']) && !old.trim().is_empty();
-    let cuts = |start: usize| indented && !head(text, start).is_empty() && head(text, start).trim().is_empty();
-    let starts: Vec<usize> = text.match_indices(old).map(|(start, _)| start).filter(|&start| !cuts(start)).collect();
-    let step = old.chars().next().map_or(1, char::len_utf8);
-    let overlap = starts.iter().find_map(|&start| {
-        // Any occurrence that begins inside this one ends before twice its length.
-        let from = start + step;
-        let mut to = (start + 2 * old.len() - 1).min(text.len());
-        while !text.is_char_boundary(to) {
-            to += 1;
+    let mut located = Located { starts: Vec::new(), overlap: None };
+    for start in occurrences(text, old) {
+        if indented && indentation(text, start).is_some_and(|indentation| !indentation.is_empty()) {
+            continue;
         }
-        let inside = text.get(from..to)?.find(old)?;
-        let other = from + inside;
-        (other < start + old.len()).then(|| vec![start, other])
-    });
-    Located { starts, overlap }
+        if let Some(&last) = located.starts.last().filter(|&&last| start < last + old.len()) {
+            located.overlap = Some(vec![last, start]);
+            break;
+        }
+        located.starts.push(start);
+    }
+    located
 }
 
-/// The text of a line up to a byte of it.
-pub(super) fn head(text: &str, at: usize) -> &str {
-    let before = text.get(..at).unwrap_or_default();
-    before.get(before.rfind('\n').map_or(0, |at| at + 1)..).unwrap_or_default()
+/// Where a text begins in another, overlapping places too.
+fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let step = wanted.chars().next().map_or(1, char::len_utf8);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + text.get(from..)?.find(wanted)?;
+        from = start + step;
+        Some(start)
+    })
+}
+
+/// The white space that a line has up to a byte of it; none where anything else stands before.
+pub(super) fn indentation(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?;
+    let rest = before.trim_end_matches(|c: char| c != '\n' && c.is_whitespace());
+    (rest.is_empty() || rest.ends_with('\n')).then(|| before.get(rest.len()..)).flatten()
 }
 
 /// Finds `old` by the lenient passes, except by likeness. The ranges are of bytes; white space of the text that the pass
 /// leaves out around a place belongs to it, so that a place that begins a line begins with the line's indentation. A
 /// place has as many lines as `old`, and neither begins nor ends inside a word; nor does it begin inside a line's
-/// indentation.
+/// indentation. The last may overlap the one before it, and then there may be more.
 pub(super) fn places(text: &str, old: &str) -> Option<(Pass, Vec<Range<usize>>)> {
     let found = |pass| {
         let places = by(text, old, pass);
@@ -84,7 +96,10 @@ fn by(text: &str, old: &str, pass: Pass) -> Vec<Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let cuts = |before: Option<char>, after: Option<char>| before.is_some_and(is_word) && after.is_some_and(is_word);
     let mut places: Vec<Range<usize>> = Vec::new();
-    for (start, _) in folded.text.match_indices(&wanted) {
+    for (count, start) in occurrences(&folded.text, &wanted).enumerate() {
+        if count == MOST_OCCURRENCES {
+            return Vec::new();
+        }
         let Range { start, end } = folded.source(text, start..start + wanted.len());
         let (before, place, after) = (text.get(..start), text.get(start..end), text.get(end..));
         let (Some(before), Some(place), Some(after)) = (before, place, after) else { continue };
@@ -93,21 +108,18 @@ fn by(text: &str, old: &str, pass: Pass) -> Vec<Range<usize>> {
         {
             continue;
         }
-        let line = before.rfind('\n').map_or(0, |at| at + 1);
-        let begins_line = text.get(line..start).is_some_and(|head| head.trim().is_empty());
-        if begins_line && line < start && pass < Pass::Indentation && old.starts_with(char::is_whitespace) {
+        let indentation = indentation(text, start).unwrap_or_default();
+        if !indentation.is_empty() && pass < Pass::Indentation && old.starts_with(char::is_whitespace) {
             continue;
         }
-        let rest = after.find('\n').unwrap_or(after.len());
-        let ends_line = !place.ends_with('\n') && after.get(..rest).is_some_and(|tail| tail.trim().is_empty());
-        let start = if begins_line && (pass >= Pass::Indentation || old.starts_with(char::is_whitespace)) {
-            line
-        } else {
-            start
-        };
-        let end = if ends_line { end + rest } else { end };
-        if places.last().is_none_or(|last| last.end <= start) {
-            places.push(start..end);
+        let start = if pass >= Pass::Indentation { start - indentation.len() } else { start };
+        let tail = after.trim_start_matches(|c: char| c != '\n' && c.is_whitespace());
+        let ends_line = !place.ends_with('\n') && (tail.is_empty() || tail.starts_with('\n'));
+        let end = if ends_line { end + after.len() - tail.len() } else { end };
+        let overlaps = places.last().is_some_and(|last| start < last.end);
+        places.push(start..end);
+        if overlaps {
+            break;
         }
     }
     places
@@ -256,6 +268,28 @@ mod tests {
     fn a_place_that_begins_a_line_begins_with_its_indentation() {
         assert_eq!(found("{\n        a;\n}\n", "    a;\n"), Some((Pass::Indentation, vec!["        a;\n"])));
         assert_eq!(found("{\n\ta;\t\n}\n", "a;\n}"), Some((Pass::TrailingSpace, vec!["a;\t\n}"])));
+    }
+
+    #[test]
+    fn a_place_behind_one_that_does_not_count_is_found() {
+        let text = "            }\n        }\n        }\nend\n";
+        assert_eq!(exact(text, "        }\n        }\n").starts, [14]);
+        let text = "        a\n    a\n    a\n    a\n";
+        assert_eq!(exact(text, "    a\n    a\n").overlap, Some(vec![10, 16]));
+    }
+
+    #[test]
+    fn places_that_overlap_are_all_seen() {
+        assert_eq!(found("}  \n}  \n}  \n", "}\n}\n").unwrap().1.len(), 2);
+        assert_eq!(found("\tx(1);\n\n\tx(1);\n\n\tx(1);\n", "    x(1);\n\n    x(1);\n").unwrap().1.len(), 2);
+    }
+
+    #[test]
+    fn a_long_line_is_searched_in_a_bounded_time() {
+        let line = "x,".repeat(400_000);
+        assert!(found(&line, ", x").is_none());
+        assert_eq!(exact(&line, " x").starts.len(), 0);
+        assert!(found(&line.replace(',', ", "), ",  x").is_none(), "too many to look at");
     }
 
     #[test]

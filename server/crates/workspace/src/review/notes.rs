@@ -44,6 +44,7 @@ pub(super) fn take(proposals: &mut [FileProposal]) -> Vec<Note> {
             News::Comments { hunk, .. } => {
                 if let Some(hunk) = proposal.hunks.get_mut(hunk) {
                     hunk.told_comments = hunk.comments.len();
+                    proposal.unreported = true;
                 }
             }
             News::Hunks { now, hunks, .. } => {
@@ -128,7 +129,11 @@ impl News {
     fn note(&self, path: &str) -> Note {
         if let Self::Comments { kind, place, comments, .. } = self {
             let change = change(*kind, path, std::slice::from_ref(&(0, place.clone())));
-            let said: String = comments.join("\n").chars().take(LONGEST_WORD).collect();
+            let said = comments.join("\n");
+            let said = match said.char_indices().nth(LONGEST_WORD) {
+                Some((end, _)) => format!("{}… [the rest is left out]", said.get(..end).unwrap_or_default()),
+                None => said,
+            };
             let text = format!("The user says of your {change}, which this does not decide: {said}");
             return Note { text, has_word: true };
         }

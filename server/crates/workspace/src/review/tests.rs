@@ -967,3 +967,17 @@ fn the_user_changes_what_is_proposed_and_the_model_is_told() {
     assert!(world.review.all_pending().is_empty());
     assert_eq!(world.text(), TEN);
 }
+
+#[test]
+fn a_word_on_a_hunk_that_the_model_has_not_heard_outlives_a_restart() {
+    let mut world = World::new(Some(TEN));
+    world.try_propose(Some(&TEN.replace("one", "1"))).unwrap();
+    let proposal = world.proposal();
+    world.review.comment(&proposal.proposal_id, &proposal.hunks[0].hunk_id, "Why?").unwrap();
+    restart(&mut world);
+    let heard = world.notes();
+    assert!(heard.len() == 1 && heard[0].ends_with("which this does not decide: Why?"), "{heard:?}");
+    restart(&mut world);
+    assert!(world.notes().is_empty(), "it has been said");
+    assert_eq!(world.proposal().hunks[0].comments, ["Why?"]);
+}

@@ -44,6 +44,7 @@ impl FileProposal {
                 anchor: if has_anchor(hunk) { anchors.next().flatten() } else { None },
                 state: hunk.state,
                 comments: hunk.comments.clone(),
+                untold_comments: hunk.comments.len() - hunk.told_comments.min(hunk.comments.len()),
             }
         });
         wire::Proposal {
@@ -89,7 +90,7 @@ impl FileProposal {
                 counted_conflicted: seen.state == HunkState::Conflicted,
                 told,
                 message: None,
-                told_comments: seen.comments.len(),
+                told_comments: seen.comments.len().saturating_sub(seen.untold_comments),
                 comments: seen.comments,
             };
             match kind {
