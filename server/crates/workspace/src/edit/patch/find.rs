@@ -17,6 +17,8 @@ use super::{Hunk, Line, Mark, lines};
 const MOST_LOOKED_AT: usize = 100_000_000;
 /// Keeping a place in mind counts as looking at so many lines.
 const COST_OF_PLACE: usize = 16;
+/// Telling how deep a line is indented counts as looking at so many.
+const COST_OF_DEPTH: usize = 8;
 /// Comparing so many letters counts as looking at a line.
 const LETTERS_PER_LINE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
@@ -332,7 +334,7 @@ impl<'t> File<'t> {
             let mut lines = lines.get(scope.clone()).unwrap_or_default().iter();
             let depth = lines.next().map_or(0, |line| indent(line).len());
             lines.any(|line| {
-                *left = left.saturating_sub(1 + line.len() / LETTERS_PER_LINE);
+                *left = left.saturating_sub(COST_OF_DEPTH + line.len() / LETTERS_PER_LINE);
                 *left == 0 || !line.trim().is_empty() && indent(line).len() > depth
             })
         })
