@@ -477,7 +477,8 @@ impl Folded {
     }
 }
 
-/// For each line the one before which what is indented below it ends. Brackets alone do not end it.
+/// For each line the one before which what is indented below it ends. Brackets alone do not end it, nor do
+/// the conditions of the C preprocessor, which are not indented.
 fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
     // The lines further down that may end a scope, the nearest last. One is of no use behind one that is less deep.
     let mut below: Vec<(usize, usize)> = Vec::new();
@@ -487,7 +488,8 @@ fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
         if let Some((_, first)) = below.get(..below.partition_point(|(it, _)| *it <= depth)).and_then(<[_]>::last) {
             *end = *first;
         }
-        if !rest.is_empty() && !rest.starts_with(['{', '}', '(', ')', '[', ']']) {
+        let is_condition = ["#if", "#el", "#end"].iter().any(|directive| rest.starts_with(directive));
+        if !rest.is_empty() && !is_condition && !rest.starts_with(['{', '}', '(', ')', '[', ']']) {
             below.truncate(below.partition_point(|(it, _)| *it < depth));
             below.push((depth, at));
         }

@@ -112,6 +112,8 @@ fn a_hunk_never_leaves_the_scope_that_its_anchor_names() {
         words.contains("its anchor `def end():` is not in the file, or not where the one before it says"),
         "{words}"
     );
+    let c = "int a() {\n    x();\n#ifdef Y\n    y();\n#endif\n}\n\nint b() {\n    y();\n}\n";
+    assert_eq!(updated(c, "@@ int a() {\n-    y();\n+    z();\n").unwrap(), c.replacen("y()", "z()", 1));
     let table = "const A = [\n  [1],\n];\nconst B = [\n  [2],\n];\n";
     let words = updated(table, "@@ const A = [\n-  [2],\n+  [3],\n").unwrap_err();
     assert!(words.contains("only here:\n  line 5: [2],\n"), "{words}");
