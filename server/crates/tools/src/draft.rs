@@ -1,5 +1,6 @@
 //! Several edits as one plan: each sees what those before it made of the files, and all of them are proposed or none.
 
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::{Services, counted, location, read_file, writable};
 pub(crate) struct Draft<'a> {
     services: &'a Services,
     call: &'a Call,
-    /// In the order in which they were first edited, but that a file that is moved comes after its new place.
+    /// In the order in which they were first edited.
     files: Vec<File>,
 }
 
@@ -28,6 +29,7 @@ struct File {
     read: Option<(TextHash, Arc<str>)>,
     /// What it is now; none where there is none.
     now: Option<Arc<str>>,
+    /// Where the text that was here is now, through all moves; none if it was not moved, or is deleted by now.
     moved_to: Option<PathBuf>,
 }
 
@@ -113,8 +115,12 @@ impl<'a> Draft<'a> {
     /// Deletes a file.
     pub(crate) fn delete(&mut self, path: &str) -> Result<PathBuf, ToolError> {
         let (path, _, _) = self.text(path)?;
-        if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
-            file.now = None;
+        for file in &mut self.files {
+            if file.path == path {
+                file.now = None;
+            }
+            // What was moved here goes with it.
+            file.moved_to.take_if(|to| *to == path);
         }
         Ok(path)
     }
@@ -130,26 +136,34 @@ impl<'a> Draft<'a> {
         if existed {
             return Err(ToolError::Failed(format!("{to} exists already, so {from} cannot be moved there")));
         }
-        let at = self.files.iter().position(|file| file.path == from_path);
-        if let Some(at) = at {
-            // The new place is made first.
-            let mut file = self.files.remove(at);
-            file.now = None;
-            file.moved_to = Some(to_path.clone());
-            self.files.push(file);
+        for file in &mut self.files {
+            if file.path == from_path {
+                file.now = None;
+                file.moved_to = Some(to_path.clone());
+            } else if file.moved_to.as_ref() == Some(&from_path) {
+                // What was moved here is moved on.
+                file.moved_to = Some(to_path.clone());
+            }
         }
         Ok((from_path, to_path))
     }
 
     /// The plan, and what the model reads of it.
-    pub(crate) fn output(self, text: String) -> Result<Output, ToolError> {
+    pub(crate) fn output(mut self, text: String) -> Result<Output, ToolError> {
+        self.files.retain(|file| file.read.as_ref().map(|(_, text)| text) != file.now.as_ref());
+        // A file waits for its new place, so only one that ends as none, and for a place that the plan makes.
+        let made: HashSet<PathBuf> =
+            self.files.iter().filter(|file| file.now.is_some()).map(|file| file.path.clone()).collect();
+        for file in &mut self.files {
+            let is_gone = file.now.is_none();
+            file.moved_to.take_if(|to| !is_gone || !made.contains(to));
+        }
+        // The new place is made first.
+        self.files.sort_by_key(|file| file.moved_to.is_some());
         let mut locations = Vec::new();
         let mut files = Vec::new();
         for File { path, read, now, moved_to } in self.files {
             let before = read.as_ref().map(|(_, text)| &**text);
-            if before == now.as_deref() {
-                continue;
-            }
             let edits = to_line_edits(before.unwrap_or_default(), now.as_deref().unwrap_or_default());
             let line = edits.first().map_or(1, |edit| edit.start_line + 1);
             locations.push(location(&path, u64::try_from(line).ok()));

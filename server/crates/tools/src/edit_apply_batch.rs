@@ -107,6 +107,8 @@ fn named(at: usize, error: ToolError) -> ToolError {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use serde_json::json;
 
     use crate::fixture::World;
@@ -132,9 +134,9 @@ mod tests {
             [
                 (at("a"), Some("three\nfour\ntwo\n"), None),
                 (at("d/b"), Some("B\n"), None),
-                (at("b"), None, Some(at("d/b"))),
                 (at("c"), None, None),
                 (at("e"), Some("e\n"), None),
+                (at("b"), None, Some(at("d/b"))),
             ]
         );
         assert!(output.text.contains("Move of b to d/b.") && output.text.contains("Deletion of c."), "{}", output.text);
@@ -153,6 +155,62 @@ mod tests {
         assert_eq!(text, "error: invalid input: `edits` is empty");
         let unknown = json!({ "edits": [{ "op": "delete_file", "path": "a", "force": true }] });
         assert!(world.text("edit_apply_batch", unknown).await.contains("unknown field `force`"));
+    }
+
+    /// What a batch plans for each file: its name, its text, and where it is moved to.
+    async fn planned(world: &World, edits: serde_json::Value) -> Vec<(PathBuf, Option<String>, Option<PathBuf>)> {
+        let output = world.call("edit_apply_batch", json!({ "edits": edits })).await.unwrap();
+        output.plan.unwrap().files.into_iter().map(|file| (file.path, file.new_text, file.moved_to)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_moved_twice_is_moved_to_its_last_place() {
+        let world = World::new(&[("a", "A\n")]);
+        let at = |name| world.path(name);
+        let twice = json!([
+            { "op": "move_file", "path": "a", "to": "x" },
+            { "op": "move_file", "path": "x", "to": "y" },
+        ]);
+        let moved = [(at("y"), Some("A\n".to_owned()), None), (at("a"), None, Some(at("y")))];
+        assert_eq!(planned(&world, twice).await, moved);
+        let and_another_at_its_place = json!([
+            { "op": "move_file", "path": "a", "to": "x" },
+            { "op": "move_file", "path": "x", "to": "y" },
+            { "op": "create_file", "path": "x", "content": "new\n" },
+        ]);
+        let [_, last] = &moved;
+        assert_eq!(planned(&world, and_another_at_its_place).await.last(), Some(last));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_deleted_where_it_was_moved_to_is_only_deleted() {
+        let world = World::new(&[("a", "A\n"), ("b", "A\n")]);
+        let deleted = json!([
+            { "op": "move_file", "path": "a", "to": "x" },
+            { "op": "delete_file", "path": "x" },
+        ]);
+        assert_eq!(planned(&world, deleted).await, [(world.path("a"), None, None)]);
+        // The plan does not make the new place, as it is there already.
+        let onto_its_like = json!([
+            { "op": "delete_file", "path": "b" },
+            { "op": "move_file", "path": "a", "to": "b" },
+        ]);
+        assert_eq!(planned(&world, onto_its_like).await, [(world.path("a"), None, None)]);
+    }
+
+    #[tokio::test]
+    async fn files_that_swap_their_places_are_two_changes_of_text() {
+        let world = World::new(&[("a", "A\n"), ("b", "B\n")]);
+        let swap = json!([
+            { "op": "move_file", "path": "a", "to": "t" },
+            { "op": "move_file", "path": "b", "to": "a" },
+            { "op": "move_file", "path": "t", "to": "b" },
+        ]);
+        let mut files = planned(&world, swap).await;
+        files.sort();
+        let swapped =
+            [(world.path("a"), Some("B\n".to_owned()), None), (world.path("b"), Some("A\n".to_owned()), None)];
+        assert_eq!(files, swapped);
     }
 
     #[tokio::test]

@@ -177,11 +177,11 @@ mod tests {
                 (at("src/a.rs"), Some(edited), None),
                 (at("new/b.rs"), Some("new\n"), None),
                 (at("moved/new.rs"), Some("keep\n"), None),
-                (at("old.rs"), None, Some(at("moved/new.rs"))),
                 (at("gone.rs"), None, None),
+                (at("old.rs"), None, Some(at("moved/new.rs"))),
             ]
         );
-        assert_eq!(plan.files[3].read, Some(text::hash("keep\ndrop\n")));
+        assert_eq!(plan.files[4].read, Some(text::hash("keep\ndrop\n")));
         assert!(!world.path("new").exists(), "nothing is written");
     }
 

@@ -43,15 +43,15 @@ pub enum Reason {
         /// What is known of the difference; none past the first failing hunks.
         diagnosis: Option<Box<Diagnosis>>,
     },
-    /// An anchor is nowhere in the file, or not below the one before it.
+    /// An anchor is nowhere in the file, or not in or below what the one before it names.
     NoAnchor {
         /// The anchor.
         anchor: String,
         /// The lines that come nearest.
         near: Vec<Candidate>,
     },
-    /// Its lines are in the file, but above its anchor.
-    AboveAnchor {
+    /// Its lines are in the file, but above its anchor or outside of the scope that it names.
+    OutsideAnchor {
         /// The anchor.
         anchor: String,
         /// Where its lines are.
@@ -143,12 +143,13 @@ impl fmt::Display for Reason {
                 }
             }
             Self::NoAnchor { anchor, near } => {
-                writeln!(f, "its anchor `{anchor}` is not in the file, or not below the anchor before it.")?;
+                writeln!(f, "its anchor `{anchor}` is not in the file, or not where the one before it says.")?;
                 if near.is_empty() { Ok(()) } else { writeln!(f, "  Near it are:").and(list(f, near, near.len())) }
             }
-            Self::AboveAnchor { anchor, candidates } => {
-                writeln!(f, "its lines are in the file, but only above its anchor `{anchor}`:")?;
-                list(f, candidates, candidates.len())
+            Self::OutsideAnchor { anchor, candidates } => {
+                writeln!(f, "its lines are in the file, but not where its anchor `{anchor}` says, only here:")?;
+                list(f, candidates, candidates.len())?;
+                writeln!(f, "  If you mean one of these, name with `@@` what it is in.")
             }
             Self::Ambiguous { found, candidates } => {
                 writeln!(f, "it fits in {found} places:")?;
@@ -160,7 +161,7 @@ impl fmt::Display for Reason {
                 writeln!(f, "it only adds lines and nothing says where; put lines that stay around them.")
             }
             Self::NotAtEnd { candidates } => {
-                writeln!(f, "its lines are not at the end of the file, as it says, but here:")?;
+                writeln!(f, "its place is not at the end of the file, as it says, but here:")?;
                 list(f, candidates, candidates.len())
             }
             Self::LeadingSpace { line } => writeln!(

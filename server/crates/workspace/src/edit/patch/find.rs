@@ -17,6 +17,8 @@ use super::{Hunk, Line, Mark, lines};
 const MOST_LOOKED_AT: usize = 100_000_000;
 /// Keeping a place in mind counts as looking at so many lines.
 const COST_OF_PLACE: usize = 16;
+/// Telling how deep a line is indented counts as looking at so many.
+const COST_OF_DEPTH: usize = 8;
 /// Comparing so many letters counts as looking at a line.
 const LETTERS_PER_LINE: usize = 16;
 /// A hunk with more places than this is not tried to be told by its neighbours.
@@ -45,6 +47,15 @@ struct Stands {
     as_it_is: Vec<usize>,
     /// After a space more.
     spaced: Vec<usize>,
+}
+
+/// What the anchors of a hunk name. Sorted by their begin.
+struct Scopes {
+    /// From each line that the last anchor may mean to the end of what is indented below it.
+    named: Vec<Range<usize>>,
+    /// The lines that the hunk may not leave: below the last anchor, and in the nearest scope that has anything
+    /// indented in it.
+    around: Vec<Range<usize>>,
 }
 
 /// The lines of a file, for the lenient passes.
@@ -105,7 +116,7 @@ impl<'t> File<'t> {
         if let Some(heading) = &hunk.heading {
             // Git cuts it, and it may be stale, so it can only tell places apart.
             let all = 0..self.lines.len();
-            let scopes = self.anchored(heading, std::slice::from_ref(&all));
+            let scopes = self.anchored(heading, &Scopes { named: vec![all.clone()], around: vec![all] });
             let told = in_scopes(&starts, old.len(), &scopes);
             starts = if told.is_empty() { starts } else { told };
         }
@@ -125,9 +136,13 @@ impl<'t> File<'t> {
     }
 
     /// The place of a hunk that has no old lines.
-    fn insertion(&self, hunk: &Hunk, scopes: &[Range<usize>]) -> Result<usize, Reason> {
+    fn insertion(&self, hunk: &Hunk, scopes: &Scopes) -> Result<usize, Reason> {
+        let scopes = scopes.named.as_slice();
+        let starts = || scopes.iter().map(|scope| scope.start).collect::<Vec<_>>();
         if hunk.end_of_file || self.lines.is_empty() {
-            return Ok(self.lines.len());
+            let reach_it = scopes.iter().any(|scope| self.is_end(scope.end));
+            let not_there = || Reason::NotAtEnd { candidates: self.candidates(&starts()) };
+            return if reach_it { Ok(self.lines.len()) } else { Err(not_there()) };
         }
         let Some(anchor) = hunk.anchors.last() else { return Err(Reason::NoContext) };
         let begins =
@@ -136,14 +151,15 @@ impl<'t> File<'t> {
             // A line that only has the anchor somewhere in it may be about something else.
             [scope] if begins(scope.start) => Ok(scope.start + 1),
             [_] => Err(Reason::NoContext),
-            scopes => Err(self.ambiguous(&scopes.iter().map(|scope| scope.start).collect::<Vec<_>>())),
+            _ => Err(self.ambiguous(&starts())),
         }
     }
 
-    /// Where the lines of a hunk stand below its anchors, by the first way of looking that finds any. Places in the
-    /// scope of the anchors count before others.
-    fn places(&mut self, hunk: &Hunk, old: &[&Line], scopes: &[Range<usize>]) -> Result<(Vec<usize>, How), Reason> {
-        let first = scopes.first().map_or(0, |scope| scope.start);
+    /// Where the lines of a hunk stand below its anchors, by the first way of looking that finds any. Places in what
+    /// the anchors name count before others around it.
+    fn places(&mut self, hunk: &Hunk, old: &[&Line], scopes: &Scopes) -> Result<(Vec<usize>, How), Reason> {
+        let Scopes { named, around } = scopes;
+        let first = named.first().map_or(0, |scope| scope.start);
         let mut above = Vec::new();
         for how in [How::Exact, How::Spaceless] {
             let all = self.as_given(old, how);
@@ -152,30 +168,31 @@ impl<'t> File<'t> {
             if here.is_empty() {
                 continue;
             }
-            let inside = in_scopes(&here, old.len(), scopes);
+            let inside = in_scopes(&here, old.len(), named);
             if !inside.is_empty() {
-                let unmarked = in_scopes(&self.unmarked(old, how), old.len(), scopes);
+                let unmarked = in_scopes(&self.unmarked(old, how), old.len(), named);
                 let both = || [&inside[..], &unmarked].concat();
                 return if unmarked.is_empty() { Ok((inside, how)) } else { Err(self.ambiguous(&both())) };
             }
             // Elsewhere they may be only because they are not letter by letter where the anchor says.
-            let like = self.leniently(hunk, old, scopes)?.0;
-            return if like.is_empty() { Ok((here, how)) } else { Err(self.ambiguous(&[like, here].concat())) };
+            let like = self.leniently(hunk, old, named)?.0;
+            if !like.is_empty() {
+                return Err(self.ambiguous(&[like, here].concat()));
+            }
+            let near = in_scopes(&here, old.len(), around);
+            return if near.is_empty() { Err(self.outside(hunk, old, &here)) } else { Ok((near, how)) };
         }
-        let below = first..self.lines.len();
-        let more = if hunk.anchors.is_empty() { None } else { Some(std::slice::from_ref(&below)) };
-        for scopes in std::iter::once(scopes).chain(more) {
+        for scopes in std::iter::once(named).chain((named != around).then_some(around)) {
             let (starts, how) = self.leniently(hunk, old, scopes)?;
             if !starts.is_empty() {
                 return Ok((starts, how));
             }
         }
-        match hunk.anchors.last() {
-            Some(anchor) if !above.is_empty() => {
-                Err(Reason::AboveAnchor { anchor: preview(anchor), candidates: self.candidates(&above) })
-            }
-            _ => Err(self.not_found(old)),
+        if above.is_empty() && !hunk.anchors.is_empty() {
+            let below = first..self.lines.len();
+            above = self.leniently(hunk, old, std::slice::from_ref(&below))?.0;
         }
+        Err(self.outside(hunk, old, &above))
     }
 
     /// Where these lines stand in some scopes, by the strictest lenient pass that finds any there.
@@ -291,22 +308,45 @@ impl<'t> File<'t> {
         found
     }
 
-    /// The lines that belong to what the anchors name: from the line of the last anchor to the end of what is indented
-    /// below it. All of the file without anchors.
-    fn scopes(&mut self, anchors: &[String]) -> Result<Vec<Range<usize>>, Reason> {
+    /// What the anchors name; all of the file without anchors.
+    fn scopes(&mut self, anchors: &[String]) -> Result<Scopes, Reason> {
         let all: Range<usize> = 0..self.lines.len();
-        anchors.iter().try_fold(vec![all], |scopes, anchor| {
-            let below = self.anchored(anchor, &scopes);
-            if below.is_empty() { Err(self.no_anchor(anchor)) } else { Ok(below) }
+        let all = Scopes { named: vec![all.clone()], around: vec![all] };
+        anchors.iter().try_fold(all, |scopes, anchor| {
+            let named = self.anchored(anchor, &scopes);
+            if named.is_empty() {
+                return Err(self.no_anchor(anchor));
+            }
+            let below = |around: &Range<usize>| {
+                let named = named.get(named.partition_point(|scope| scope.start < around.start))?;
+                (named.start < around.end).then_some(named.start..around.end)
+            };
+            let around =
+                if self.have_body(&named) { named.clone() } else { scopes.around.iter().filter_map(below).collect() };
+            Ok(Scopes { named, around })
         })
     }
 
-    /// The scopes of the lines that an anchor may mean: inside of the given scopes, else anywhere below their begin.
-    fn anchored(&mut self, anchor: &str, scopes: &[Range<usize>]) -> Vec<Range<usize>> {
+    /// Whether anything is indented below the first line of one of these scopes.
+    fn have_body(&mut self, scopes: &[Range<usize>]) -> bool {
+        let Self { lines, left, .. } = self;
+        scopes.iter().any(|scope| {
+            let mut lines = lines.get(scope.clone()).unwrap_or_default().iter();
+            let depth = lines.next().map_or(0, |line| indent(line).len());
+            lines.any(|line| {
+                *left = left.saturating_sub(COST_OF_DEPTH + line.len() / LETTERS_PER_LINE);
+                *left == 0 || !line.trim().is_empty() && indent(line).len() > depth
+            })
+        })
+    }
+
+    /// The scopes of the lines that an anchor may mean: in what is named already, else around it.
+    fn anchored(&mut self, anchor: &str, scopes: &Scopes) -> Vec<Range<usize>> {
         let anchor = anchor.trim();
         let cost = self.lines.len() + self.text.len() / 64;
         self.left = self.left.saturating_sub(cost);
-        let Some(first) = scopes.first().map(|scope| scope.start).filter(|_| self.left > 0) else { return Vec::new() };
+        let first = scopes.named.first().map(|scope| scope.start).filter(|_| self.left > 0);
+        let Some(first) = first else { return Vec::new() };
         let that = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
             (first..self.lines.len()).filter(|&at| self.lines.get(at).is_some_and(|line| fits(line))).collect()
         };
@@ -314,15 +354,8 @@ impl<'t> File<'t> {
         if all.is_empty() {
             all = that(&|line| names(line, anchor));
         }
-        let mut inside: Vec<usize> = Vec::new();
-        let mut ends = scopes.iter().peekable();
-        for &at in &all {
-            while ends.next_if(|scope| scope.end <= at).is_some() {}
-            if ends.peek().is_some_and(|scope| scope.start <= at) {
-                inside.push(at);
-            }
-        }
-        let named = if inside.is_empty() { all } else { inside };
+        let inside = in_scopes(&all, 1, &scopes.named);
+        let named = if inside.is_empty() { in_scopes(&all, 1, &scopes.around) } else { inside };
         self.left = self.left.saturating_sub(COST_OF_PLACE * named.len());
         let ends = self.ends.get_or_insert_with(|| ends_of_scopes(&self.lines));
         named.into_iter().filter_map(|at| Some(at..*ends.get(at)?)).collect()
@@ -330,6 +363,16 @@ impl<'t> File<'t> {
 
     fn is_end(&self, line: usize) -> bool {
         self.lines.get(line..).is_some_and(|rest| rest.iter().all(|line| line.trim().is_empty()))
+    }
+
+    /// The refusal of a hunk whose lines are, if at all, in places that its anchors do not name.
+    fn outside(&mut self, hunk: &Hunk, old: &[&Line], starts: &[usize]) -> Reason {
+        match hunk.anchors.last() {
+            Some(anchor) if !starts.is_empty() => {
+                Reason::OutsideAnchor { anchor: preview(anchor), candidates: self.candidates(starts) }
+            }
+            _ => self.not_found(old),
+        }
     }
 
     fn not_found(&mut self, old: &[&Line]) -> Reason {
@@ -434,7 +477,8 @@ impl Folded {
     }
 }
 
-/// For each line the one before which what is indented below it ends. Brackets alone do not end it.
+/// For each line the one before which what is indented below it ends. Brackets alone do not end it, nor do
+/// the conditions of the C preprocessor, which are not indented.
 fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
     // The lines further down that may end a scope, the nearest last. One is of no use behind one that is less deep.
     let mut below: Vec<(usize, usize)> = Vec::new();
@@ -444,7 +488,8 @@ fn ends_of_scopes(lines: &[&str]) -> Vec<usize> {
         if let Some((_, first)) = below.get(..below.partition_point(|(it, _)| *it <= depth)).and_then(<[_]>::last) {
             *end = *first;
         }
-        if !rest.is_empty() && !rest.starts_with(['{', '}', '(', ')', '[', ']']) {
+        let is_condition = ["#if", "#el", "#end"].iter().any(|directive| rest.starts_with(directive));
+        if !rest.is_empty() && !is_condition && !rest.starts_with(['{', '}', '(', ')', '[', ']']) {
             below.truncate(below.partition_point(|(it, _)| *it < depth));
             below.push((depth, at));
         }

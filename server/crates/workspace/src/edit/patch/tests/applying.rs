@@ -76,12 +76,12 @@ fn the_first_line_that_stays_may_be_the_anchor_itself() {
 fn an_anchor_that_is_not_there_or_is_below_is_refused() {
     let words = updated(FILE, "@@ class C:\n-        y = 2\n").unwrap_err();
     assert!(
-        words.contains("its anchor `class C:` is not in the file, or not below the anchor before it.\n"),
+        words.contains("its anchor `class C:` is not in the file, or not where the one before it says.\n"),
         "{words}"
     );
     assert!(words.contains("line 3: class A:"), "{words}");
     let words = updated(FILE, "@@ class B:\n-        y = 2\n").unwrap_err();
-    assert!(words.contains("only above its anchor `class B:`:\n  line 9: y = 2\n"), "{words}");
+    assert!(words.contains("not where its anchor `class B:` says, only here:\n  line 9: y = 2\n"), "{words}");
     let words = updated(FILE, "@@ def second\n@@ class A\n-        y = 2\n").unwrap_err();
     assert!(words.contains("its anchor `class A`"), "{words}");
 }
@@ -91,6 +91,32 @@ fn a_place_that_is_elsewhere_letter_by_letter_is_not_taken_for_the_one_under_the
     let text = "def a():\n    x  = 1\n\ndef b():\n    x = 1\n";
     let words = updated(text, "@@ def a\n-    x = 1\n+    x = 2\n").unwrap_err();
     assert!(words.contains("fits in 2 places:\n  line 2: x  = 1\n  line 5: x = 1\n"), "{words}");
+}
+
+#[test]
+fn a_hunk_never_leaves_the_scope_that_its_anchor_names() {
+    let text = "def a():\n    return 0\n\ndef b():\n    return None\n";
+    let outside =
+        "its lines are in the file, but not where its anchor `def a():` says, only here:\n  line 5: return None\n";
+    let words = updated(text, "@@ def a():\n-    return None\n+    return 1\n").unwrap_err();
+    assert!(words.contains(outside), "{words}");
+    let words = updated(text, "@@ def a():\n-    return  None\n+    return  1\n").unwrap_err();
+    assert!(words.contains(outside), "in another spelling too: {words}");
+    // What has nothing indented below it is no scope, only a place to look from.
+    assert_eq!(updated(text, "@@ return 0\n-    return None\n+    return 1\n").unwrap(), text.replace("None", "1"));
+    // But it is in one itself if the anchors say so.
+    let words = updated(text, "@@ def a():\n@@ return 0\n-    return None\n+    return 1\n").unwrap_err();
+    assert!(words.contains("not where its anchor `return 0` says, only here:\n  line 5: return None\n"), "{words}");
+    let words = updated(FILE, "@@ class B:\n@@ def end():\n-    pass\n").unwrap_err();
+    assert!(
+        words.contains("its anchor `def end():` is not in the file, or not where the one before it says"),
+        "{words}"
+    );
+    let c = "int a() {\n    x();\n#ifdef Y\n    y();\n#endif\n}\n\nint b() {\n    y();\n}\n";
+    assert_eq!(updated(c, "@@ int a() {\n-    y();\n+    z();\n").unwrap(), c.replacen("y()", "z()", 1));
+    let table = "const A = [\n  [1],\n];\nconst B = [\n  [2],\n];\n";
+    let words = updated(table, "@@ const A = [\n-  [2],\n+  [3],\n").unwrap_err();
+    assert!(words.contains("only here:\n  line 5: [2],\n"), "{words}");
 }
 
 #[test]
@@ -167,9 +193,17 @@ fn the_end_mark_is_held_to_the_end_of_the_file() {
     let change = "-        x = 1\n+        x = 2\n*** End of File\n";
     let words = updated(FILE, change).unwrap_err();
     assert!(
-        words.contains("its lines are not at the end of the file, as it says, but here:\n  line 5: x = 1\n"),
+        words.contains("its place is not at the end of the file, as it says, but here:\n  line 5: x = 1\n"),
         "{words}"
     );
+    let text = "class A:\n    a = 1\n\nclass B:\n    b = 1\n";
+    let added = "+    c = 1\n*** End of File\n";
+    let words = updated(text, &format!("@@ class A:\n{added}")).unwrap_err();
+    assert!(
+        words.contains("its place is not at the end of the file, as it says, but here:\n  line 1: class A:"),
+        "{words}"
+    );
+    assert_eq!(updated(text, &format!("@@ class B:\n{added}")).unwrap(), format!("{text}    c = 1\n"));
     let text = "a\nb\na\nb\n\n";
     assert_eq!(updated(text, " a\n-b\n+c\n*** End of File\n").unwrap(), "a\nb\na\nc\n\n");
 }
@@ -278,6 +312,8 @@ fn hostile_patches_are_refused_in_bounded_time() {
     assert!(updated(&same, &format!("@@\n{}-same \n", " same\n".repeat(2_500))).is_err());
     assert!(updated(&same, &"@@ same\n@@ same\n@@ am\n-same\n".repeat(500)).is_err());
     assert!(updated(&same, &"@@\n- same\n+x\n".repeat(3_000)).is_err());
+    let brackets = format!("{}y\n", "{ x\n".repeat(20_000));
+    assert!(updated(&brackets, &"@@ { x\n-z\n".repeat(500)).is_err());
     let nested: String = (0..3_000).map(|depth| format!("{}x\n", " ".repeat(depth))).collect();
     assert!(updated(&nested, "@@ x\n-y\n").is_err());
     let long = "x".repeat(1 << 20);
