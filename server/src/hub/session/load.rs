@@ -133,6 +133,7 @@ pub(super) async fn load(
         not_saved: Vec::new(),
         applying: HashMap::new(),
         held: None,
+        restoring: None,
         baseline,
         following: None,
         limit_told: false,

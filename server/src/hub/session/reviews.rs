@@ -185,6 +185,7 @@ impl Session {
         for (done, failures) in self.settling.drain(..) {
             let _ = done.send(failures);
         }
+        self.restore_if_settled();
     }
 
     /// Puts accepted hunks into their document, after those of the same file that are on their way.
