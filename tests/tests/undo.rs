@@ -554,6 +554,44 @@ async fn what_the_user_saves_while_a_command_runs_is_not_the_commands() {
 }
 
 #[tokio::test]
+async fn what_a_command_and_the_user_both_change_is_named_and_left() {
+    let world = World::new(Profile::panel()).await;
+    let uri = world.project.uri("a.txt");
+    world.client.open(&uri);
+    let (tool, input) = run("touch started; until [ -e go ]; do sleep 0.01; done; echo command >> a.txt");
+    world.model.then(Answer::calls(tool, input));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Wait.").await;
+    let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
+    world.client.until(&world.session, "the command", started).await;
+    world.client.replace(&uri, "one", "mine");
+    world.project.write("a.txt", "mine\ntwo\n");
+    world.client.save(&uri);
+    world.list().await;
+    world.project.write("go", "");
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let files = world.files().await;
+    let a = files.iter().find(|file| file.path == "a.txt").expect("the file that both changed");
+    assert_eq!(a.reason.as_deref(), Some("it was also saved in the editor while the command ran"));
+    world.undo(json!({})).await;
+    assert_eq!(world.project.read("a.txt"), "mine\ntwo\ncommand\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_command_does_to_files_with_secrets_is_named_but_their_texts_are_kept_nowhere() {
+    let world = World::new(Profile::panel()).await;
+    world.project.write(".env", "KEY=1\n");
+    world.turn(&[run("echo KEY=2 > .env; echo 1 > a.txt")]).await;
+    let files = world.files().await;
+    let env = files.iter().find(|file| file.path == ".env").expect("the file with the secret");
+    assert_eq!(env.reason.as_deref(), Some("it may hold secrets, so it is not kept"));
+    assert_eq!(outcomes(&world.undo(json!({})).await).last().unwrap(), "a.txt: done");
+    assert_eq!(world.project.read(".env"), "KEY=2\n");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_commands_change_is_not_followed_where_the_user_does_not_want_it() {
     let world = World::with(Profile::panel(), "undo_commands = false").await;
     world.turn(&[run("echo 1 > a.txt")]).await;

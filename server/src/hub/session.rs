@@ -381,6 +381,8 @@ struct Session {
     baseline: Arc<Baseline>,
     /// The command that runs, where the files were looked at before it.
     following: Option<Following>,
+    /// How many looks at the files after a command have not ended; a cancelled turn does not wait for its own.
+    looking: usize,
     /// Whether the user was told that not all that commands change can be undone.
     limit_told: bool,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.

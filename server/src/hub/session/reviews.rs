@@ -71,6 +71,10 @@ impl Session {
         bases: Vec<Option<Arc<str>>>,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
+        // Its turn was cancelled meanwhile.
+        if reply.is_closed() {
+            return;
+        }
         let before = self.review.clone();
         let wanted: Vec<_> = plan
             .files
@@ -190,6 +194,7 @@ impl Session {
 
     /// Puts accepted hunks into their document, after those of the same file that are on their way.
     fn apply(&mut self, application: Application) {
+        self.changed_by_us(&application);
         let queue = queue(&application).to_path_buf();
         let on_their_way = self.applying.entry(queue.clone()).or_default();
         on_their_way.push_back(application);
@@ -239,7 +244,6 @@ impl Session {
             was_clean,
         );
         let turn_id = self.turn_of(&application);
-        self.changed_by_us(application.path.clone());
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
         rest.pop_front();
@@ -327,20 +331,25 @@ impl Session {
     /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
     /// the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
-        let look = self.take_look();
+        let look = self.look_after();
+        self.looking += 1;
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
         let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
         tokio::task::spawn_blocking(move || {
-            let texts = paths.into_iter().filter_map(|path| match base(&reader, &path) {
+            let read = |path: PathBuf| match base(&reader, &path) {
                 Ok(text) => Some((path, text)),
                 Err(error) => {
                     tracing::warn!(%error, "a file with pending hunks cannot be read");
                     None
                 }
-            });
-            let texts = texts.collect();
-            let found = look.map(Look::find).unwrap_or_default();
+            };
+            let looking = || {
+                let texts = paths.into_iter().filter_map(read).collect();
+                (texts, look.map(Look::find).unwrap_or_default())
+            };
+            // An undo waits for it, whatever comes of it.
+            let (texts, found) = std::panic::catch_unwind(AssertUnwindSafe(looking)).unwrap_or_default();
             let _ = own.send(Own::ReadAfterCommand(Box::new(AfterCommand { turn, call, texts, found }), reply));
         });
     }
@@ -348,6 +357,7 @@ impl Session {
     /// Takes the texts that a command left.
     pub(super) fn read_after_command(&mut self, after: AfterCommand, reply: oneshot::Sender<Vec<String>>) {
         let AfterCommand { turn, call, texts, found } = after;
+        self.looking -= 1;
         self.record_found(turn, call, found);
         for (path, text) in texts {
             self.base_read(&path, text.as_deref());
@@ -357,6 +367,7 @@ impl Session {
             let changed = seen.take_changed(&reader);
             let _ = reply.send(changed.iter().map(|path| roots.display(path)).collect());
         });
+        self.restore_if_settled();
     }
 
     /// The texts of all files may be others: what is pending is measured against them.

@@ -139,9 +139,10 @@ impl Session {
         self.restore_if_settled();
     }
 
-    /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file.
+    /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed is
+    /// recorded, which would else hold what the undo itself writes.
     pub(super) fn restore_if_settled(&mut self) {
-        if self.review.is_applying() {
+        if self.review.is_applying() || self.looking > 0 {
             return;
         }
         let Some(Restoring { direction, params, reply }) = self.restoring.take() else { return };
