@@ -207,8 +207,9 @@ impl Session {
     fn apply_first(&mut self, queue: &Path) {
         let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
         let (carrier, own) = (self.carrier(), self.own.clone());
+        let made = application.moved_to.as_deref().is_some_and(|to| self.state.checkpoints.made(&paths::to_uri(to)));
         tokio::spawn(async move {
-            let change = Change::from(&application);
+            let change = Change::new(&application, made);
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
             let _ = own.send(Own::Applied(Box::new(Applied { application, carried })));
@@ -259,11 +260,18 @@ impl Session {
             outcome,
         });
         if failed {
-            // Those after it were made for the text that it would have left, and the review has taken them back.
-            let (void, others) = rest.into_iter().partition(|it: &Application| it.path == application.path);
+            // Those after it were made for the text that it would have left, and the review has taken them back. What
+            // would have been moved there stays.
+            let is_void =
+                |it: &Application| it.path == application.path || it.moved_to.as_ref() == Some(&application.path);
+            let (void, others): (VecDeque<_>, _) = rest.into_iter().partition(is_void);
             rest = others;
-            for void in Vec::from(void) {
+            for void in void {
                 let reason = "an edit before it could not be applied".to_owned();
+                if void.path != application.path {
+                    self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
+                    self.text_changed(&void.path);
+                }
                 self.record(Event::EditApplied {
                     proposal_id: void.proposal_id,
                     hunk_ids: void.hunk_ids,
