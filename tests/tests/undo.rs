@@ -554,6 +554,17 @@ async fn what_the_user_saves_while_a_command_runs_is_not_the_commands() {
 }
 
 #[tokio::test]
+async fn what_changes_before_a_command_that_only_reads_is_not_that_commands() {
+    let world = World::new(Profile::panel()).await;
+    world.turn(&[run("echo 1 > a.txt")]).await;
+    world.project.write("b.txt", "mine\n");
+    world.turn(&[run("cat a.txt")]).await;
+    let paths: Vec<_> = world.files().await.into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, ["a.txt"]);
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_a_command_and_the_user_both_change_is_named_and_left() {
     let world = World::new(Profile::panel()).await;
     let uri = world.project.uri("a.txt");

@@ -42,6 +42,8 @@ pub(super) struct Following {
     /// The files that we changed meanwhile, which is recorded otherwise. More of them come while it is looked what the
     /// command changed.
     ours: Arc<Mutex<HashMap<PathBuf, Ours>>>,
+    /// Whether it has been looked what it changed, or is about to be.
+    looked: bool,
 }
 
 /// What accepted hunks made of a file, from the first to the last, as text hashes; none where there is no file.
@@ -89,7 +91,7 @@ impl Session {
         // From here on: what others change while it is looked is not the command's either.
         let open = self.reader.buffers().all();
         let saved = open.iter().map(|buffer| (buffer.path.clone(), buffer.saved_version)).collect();
-        self.following = Some(Following { saved, ours: Arc::default() });
+        self.following = Some(Following { saved, ours: Arc::default(), looked: false });
         self.applying.values().flatten().for_each(|application| self.changed_by_us(application));
         let (baseline, search, own) = (Arc::clone(&self.baseline), self.search.clone(), self.own.clone());
         let may_keep = may_read(&self.rules, &self.roots);
@@ -130,10 +132,12 @@ impl Session {
         ours.entry(application.path.clone()).or_insert_with(first).to = to;
     }
 
-    /// How to look at the files after the command; none where they were not looked at before.
-    pub(super) fn look_after(&self) -> Option<Look> {
+    /// How to look at the files after the command, once; none where they were not looked at before it.
+    pub(super) fn take_look(&mut self) -> Option<Look> {
+        let following = self.following.as_mut().filter(|following| !following.looked)?;
+        following.looked = true;
         Some(Look {
-            following: self.following.clone()?,
+            following: following.clone(),
             baseline: Arc::clone(&self.baseline),
             search: self.search.clone(),
             may_keep: may_read(&self.rules, &self.roots),

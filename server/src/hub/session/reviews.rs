@@ -339,7 +339,7 @@ impl Session {
     /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
     /// the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
-        let look = self.look_after();
+        let look = self.take_look();
         self.looking += 1;
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
