@@ -697,6 +697,39 @@ async fn a_file_that_is_moved_goes_from_its_place_only_once_it_is_at_the_new_one
 }
 
 #[tokio::test]
+async fn a_moved_file_stays_where_somebody_else_made_a_file_at_its_new_place() {
+    let world = World::new(Profile::panel(), false, &[("seven", "7")]).await;
+    world.decide(&world.proposal().await, "reject", &[]).await;
+    world.until_noted("rejected").await;
+    world.model.then(Answer::calls("edit_move_file", json!({ "path": "b.txt", "to": "new/c.txt" })));
+    world.model.then(Answer::says("Proposed."));
+    world.turn("Move b.").await;
+    let listed = world.listed().await;
+    world.project.write("new/c.txt", "somebody else's\n");
+    let targets: Vec<_> =
+        listed.iter().map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();
+    let both = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+    world.client.call::<methods::ReviewDecide>(both).await;
+    let failed = |event: &Event| matches!(event, Event::EditApplied { uri, outcome: ApplyOutcome::Failed { .. }, .. } if uri.ends_with("b.txt"));
+    world.client.until(&world.session, "the refusal", failed).await;
+    assert_eq!(world.project.read("b.txt"), "b\n");
+    let gone = world.listed().await.into_iter().find(|it| it.change == FileChange::Delete).expect("the deletion");
+    assert_eq!(gone.hunks[0].state, HunkState::Pending);
+
+    // Nor does it go by itself.
+    world.decide(&gone, "accept", &[]).await;
+    let events = world.client.until(&world.session, "the refusal", failed).await;
+    let Some(Event::EditApplied { outcome: ApplyOutcome::Failed { reason }, .. }) = events.last() else {
+        panic!("{events:?}")
+    };
+    assert_eq!(reason, "it is moved to new/c.txt, where another file is, and would be lost");
+    assert_eq!(world.project.read("b.txt"), "b\n");
+    assert_eq!(world.project.read("new/c.txt"), "somebody else's\n");
+    world.client.waive("azimuth/event");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_the_user_says_of_a_hunk_decides_nothing_and_the_model_hears_it() {
     let world = World::new(Profile::panel(), true, &[("one", "1"), ("four", "4")]).await;
     let proposal = world.proposal().await;

@@ -416,6 +416,32 @@ async fn undecided_hunks_of_the_turn_are_rejected_with_it_and_those_of_others_st
 }
 
 #[tokio::test]
+async fn undos_asked_for_while_an_accepted_hunk_is_on_its_way_go_one_after_the_other() {
+    let world = World::new(Profile::panel()).await;
+    let turn = world.turn(&[replace("a.txt", "one", "1")]).await;
+    let auto = json!({ "sessionId": world.session, "on": false });
+    world.client.call::<methods::ReviewAuto>(auto).await;
+    world.turn(&[replace("b.txt", "one", "1")]).await;
+    let list = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
+    let target = json!({ "proposalId": list.proposals[0].proposal_id, "revision": list.proposals[0].revision });
+    let decide = json!({ "sessionId": world.session, "decision": "accept", "targets": [target] });
+
+    // Before it writes, the server asks the editor, which does not answer yet.
+    let paused = world.client.pause_reading();
+    let accepted = world.client.request("azimuth/review/decide", decide);
+    let undo = || world.client.request("azimuth/checkpoint/undo", world.params(json!({ "turnId": turn })));
+    let (first, second) = (undo(), undo());
+    drop(paused);
+    let (accepted, first, second) = tokio::join!(accepted, first, second);
+    accepted.unwrap();
+    let result = |answer: Result<Value, _>| serde_json::from_value::<CheckpointRestoreResult>(answer.unwrap()).unwrap();
+    assert_eq!(outcomes(&result(first)), ["a.txt: done"]);
+    assert!(result(second).files.is_empty(), "the first has taken it back");
+    assert_eq!((world.project.read("a.txt"), world.project.read("b.txt")), ("one\ntwo\n".into(), "1\ntwo\n".into()));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_client_without_a_panel_has_it_as_slash_commands() {
     let world = World::new(Profile::plain()).await;
     world.big_turn().await;
@@ -524,6 +550,55 @@ async fn what_the_user_saves_while_a_command_runs_is_not_the_commands() {
     assert!(paths.contains(&"b.txt".to_owned()) && !paths.contains(&"a.txt".to_owned()), "{paths:?}");
     world.undo(json!({})).await;
     assert_eq!(world.client.text(&uri), "mine\ntwo\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_changes_before_a_command_that_only_reads_is_not_that_commands() {
+    let world = World::new(Profile::panel()).await;
+    world.turn(&[run("echo 1 > a.txt")]).await;
+    world.project.write("b.txt", "mine\n");
+    world.turn(&[run("cat a.txt")]).await;
+    let paths: Vec<_> = world.files().await.into_iter().map(|file| file.path).collect();
+    assert_eq!(paths, ["a.txt"]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_command_and_the_user_both_change_is_named_and_left() {
+    let world = World::new(Profile::panel()).await;
+    let uri = world.project.uri("a.txt");
+    world.client.open(&uri);
+    let (tool, input) = run("touch started; until [ -e go ]; do sleep 0.01; done; echo command >> a.txt");
+    world.model.then(Answer::calls(tool, input));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Wait.").await;
+    let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
+    world.client.until(&world.session, "the command", started).await;
+    world.client.replace(&uri, "one", "mine");
+    world.project.write("a.txt", "mine\ntwo\n");
+    world.client.save(&uri);
+    world.list().await;
+    world.project.write("go", "");
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let files = world.files().await;
+    let a = files.iter().find(|file| file.path == "a.txt").expect("the file that both changed");
+    assert_eq!(a.reason.as_deref(), Some("it was also saved in the editor while the command ran"));
+    world.undo(json!({})).await;
+    assert_eq!(world.project.read("a.txt"), "mine\ntwo\ncommand\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_a_command_does_to_files_with_secrets_is_named_but_their_texts_are_kept_nowhere() {
+    let world = World::new(Profile::panel()).await;
+    world.project.write(".env", "KEY=1\n");
+    world.turn(&[run("echo KEY=2 > .env; echo 1 > a.txt")]).await;
+    let files = world.files().await;
+    let env = files.iter().find(|file| file.path == ".env").expect("the file with the secret");
+    assert_eq!(env.reason.as_deref(), Some("it may hold secrets, so it is not kept"));
+    assert_eq!(outcomes(&world.undo(json!({})).await).last().unwrap(), "a.txt: done");
+    assert_eq!(world.project.read(".env"), "KEY=2\n");
     world.finish().await;
 }
 

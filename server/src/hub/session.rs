@@ -119,8 +119,6 @@ enum Own {
     TurnEnded(TurnEnd),
     /// Accepted hunks arrived in their document, or did not.
     Applied(Box<Applied>),
-    /// An undo or redo can begin.
-    Restore(Box<Restoring>),
     /// An undo or redo has changed files, or not.
     Restored(Box<Restored>),
     /// The files of a plan were read: their texts, none for one that is not there.
@@ -375,12 +373,16 @@ struct Session {
     not_saved: Vec<String>,
     /// Accepted hunks on their way, by the file that they wait for, the first of each being carried out.
     applying: HashMap<PathBuf, VecDeque<Application>>,
-    /// What waits while an undo or redo changes files; none while none does.
+    /// What waits while an undo or redo changes files, or is about to; none while none does.
     held: Option<Vec<Held>>,
+    /// An undo or redo that has not begun, since files are still being changed.
+    restoring: Option<Restoring>,
     /// What the project's files were before the last command.
     baseline: Arc<Baseline>,
     /// The command that runs, where the files were looked at before it.
     following: Option<Following>,
+    /// How many looks at the files after a command have not ended; a cancelled turn does not wait for its own.
+    looking: usize,
     /// Whether the user was told that not all that commands change can be undone.
     limit_told: bool,
     /// Text hashes of buffers that hold nothing unsaved but our accepted edits.
@@ -434,7 +436,11 @@ impl Session {
     }
 
     fn is_idle(&self) -> bool {
-        self.turn.is_none() && self.followers.is_empty() && self.begun == 0 && !self.review.is_applying()
+        self.turn.is_none()
+            && self.followers.is_empty()
+            && self.begun == 0
+            && self.held.is_none()
+            && !self.review.is_applying()
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -512,7 +518,6 @@ impl Session {
                 Some(held) => held.push(Held::Prepared(prepared)),
                 None => self.begin_turn(*prepared),
             },
-            Own::Restore(restoring) => self.restore_files(*restoring),
             Own::Restored(restored) => self.files_restored(*restored),
             Own::Turn(message) => self.turn_message(message),
             Own::TurnEnded(end) => self.turn_ended(end),

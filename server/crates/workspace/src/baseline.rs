@@ -2,24 +2,27 @@
 //!
 //! [`Baseline::remember`] walks the project and keeps a copy of each text in one file of the session's own; only what
 //! changed since the last time is read again. [`Baseline::changes`] walks it once more and gives what differs. Both are
-//! bounded: by the number of files, by what is copied, and the first by time, since a command waits for it.
+//! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file at
+//! a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
 #![expect(
     clippy::disallowed_methods,
     reason = "it looks at project files as a whole, and its copy is the session's own"
 )]
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, TryLockError, mpsc};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Whole;
-use crate::search::{Scope, Search};
+use crate::search::{Scope, Search, SearchError, Shows};
 
 /// At most so many files are followed.
 pub const MAX_FILES: usize = 20_000;
@@ -31,6 +34,8 @@ pub const MAX_COPIED: u64 = 64 << 20;
 const MAX_GARBAGE: u64 = 2 * MAX_COPIED;
 /// Clocks of file systems are behind by so much at most.
 const CLOCK: Duration = Duration::from_secs(1);
+/// How long to wait before it is tried again whether another look has ended.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// The project's files as they were before a command.
 pub struct Baseline {
@@ -85,10 +90,20 @@ pub enum NotRemembered {
     TooSlow,
     /// The files could not be found.
     #[error("the project's files cannot be listed: {0}")]
-    Search(#[from] crate::search::SearchError),
+    Search(SearchError),
     /// The copy could not be written.
     #[error("the project's files cannot be copied: {0}")]
     Copy(#[from] io::Error),
+}
+
+impl From<SearchError> for NotRemembered {
+    fn from(error: SearchError) -> Self {
+        match error {
+            // Nobody but the clock cancels it.
+            SearchError::Cancelled => Self::TooSlow,
+            error => Self::Search(error),
+        }
+    }
 }
 
 /// A file that changed.
@@ -116,6 +131,7 @@ pub enum Side {
 const NOT_TEXT: &str = "it is not text";
 const TOO_LARGE: &str = "it is too large to be kept";
 const TOO_MUCH: &str = "the project's texts are too large to be kept";
+const PRIVATE: &str = "it may hold secrets, so it is not kept";
 const UNREADABLE: &str = "it cannot be read";
 const RULES_CHANGED: &str = "what is ignored changed too, so whether it is new is not known";
 
@@ -125,90 +141,105 @@ impl Baseline {
         Self { path: folder.join("baseline"), state: Mutex::default() }
     }
 
-    /// Remembers the files as they are now, and gives whether these are all there are. Blocks.
+    /// Remembers the files as they are now, and gives whether these are all there are. Those that `may_keep` does not
+    /// take are followed, but not copied. Blocks, at most for this time.
     ///
     /// # Errors
     /// See [`NotRemembered`]. Nothing is known then to compare with.
-    pub fn remember(&self, search: &Search, time: Duration) -> Result<bool, NotRemembered> {
+    pub fn remember(&self, search: &Search, may_keep: &Shows, time: Duration) -> Result<bool, NotRemembered> {
         let until = Instant::now() + time;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock(until)?;
         state.since = None;
         let since = SystemTime::now();
-        let (found, all) = list(search)?;
-        if Instant::now() > until {
-            return Err(NotRemembered::TooSlow);
-        }
+        let (found, all) = list(search, until)?;
         if state.copy.is_none() || state.length > state.used + MAX_GARBAGE {
             *state = State { copy: Some(private(&self.path)?), ..State::default() };
         }
         state.keep_only(&found);
-        let mut new: Vec<_> = found.into_iter().filter(|(path, stamp, _)| !state.knows(path, *stamp)).collect();
+        let is_private = |path: &Path| is_private(path, may_keep);
+        let knows = |(path, stamp, _): &(PathBuf, Stamp, bool)| state.knows(path, *stamp, is_private(path));
+        let mut new: Vec<_> = found.into_iter().filter(|file| !knows(file)).collect();
         new.sort_by_key(|(_, stamp, _)| stamp.size);
         for (path, stamp, executable) in new {
-            if Instant::now() > until {
-                return Err(NotRemembered::TooSlow);
-            }
-            let copied = state.copy(&path, stamp.size)?;
+            in_time(until)?;
+            let copied = if is_private(&path) { Err(PRIVATE) } else { state.copy(&path, stamp.size)? };
             state.insert(path, Seen { stamp, fresh: !stamp.is_before(since), executable, copied });
         }
         state.since = Some(since);
         Ok(all)
     }
 
-    /// What differs from what was remembered, sorted by path. Nothing where nothing is remembered. Blocks.
+    /// Gives what differs from what was remembered to `take`, one after the other, sorted by path, until it has made
+    /// something of `most` of them. Gives what it made, and whether there is more. Nothing where nothing is remembered.
+    /// Blocks, at most for this time.
     ///
     /// # Errors
     /// See [`NotRemembered`].
-    pub fn changes(&self, search: &Search) -> Result<Vec<Changed>, NotRemembered> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(since) = state.since else { return Ok(Vec::new()) };
-        let (found, _) = list(search)?;
-        let mut changed = Vec::new();
-        let mut are_there = HashSet::new();
-        for (path, stamp, executable) in found {
-            match state.files.get(&path) {
-                Some(seen) if seen.stamp == stamp && !seen.fresh => {}
-                Some(seen) => changed.extend(state.compare(&path, seen, read(&path, stamp.size, executable))),
-                // It was there, but not for us: it was ignored until now.
-                None if stamp.is_before(since) => {}
-                None if state.files.len() < MAX_FILES => {
-                    let after = read(&path, stamp.size, executable);
-                    changed.push(Changed { path: path.clone(), before: Side::Absent, after });
-                }
-                None => {}
-            }
-            are_there.insert(path);
-        }
-        for (path, seen) in state.files.iter().filter(|(path, _)| !are_there.contains(*path)) {
-            let after = match fs::symlink_metadata(path) {
-                // It is ignored now.
-                Ok(metadata) if metadata.is_file() => read(path, metadata.len(), is_executable(&metadata)),
-                Ok(_) => Side::Unknown("it is no file any more"),
-                Err(_) => Side::Absent,
-            };
-            changed.extend(state.compare(path, seen, after));
-        }
-        if changed.iter().any(|changed| says_what_is_ignored(&changed.path)) {
-            for changed in changed.iter_mut().filter(|changed| changed.before == Side::Absent) {
+    pub fn changes<T>(
+        &self,
+        search: &Search,
+        may_keep: &Shows,
+        time: Duration,
+        most: usize,
+        mut take: impl FnMut(Changed) -> Option<T>,
+    ) -> Result<(Vec<T>, bool), NotRemembered> {
+        let until = Instant::now() + time;
+        let state = self.lock(until)?;
+        let Some(since) = state.since else { return Ok((Vec::new(), false)) };
+        let (found, _) = list(search, until)?;
+        let are_there: HashSet<&Path> = found.iter().map(|(path, ..)| path.as_path()).collect();
+        let gone: Vec<_> = state.files.keys().filter(|path| !are_there.contains(path.as_path())).cloned().collect();
+        let may_differ = |(path, stamp, _): &(PathBuf, Stamp, bool)| match state.files.get(path) {
+            Some(seen) => seen.stamp != *stamp || seen.fresh,
+            // One that was touched before was there, but not for us: it was ignored until now.
+            None => !stamp.is_before(since) && state.files.len() < MAX_FILES,
+        };
+        let found = found
+            .into_iter()
+            .filter(may_differ)
+            .map(|(path, stamp, executable)| (path, Some((stamp.size, executable))));
+        let mut files: Vec<_> = found.chain(gone.into_iter().map(|path| (path, None))).collect();
+        files.sort_by(|a, b| a.0.cmp(&b.0));
+
+        let is_private = |path: &Path| is_private(path, may_keep);
+        let look = |path: &Path, now| state.look(path, now, is_private(path));
+        let rules = files.iter().filter(|(path, _)| says_what_is_ignored(path));
+        let rules_changed = rules.filter_map(|(path, now)| look(path, *now)).next().is_some();
+        let mut taken = Vec::new();
+        for (path, now) in files {
+            in_time(until)?;
+            let Some(mut changed) = look(&path, now) else { continue };
+            if rules_changed && changed.before == Side::Absent {
                 changed.before = Side::Unknown(RULES_CHANGED);
             }
+            let Some(made) = take(changed) else { continue };
+            if taken.len() == most {
+                return Ok((taken, true));
+            }
+            taken.push(made);
         }
-        changed.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(changed)
+        Ok((taken, false))
     }
-}
 
-impl Drop for Baseline {
-    fn drop(&mut self) {
-        if self.state.get_mut().is_ok_and(|state| state.copy.is_some()) {
-            let _ = fs::remove_file(&self.path);
+    fn lock(&self, until: Instant) -> Result<MutexGuard<'_, State>, NotRemembered> {
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Ok(state),
+                Err(TryLockError::Poisoned(state)) => return Ok(state.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            in_time(until)?;
+            thread::sleep(AGAIN);
         }
     }
 }
 
 impl State {
-    fn knows(&self, path: &Path, stamp: Stamp) -> bool {
-        let same = |seen: &Seen| seen.stamp == stamp && !seen.fresh && !matches!(seen.copied, Err(TOO_MUCH));
+    fn knows(&self, path: &Path, stamp: Stamp, private: bool) -> bool {
+        let same = |seen: &Seen| {
+            let kept_so = matches!(seen.copied, Err(PRIVATE)) == private && !matches!(seen.copied, Err(TOO_MUCH));
+            seen.stamp == stamp && !seen.fresh && kept_so
+        };
         self.files.get(path).is_some_and(same)
     }
 
@@ -248,6 +279,27 @@ impl State {
         let copied = Copied { offset: self.length, length: bytes.len() };
         self.length += bytes.len() as u64;
         Ok(Ok(copied))
+    }
+
+    /// What became of a file, which the walk met with this size and as a program or not, or did not meet; none if it is
+    /// the same.
+    fn look(&self, path: &Path, now: Option<(u64, bool)>, private: bool) -> Option<Changed> {
+        let read = |size, executable| {
+            if private { Side::Unknown(PRIVATE) } else { read(path, size, executable) }
+        };
+        let after = match now {
+            Some((size, executable)) => read(size, executable),
+            None => match fs::symlink_metadata(path) {
+                // It is ignored now.
+                Ok(metadata) if metadata.is_file() => read(metadata.len(), is_executable(&metadata)),
+                Ok(_) => Side::Unknown("it is no file any more"),
+                Err(_) => Side::Absent,
+            },
+        };
+        match self.files.get(path) {
+            Some(seen) => self.compare(path, seen, after),
+            None => Some(Changed { path: path.to_owned(), before: Side::Absent, after }),
+        }
     }
 
     /// What became of a file that was seen; none if it is the same.
@@ -303,15 +355,61 @@ impl Stamp {
 type Found = Vec<(PathBuf, Stamp, bool)>;
 
 /// The project's files on disk, and whether these are all.
-fn list(search: &Search) -> Result<(Found, bool), NotRemembered> {
-    let paths = search.files(&Scope::default(), &CancellationToken::new())?.paths;
+fn list(search: &Search, until: Instant) -> Result<(Found, bool), NotRemembered> {
+    let paths = thread::scope(|scope| {
+        let (cancel, (walked, has_walked)) = (CancellationToken::new(), mpsc::channel::<()>());
+        let clock = cancel.clone();
+        scope.spawn(move || {
+            let left = until.saturating_duration_since(Instant::now());
+            if has_walked.recv_timeout(left) == Err(mpsc::RecvTimeoutError::Timeout) {
+                clock.cancel();
+            }
+        });
+        let files = search.files(&Scope::default(), &cancel);
+        drop(walked);
+        files
+    })?
+    .paths;
     let all = paths.len() <= MAX_FILES;
-    let stat = |path: PathBuf| {
+    let mut found = Vec::new();
+    for path in paths.into_iter().take(MAX_FILES) {
+        in_time(until)?;
         // A document that is not saved is not there.
-        let metadata = fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
-        Some((path, Stamp::of(&metadata), is_executable(&metadata)))
-    };
-    Ok((paths.into_iter().take(MAX_FILES).filter_map(stat).collect(), all))
+        if let Some(metadata) = fs::symlink_metadata(&path).ok().filter(Metadata::is_file) {
+            found.push((path, Stamp::of(&metadata), is_executable(&metadata)));
+        }
+    }
+    Ok((found, all))
+}
+
+fn in_time(until: Instant) -> Result<(), NotRemembered> {
+    if Instant::now() > until { Err(NotRemembered::TooSlow) } else { Ok(()) }
+}
+
+/// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually are.
+fn is_private(path: &Path, may_keep: &Shows) -> bool {
+    !may_keep(path) || path.file_name().and_then(OsStr::to_str).is_some_and(is_for_keys)
+}
+
+fn is_for_keys(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        ".env",
+        ".envrc",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".git-credentials",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+    ];
+    const ENDS: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
+    let name = name.to_ascii_lowercase();
+    let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_example = ["example", "sample", "template"].contains(&end);
+    NAMES.contains(&name.as_str()) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
 }
 
 fn read(path: &Path, size: u64, executable: bool) -> Side {
@@ -333,9 +431,12 @@ fn says_what_is_ignored(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-/// An empty file that only the user can read.
+/// An empty file that only the user can read, and that has no name any more, so that it goes with this process however
+/// that ends.
 fn private(path: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)
+    let file = File::options().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    fs::remove_file(path)?;
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -378,7 +479,7 @@ mod tests {
         }
 
         fn remember(&self) -> bool {
-            self.baseline.remember(&self.search, LONG).unwrap()
+            self.baseline.remember(&self.search, &may_keep, LONG).unwrap()
         }
 
         /// The files that changed, each with what it was and is.
@@ -388,10 +489,15 @@ mod tests {
                 Side::Is(whole) => format!("{:?}", whole.decoded.text),
                 Side::Unknown(why) => format!("unknown, {why}"),
             };
-            let changes = self.baseline.changes(&self.search).unwrap().into_iter();
+            let changes = self.baseline.changes(&self.search, &may_keep, LONG, 10, Some).unwrap().0.into_iter();
             let name = |path: PathBuf| path.strip_prefix(self.path("")).unwrap().display().to_string();
             changes.map(|changed| (name(changed.path), side(changed.before), side(changed.after))).collect()
         }
+    }
+
+    /// The rules of these tests.
+    fn may_keep(path: &Path) -> bool {
+        !path.ends_with("denied")
     }
 
     fn change(path: &str, before: &str, after: &str) -> (String, String, String) {
@@ -459,19 +565,68 @@ mod tests {
     #[test]
     fn without_time_nothing_is_remembered_and_nothing_is_said_to_have_changed() {
         let world = World::new(&[("a", b"one\n")]);
-        let error = world.baseline.remember(&world.search, Duration::ZERO).unwrap_err();
+        let error = world.baseline.remember(&world.search, &may_keep, Duration::ZERO).unwrap_err();
         assert!(matches!(error, NotRemembered::TooSlow), "{error}");
         world.write("a", b"two\n");
         assert!(world.changes().is_empty());
     }
 
     #[test]
-    fn the_copy_is_the_users_own_and_goes_with_the_session() {
+    fn a_look_that_another_is_in_the_way_of_waits_no_longer_than_it_may() {
         let world = World::new(&[("a", b"one\n")]);
         world.remember();
-        let copy = world.folder.path().join("own/baseline");
-        assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o600);
-        drop(world.baseline);
-        assert!(!copy.exists());
+        let _other = world.baseline.state.lock().unwrap();
+        let short = Duration::from_millis(20);
+        let error = world.baseline.changes(&world.search, &may_keep, short, 10, Some).unwrap_err();
+        assert!(matches!(error, NotRemembered::TooSlow), "{error}");
+    }
+
+    #[test]
+    fn a_walk_ends_when_its_time_has_run_out() {
+        let world = World::new(&[("a", b"one\n")]);
+        let error = list(&world.search, Instant::now()).unwrap_err();
+        assert!(matches!(error, NotRemembered::TooSlow), "{error}");
+    }
+
+    #[test]
+    fn of_many_changed_files_only_so_many_are_taken_and_it_is_said_that_there_are_more() {
+        let world = World::new(&[]);
+        world.remember();
+        ["a", "b", "c"].iter().for_each(|name| world.write(name, b"new\n"));
+        let take = |most| {
+            let name = |changed: Changed| Some(changed.path.file_name()?.to_string_lossy().into_owned());
+            world.baseline.changes(&world.search, &may_keep, LONG, most, name).unwrap()
+        };
+        assert_eq!(take(2), (vec!["a".to_owned(), "b".to_owned()], true));
+        assert!(!take(3).1);
+    }
+
+    #[test]
+    fn files_that_a_rule_denies_and_key_files_are_named_but_never_copied() {
+        let secret =
+            [(".env", b"SECRET" as &[u8]), ("tls.pem", b"SECRET"), ("denied", b"SECRET"), (".env.example", b"A=")];
+        let world = World::new(&secret);
+        world.remember();
+        let state = world.baseline.state.lock().unwrap();
+        assert_eq!(state.length, 2, "only the example is copied");
+        drop(state);
+        [".env", "tls.pem", "denied", "new.key"].iter().for_each(|name| world.write(name, b"OTHER SECRET"));
+        let unknown = format!("unknown, {PRIVATE}");
+        let expected = [
+            change(".env", &unknown, &unknown),
+            change("denied", &unknown, &unknown),
+            change("new.key", "absent", &unknown),
+            change("tls.pem", &unknown, &unknown),
+        ];
+        assert_eq!(world.changes(), expected);
+    }
+
+    #[test]
+    fn the_copy_is_the_users_own_and_has_no_name_to_stay_under() {
+        let world = World::new(&[("a", b"one\n")]);
+        world.remember();
+        assert!(!world.folder.path().join("own/baseline").exists());
+        let state = world.baseline.state.lock().unwrap();
+        assert_eq!(state.copy.as_ref().unwrap().metadata().unwrap().mode() & 0o777, 0o600);
     }
 }

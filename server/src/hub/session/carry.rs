@@ -36,9 +36,17 @@ pub(super) struct Change {
     /// The same as edits of the base's lines, from top to bottom.
     pub(super) edits: Vec<LineEdit>,
     /// Where the text of a file that is deleted must be first, since it is moved.
-    pub(super) moved_to: Option<PathBuf>,
+    pub(super) moved_to: Option<NewPlace>,
     /// What the file is to be beyond its text, where no editor holds it; else it stays as it is.
     pub(super) exactly: Option<Exactly>,
+}
+
+/// Where a file is moved to.
+#[derive(Clone, Debug)]
+pub(super) struct NewPlace {
+    path: PathBuf,
+    /// Whether the file there was made by an accepted edit, so that it holds the text or what became of it.
+    made: bool,
 }
 
 /// What a file is beyond its text.
@@ -50,15 +58,17 @@ pub(super) struct Exactly {
     pub(super) executable: bool,
 }
 
-impl From<&Application> for Change {
-    fn from(application: &Application) -> Self {
+impl Change {
+    /// The change that accepted hunks make. Where the file is moved, `made` says whether an accepted edit made the file
+    /// at its new place.
+    pub(super) fn new(application: &Application, made: bool) -> Self {
         Self {
             path: application.path.clone(),
             base_hash: application.base_hash.clone(),
             base_text: application.base_text.clone(),
             target_text: application.target_text.clone(),
             edits: application.edits.clone(),
-            moved_to: application.moved_to.clone(),
+            moved_to: application.moved_to.clone().map(|path| NewPlace { path, made }),
             exactly: None,
         }
     }
@@ -98,11 +108,19 @@ pub(super) struct Carrier {
 impl Carrier {
     /// Carries a change out. The texts before and after are kept first, so that it can be undone and redone.
     pub(super) async fn carry_out(&self, change: &Change) -> Carried {
-        if let Some(new_place) = &change.moved_to
-            && !self.is_there(new_place.clone()).await
-        {
-            let to = self.roots.display(new_place);
-            return Carried::failed(format!("it is moved to {to}, which is not there yet: accept that file first"));
+        if let Some(new_place) = &change.moved_to {
+            let to = self.roots.display(&new_place.path);
+            match self.text(new_place.path.clone()).await {
+                Some(text) if new_place.made || Some(hash(&text)) == change.base_hash => {}
+                Some(_) => {
+                    let reason = format!("it is moved to {to}, where another file is, and would be lost");
+                    return Carried::failed(reason);
+                }
+                None => {
+                    let reason = format!("it is moved to {to}, which is not there yet: accept that file first");
+                    return Carried::failed(reason);
+                }
+            }
         }
         let before = match self.keep_texts(change).await {
             Ok(before) => before,
@@ -138,11 +156,10 @@ impl Carrier {
         }
     }
 
-    /// Whether there is such a file.
-    async fn is_there(&self, path: PathBuf) -> bool {
+    /// The text of a file, if there is one that can be read.
+    async fn text(&self, path: PathBuf) -> Option<Arc<str>> {
         let reader = Arc::clone(&self.reader);
-        let there = tokio::task::spawn_blocking(move || base(&reader, &path)).await;
-        matches!(there, Ok(Ok(Some(_))))
+        tokio::task::spawn_blocking(move || base(&reader, &path)).await.ok()?.ok()?
     }
 
     /// Keeps the texts before and after. Gives the hash of the one before.

@@ -126,6 +126,13 @@ impl Checkpoints {
         !calls.is_empty() && calls.iter().all(|call| self.calls.get(call).is_some_and(|turn| turns.contains(turn)))
     }
 
+    /// Whether a turn made this file, and nothing of ours has taken it away again.
+    pub(super) fn made(&self, uri: &str) -> bool {
+        let mut changes = self.files.get(uri).into_iter().flatten().filter(|change| !change.undone);
+        let made = changes.clone().any(|change| change.before.is_none() && change.unknown.is_none());
+        made && changes.next_back().is_some_and(|last| last.after.is_some())
+    }
+
     /// The turns that changed files, newest first.
     pub(super) fn changing(&self) -> Vec<TurnId> {
         let changes = |turn: &&TurnId| self.files.values().flatten().any(|change| change.turn == **turn);

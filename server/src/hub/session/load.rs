@@ -133,6 +133,8 @@ pub(super) async fn load(
         not_saved: Vec::new(),
         applying: HashMap::new(),
         held: None,
+        restoring: None,
+        looking: 0,
         baseline,
         following: None,
         limit_told: false,
@@ -203,8 +205,8 @@ fn take(store: &dyn Store, session: &SessionId) -> Result<Box<dyn SessionLock>, 
     }
 }
 
-/// What the model's searches may show, by the rules in force when one begins.
-fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
+/// What the model's searches may show, and what may be kept of what commands change, by the rules in force when one begins.
+pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<MayRead> {
     let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
     Arc::new(move |named| {
         let rules = Arc::clone(&rules.read().unwrap_or_else(PoisonError::into_inner));

@@ -71,6 +71,10 @@ impl Session {
         bases: Vec<Option<Arc<str>>>,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
+        // Its turn was cancelled meanwhile.
+        if reply.is_closed() {
+            return;
+        }
         let before = self.review.clone();
         let wanted: Vec<_> = plan
             .files
@@ -185,10 +189,12 @@ impl Session {
         for (done, failures) in self.settling.drain(..) {
             let _ = done.send(failures);
         }
+        self.restore_if_settled();
     }
 
     /// Puts accepted hunks into their document, after those of the same file that are on their way.
     fn apply(&mut self, application: Application) {
+        self.changed_by_us(&application);
         let queue = queue(&application).to_path_buf();
         let on_their_way = self.applying.entry(queue.clone()).or_default();
         on_their_way.push_back(application);
@@ -201,8 +207,9 @@ impl Session {
     fn apply_first(&mut self, queue: &Path) {
         let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
         let (carrier, own) = (self.carrier(), self.own.clone());
+        let made = application.moved_to.as_deref().is_some_and(|to| self.state.checkpoints.made(&paths::to_uri(to)));
         tokio::spawn(async move {
-            let change = Change::from(&application);
+            let change = Change::new(&application, made);
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
             let _ = own.send(Own::Applied(Box::new(Applied { application, carried })));
@@ -238,7 +245,6 @@ impl Session {
             was_clean,
         );
         let turn_id = self.turn_of(&application);
-        self.changed_by_us(application.path.clone());
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
         rest.pop_front();
@@ -254,11 +260,18 @@ impl Session {
             outcome,
         });
         if failed {
-            // Those after it were made for the text that it would have left, and the review has taken them back.
-            let (void, others) = rest.into_iter().partition(|it: &Application| it.path == application.path);
+            // Those after it were made for the text that it would have left, and the review has taken them back. What
+            // would have been moved there stays.
+            let is_void =
+                |it: &Application| it.path == application.path || it.moved_to.as_ref() == Some(&application.path);
+            let (void, others): (VecDeque<_>, _) = rest.into_iter().partition(is_void);
             rest = others;
-            for void in Vec::from(void) {
+            for void in void {
                 let reason = "an edit before it could not be applied".to_owned();
+                if void.path != application.path {
+                    self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
+                    self.text_changed(&void.path);
+                }
                 self.record(Event::EditApplied {
                     proposal_id: void.proposal_id,
                     hunk_ids: void.hunk_ids,
@@ -327,19 +340,24 @@ impl Session {
     /// the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
         let look = self.take_look();
+        self.looking += 1;
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
         let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
         tokio::task::spawn_blocking(move || {
-            let texts = paths.into_iter().filter_map(|path| match base(&reader, &path) {
+            let read = |path: PathBuf| match base(&reader, &path) {
                 Ok(text) => Some((path, text)),
                 Err(error) => {
                     tracing::warn!(%error, "a file with pending hunks cannot be read");
                     None
                 }
-            });
-            let texts = texts.collect();
-            let found = look.map(Look::find).unwrap_or_default();
+            };
+            let looking = || {
+                let texts = paths.into_iter().filter_map(read).collect();
+                (texts, look.map(Look::find).unwrap_or_default())
+            };
+            // An undo waits for it, whatever comes of it.
+            let (texts, found) = std::panic::catch_unwind(AssertUnwindSafe(looking)).unwrap_or_default();
             let _ = own.send(Own::ReadAfterCommand(Box::new(AfterCommand { turn, call, texts, found }), reply));
         });
     }
@@ -347,6 +365,7 @@ impl Session {
     /// Takes the texts that a command left.
     pub(super) fn read_after_command(&mut self, after: AfterCommand, reply: oneshot::Sender<Vec<String>>) {
         let AfterCommand { turn, call, texts, found } = after;
+        self.looking -= 1;
         self.record_found(turn, call, found);
         for (path, text) in texts {
             self.base_read(&path, text.as_deref());
@@ -356,6 +375,7 @@ impl Session {
             let changed = seen.take_changed(&reader);
             let _ = reply.send(changed.iter().map(|path| roots.display(path)).collect());
         });
+        self.restore_if_settled();
     }
 
     /// The texts of all files may be others: what is pending is measured against them.

@@ -19,7 +19,6 @@ use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, ReviewDecideParams};
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
-use tokio::sync::oneshot;
 use workspace::buffers::Open;
 use workspace::files::{self, FileError, Whole};
 use workspace::paths;
@@ -128,34 +127,37 @@ impl Session {
         self.restore_files(Restoring { direction, params, reply });
     }
 
-    /// Begins an undo or redo, once no accepted hunk is on its way into a file.
-    pub(super) fn restore_files(&mut self, restoring: Restoring) {
+    /// Takes up an undo or redo. From here on what would change files waits for it, another undo too.
+    fn restore_files(&mut self, restoring: Restoring) {
         if let Some(turn) = &self.state.open_turn {
             let text = "a turn is running in this session, and may be changing files: cancel it first, or let it end";
             let error = Error::new(ErrorCode::TurnRunning, text).with_data(json!({ "turnId": turn.id }));
             return drop(restoring.reply.send(Err(error)));
         }
-        if self.review.is_applying() {
-            let (done, settled) = oneshot::channel();
-            self.settling.push((done, Vec::new()));
-            let own = self.own.clone();
-            tokio::spawn(async move {
-                let _ = settled.await;
-                let _ = own.send(Own::Restore(Box::new(restoring)));
-            });
+        self.held = Some(Vec::new());
+        self.restoring = Some(restoring);
+        self.restore_if_settled();
+    }
+
+    /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed is
+    /// recorded, which would else hold what the undo itself writes.
+    pub(super) fn restore_if_settled(&mut self) {
+        if self.review.is_applying() || self.looking > 0 {
             return;
         }
-        let Restoring { direction, params, reply } = restoring;
+        let Some(Restoring { direction, params, reply }) = self.restoring.take() else { return };
         let turn_ids = match self.turns_meant(direction, params.turn_id.as_ref(), params.and_later) {
             Ok(turn_ids) => turn_ids,
-            Err(error) => return drop(reply.send(Err(error))),
+            Err(error) => {
+                let _ = reply.send(Err(error));
+                return self.go_on_with_held();
+            }
         };
         if direction == Direction::Undo {
             self.reject_undecided_of(&turn_ids);
         }
         let ways = self.state.checkpoints.ways(direction, &turn_ids);
         let (carrier, own, confirmed) = (self.carrier(), self.own.clone(), params.confirmed);
-        self.held = Some(Vec::new());
         self.begun += 1;
         tokio::spawn(async move {
             let mut files = Vec::new();
@@ -191,9 +193,14 @@ impl Session {
             }
             self.review.told(&gone.path);
         }
+        self.answer_when_stored(reply, Ok(CheckpointRestoreResult { turn_ids, files: wire }));
+        self.go_on_with_held();
+    }
+
+    /// Nothing is taken back or put again any more.
+    fn go_on_with_held(&mut self) {
         let held = self.held.take().unwrap_or_default();
         self.review_changed();
-        self.answer_when_stored(reply, Ok(CheckpointRestoreResult { turn_ids, files: wire }));
         for held in held {
             match held {
                 Held::Request(caller, request) => self.request(caller, request),
