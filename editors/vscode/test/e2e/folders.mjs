@@ -22,8 +22,13 @@ const world = await startWorld({
 });
 const { page, project, server } = world;
 try {
-  await page.goto(`${server.url}/?workspace=${encodeURIComponent(path.join(project, 'both.code-workspace'))}`);
-  await page.locator('.monaco-workbench').waitFor();
+  // Now and then the workbench comes up with the workspace and none of its folders, and stays so; then it is loaded again.
+  await steps.until('both folders', async () => {
+    await page.goto(`${server.url}/?workspace=${encodeURIComponent(path.join(project, 'both.code-workspace'))}`);
+    await page.locator('.monaco-workbench').waitFor();
+    const folder = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'second' });
+    return folder.first().waitFor({ timeout: 10_000 }).then(() => true, () => false);
+  });
   await steps.azimuth(world, 'Open Chat');
   const frame = await steps.chatFrame(world);
   await steps.status(world, /ready/);
