@@ -7,7 +7,7 @@ use harness::client::Timing;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::event::ApplyOutcome;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{FileChange, HunkState, Proposal, ReviewResult};
+use protocol::review::{AutoScope, FileChange, HunkState, Proposal, ReviewResult};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -556,7 +556,7 @@ async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
     let world = World::new(Profile::panel(), true, &[("seven", "7")]).await;
     let auto = |on| json!({ "sessionId": world.session, "on": on });
     world.client.call::<methods::ReviewAuto>(auto(true)).await;
-    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: true }).await;
+    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: true, scope: AutoScope::Session }).await;
     world.model.then(Answer::calls("edit_replace_exact", edit("one\n", "1\n")));
     world.model.then(Answer::says("Done."));
     world.turn("Write a number.").await;
@@ -564,7 +564,7 @@ async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
     assert_eq!(world.proposal().await.hunks[1].state, HunkState::Pending, "what waited before waits on");
 
     world.client.call::<methods::ReviewAuto>(auto(false)).await;
-    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: false }).await;
+    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: false, scope: AutoScope::Session }).await;
     world.model.then(Answer::calls("edit_replace_exact", edit("two\n", "2\n")));
     world.model.then(Answer::says("Done."));
     world.turn("Write another.").await;

@@ -288,6 +288,7 @@ mod tests {
             hunks,
             base_hash: None,
             moved_to: None,
+            landed: false,
         };
         let mut out = Vec::new();
         View::new(&mut out, Style::PLAIN).diff(&proposal).unwrap();

@@ -195,6 +195,7 @@ mod tests {
             hunks,
             base_hash: None,
             moved_to: None,
+            landed: false,
         };
         Arc::new([(SessionId::from("s"), Arc::from([proposal]))].into())
     }

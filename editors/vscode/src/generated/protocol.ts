@@ -174,6 +174,8 @@ export interface ClientRequests {
   'azimuth/editor/save': { params: EditorDocumentParams; result: EditorSaveResult };
   /** Gives a document's text as the editor holds it. Needs the capability `text`. */
   'azimuth/editor/text': { params: EditorDocumentParams; result: EditorTextResult };
+  /** Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability `format`. */
+  'azimuth/editor/format': { params: EditorFormatParams; result: EditorFormatResult };
 }
 
 /** Notifications from server to client, by method. */
@@ -274,6 +276,13 @@ export interface AssistantBlockToolCall {
   /** Its input, an object. */
   input: unknown;
 }
+
+/** For how long edits are accepted as they come. */
+export type AutoScope =
+  /** In this session, until the server ends. */
+  | 'session'
+  /** In every session of the project, for good. It is kept in the user's data, never in the project. */
+  | 'project';
 
 /** A file that a command changed. */
 export interface ChangedFile {
@@ -396,6 +405,8 @@ export interface ClientCapabilities {
   save?: boolean;
   /** It answers `azimuth/editor/text`. */
   text?: boolean;
+  /** It answers `azimuth/editor/format`. */
+  format?: boolean;
 }
 
 /** A completion of the prompt. */
@@ -462,6 +473,24 @@ export interface EditorDocumentParams {
   uri: string;
 }
 
+/** Parameters of `azimuth/editor/format`. */
+export interface EditorFormatParams {
+  /** The document. */
+  uri: string;
+  /** The version of it that is to be formatted. For another one there is no text in the result. */
+  version: number;
+  /** The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter that cannot format a part formats nothing then. */
+  lines?: LineRange[];
+}
+
+/** Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as it does an accepted edit. */
+export interface EditorFormatResult {
+  /** What the whole document would be, formatted; absent where nothing formats it, or it is at another version. */
+  text?: string;
+  /** What formats it, for people, such as a language server's name; absent where that is not known. */
+  by?: string;
+}
+
 /** Result of `azimuth/editor/save`. */
 export interface EditorSaveResult {
   /** Whether the document's text is on disk now. */
@@ -489,6 +518,7 @@ export type Event =
   | EventNoted
   | EventMessageDelta
   | EventThinkingDelta
+  | EventEditDelta
   | EventMessageCompleted
   | EventMessageDiscarded
   | EventRetrying
@@ -501,6 +531,7 @@ export type Event =
   | EventProposalChanged
   | EventReviewDecided
   | EventEditApplied
+  | EventFormatted
   | EventTerminalStarted
   | EventTerminalEnded
   | EventFilesChanged
@@ -538,6 +569,8 @@ export interface EventAcceptEditsChanged {
   type: 'acceptEditsChanged';
   /** Whether edits are accepted as they come, from now on. */
   on: boolean;
+  /** For how long. */
+  scope: AutoScope;
 }
 
 /** The session is in another mode. */
@@ -624,6 +657,19 @@ export interface EventThinkingDelta {
   /** The message. */
   messageId: MessageId;
   /** The piece. */
+  text: string;
+}
+
+/** A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same call before it. What such pieces say is void once the message is whole or discarded: the hunks that the call then proposes stand for it. */
+export interface EventEditDelta {
+  type: 'editDelta';
+  /** The message. */
+  messageId: MessageId;
+  /** The call, within the message. */
+  toolCallId: ToolCallId;
+  /** The file, for people: as the model names it. */
+  path: string;
+  /** The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line. */
   text: string;
 }
 
@@ -775,6 +821,25 @@ export interface EventEditApplied {
   deleted?: FileImage;
 }
 
+/** A document was formatted after edits in it were accepted. */
+export interface EventFormatted {
+  type: 'formatted';
+  /** The document. */
+  uri: string;
+  /** The hash of its text before. The text is kept. */
+  before: string;
+  /** The hash of its text after, which is kept too. */
+  after: string;
+  /** Lines that the formatter added. */
+  added: number;
+  /** Lines that it removed. */
+  removed: number;
+  /** The turn that the edits belong to. */
+  turnId?: TurnId;
+  /** What formatted it, for people; absent where that is not known. */
+  by?: string;
+}
+
 /** A command begins in a terminal. */
 export interface EventTerminalStarted {
   type: 'terminalStarted';
@@ -803,15 +868,15 @@ export interface EventTerminalEnded {
   exitCode?: number;
 }
 
-/** A command of a turn changed files of the project, or something else did while it ran. */
+/** A command of a turn changed files of the project, or another program did while the turn ran. */
 export interface EventFilesChanged {
   type: 'filesChanged';
   /** The turn. */
   turnId: TurnId;
-  /** The call that ran it. */
-  toolCallId: ToolCallId;
   /** The files, sorted by URI. */
   files: ChangedFile[];
+  /** The call that ran it; absent where it was not while a command ran. */
+  toolCallId?: ToolCallId;
 }
 
 /** What turns did to files was taken back, or put again. Part of the model's context. */
@@ -943,6 +1008,14 @@ export type HunkState =
   | 'conflicted'
   /** Accepted, then taken back by the user in the editor. */
   | 'undone';
+
+/** Whole lines of a document. */
+export interface LineRange {
+  /** The first, from 0. */
+  start: number;
+  /** The one after the last. */
+  end: number;
+}
 
 /** A place in a file that an event speaks of; an editor can show it. */
 export interface Location {
@@ -1237,6 +1310,8 @@ export interface Proposal {
   baseHash?: string;
   /** The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it. */
   movedTo?: string;
+  /** Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. */
+  landed?: boolean;
 }
 
 /** The pending change of one file. */
@@ -1326,6 +1401,8 @@ export interface ReviewAutoParams {
   sessionId: SessionId;
   /** Whether edits are accepted as they come, from now on. */
   on: boolean;
+  /** For how long. Switched off for a session, it is off in it even where it is on for the project. */
+  scope?: AutoScope;
 }
 
 /** Parameters of `azimuth/review/change`: the user wants another text than the one proposed. */

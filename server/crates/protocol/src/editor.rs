@@ -14,6 +14,8 @@ pub struct ClientCapabilities {
     pub save: bool,
     /// It answers `azimuth/editor/text`.
     pub text: bool,
+    /// It answers `azimuth/editor/format`.
+    pub format: bool,
 }
 
 /// Parameters of `azimuth/editor/save` and `azimuth/editor/text`.
@@ -39,4 +41,41 @@ pub struct EditorTextResult {
     /// The document's text as the editor holds it; absent where the editor does not have it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// Parameters of `azimuth/editor/format`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EditorFormatParams {
+    /// The document.
+    pub uri: String,
+    /// The version of it that is to be formatted. For another one there is no text in the result.
+    pub version: i32,
+    /// The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter that
+    /// cannot format a part formats nothing then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineRange>,
+}
+
+/// Whole lines of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LineRange {
+    /// The first, from 0.
+    pub start: u32,
+    /// The one after the last.
+    pub end: u32,
+}
+
+/// Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as it
+/// does an accepted edit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditorFormatResult {
+    /// What the whole document would be, formatted; absent where nothing formats it, or it is at another version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What formats it, for people, such as a language server's name; absent where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
 use crate::content::{Location, PlanEntry, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
-use crate::review::{Decision, Proposal};
+use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::Mode;
 use crate::turn::StopReason;
 use crate::{
@@ -66,6 +66,9 @@ pub enum Event {
     AcceptEditsChanged {
         /// Whether edits are accepted as they come, from now on.
         on: bool,
+        /// For how long.
+        #[serde(default)]
+        scope: AutoScope,
     },
     /// The session is in another mode.
     ModeChanged {
@@ -137,6 +140,19 @@ pub enum Event {
         /// The message.
         message_id: MessageId,
         /// The piece.
+        text: String,
+    },
+    /// A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same
+    /// call before it. What such pieces say is void once the message is whole or discarded: the hunks that the call then
+    /// proposes stand for it.
+    EditDelta {
+        /// The message.
+        message_id: MessageId,
+        /// The call, within the message.
+        tool_call_id: ToolCallId,
+        /// The file, for people: as the model names it.
+        path: String,
+        /// The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line.
         text: String,
     },
     /// A message is whole. What its deltas said stands here again, with the tool calls.
@@ -272,6 +288,25 @@ pub enum Event {
         /// How it went.
         outcome: ApplyOutcome,
     },
+    /// A document was formatted after edits in it were accepted.
+    Formatted {
+        /// The turn that the edits belong to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<TurnId>,
+        /// The document.
+        uri: String,
+        /// The hash of its text before. The text is kept.
+        before: String,
+        /// The hash of its text after, which is kept too.
+        after: String,
+        /// Lines that the formatter added.
+        added: u32,
+        /// Lines that it removed.
+        removed: u32,
+        /// What formatted it, for people; absent where that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// A command begins in a terminal.
     TerminalStarted {
         /// The terminal.
@@ -297,12 +332,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
     },
-    /// A command of a turn changed files of the project, or something else did while it ran.
+    /// A command of a turn changed files of the project, or another program did while the turn ran.
     FilesChanged {
         /// The turn.
         turn_id: TurnId,
-        /// The call that ran it.
-        tool_call_id: ToolCallId,
+        /// The call that ran it; absent where it was not while a command ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<ToolCallId>,
         /// The files, sorted by URI.
         files: Vec<ChangedFile>,
     },

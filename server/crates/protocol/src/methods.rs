@@ -8,7 +8,7 @@ use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreParams, CheckpointRestoreResult,
 };
-use crate::editor::{EditorDocumentParams, EditorSaveResult, EditorTextResult};
+use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
@@ -189,4 +189,7 @@ requests! {
     EditorSave = "azimuth/editor/save", EditorDocumentParams => EditorSaveResult, [];
     /// Gives a document's text as the editor holds it. Needs the capability `text`.
     EditorText = "azimuth/editor/text", EditorDocumentParams => EditorTextResult, [];
+    /// Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability
+    /// `format`.
+    EditorFormat = "azimuth/editor/format", EditorFormatParams => EditorFormatResult, [];
 }

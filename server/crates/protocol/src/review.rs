@@ -31,6 +31,11 @@ pub struct Proposal {
     /// that document has it, or together with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
+    /// Whether the hunks are in the document already, since a command put them there, or another program while the turn ran.
+    /// To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the
+    /// document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub landed: bool,
 }
 
 /// What becomes of a file.
@@ -197,6 +202,20 @@ pub struct ReviewAutoParams {
     pub session_id: SessionId,
     /// Whether edits are accepted as they come, from now on.
     pub on: bool,
+    /// For how long. Switched off for a session, it is off in it even where it is on for the project.
+    #[serde(default)]
+    pub scope: AutoScope,
+}
+
+/// For how long edits are accepted as they come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoScope {
+    /// In this session, until the server ends.
+    #[default]
+    Session,
+    /// In every session of the project, for good. It is kept in the user's data, never in the project.
+    Project,
 }
 
 /// What a decision is about.

@@ -153,7 +153,7 @@ impl Session {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         if !found.files.is_empty() {
-            self.record(Event::FilesChanged { turn_id, tool_call_id: call, files: found.files });
+            self.record(Event::FilesChanged { turn_id, tool_call_id: Some(call), files: found.files });
         }
     }
 }

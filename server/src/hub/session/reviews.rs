@@ -12,7 +12,8 @@ use futures_util::FutureExt;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{
-    Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
+    AutoScope, Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams,
+    ReviewResult,
 };
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
@@ -162,7 +163,7 @@ impl Session {
     /// Has edits accepted as they come from now on, or no longer.
     pub(super) fn accept_edits(&mut self, on: bool) {
         if on != self.state.accept_edits {
-            self.record(Event::AcceptEditsChanged { on });
+            self.record(Event::AcceptEditsChanged { on, scope: AutoScope::Session });
         }
     }
 

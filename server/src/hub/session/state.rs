@@ -83,7 +83,7 @@ impl State {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
-            Event::AcceptEditsChanged { on } => self.accept_edits = *on,
+            Event::AcceptEditsChanged { on, .. } => self.accept_edits = *on,
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::TurnStarted { turn_id, .. } => {
                 self.last_turn = Some(turn_id.clone());

@@ -490,6 +490,7 @@ mod tests {
                 hunks: vec![crate::lsp::convert::tests::hunk("h", 0, "", &words)],
                 base_hash: None,
                 moved_to: None,
+            landed: false,
             };
             let text = written(&[
                 started("Go."),

@@ -43,6 +43,11 @@
 ---| azimuth.AssistantBlock.Thinking
 ---| azimuth.AssistantBlock.ToolCall
 
+---For how long edits are accepted as they come.
+---@alias azimuth.AutoScope
+---| "session" # In this session, until the server ends.
+---| "project" # In every session of the project, for good. It is kept in the user's data, never in the project.
+
 ---A file that a command changed.
 ---@class azimuth.ChangedFile
 ---@field uri string The document.
@@ -115,6 +120,7 @@
 ---@field panel? boolean It shows sessions: it handles `azimuth/event` and `azimuth/terminal/output`, and answers questions.
 ---@field save? boolean It answers `azimuth/editor/save`.
 ---@field text? boolean It answers `azimuth/editor/text`.
+---@field format? boolean It answers `azimuth/editor/format`.
 
 ---A completion of the prompt.
 ---@class azimuth.CompletionItem
@@ -158,6 +164,17 @@
 ---@class azimuth.EditorDocumentParams
 ---@field uri string The document.
 
+---Parameters of `azimuth/editor/format`.
+---@class azimuth.EditorFormatParams
+---@field uri string The document.
+---@field version integer The version of it that is to be formatted. For another one there is no text in the result.
+---@field lines? azimuth.LineRange[] The lines to format, from top to bottom, not overlapping; all of the document where there are none. A formatter that cannot format a part formats nothing then.
+
+---Result of `azimuth/editor/format`. Nothing is changed by the request: the server puts the text into the document as it does an accepted edit.
+---@class azimuth.EditorFormatResult
+---@field text? string What the whole document would be, formatted; absent where nothing formats it, or it is at another version.
+---@field by? string What formats it, for people, such as a language server's name; absent where that is not known.
+
 ---Result of `azimuth/editor/save`.
 ---@class azimuth.EditorSaveResult
 ---@field saved boolean Whether the document's text is on disk now.
@@ -186,6 +203,7 @@
 ---@class azimuth.Event.AcceptEditsChanged
 ---@field type "acceptEditsChanged"
 ---@field on boolean Whether edits are accepted as they come, from now on.
+---@field scope azimuth.AutoScope For how long.
 
 ---The session is in another mode.
 ---@class azimuth.Event.ModeChanged
@@ -243,6 +261,14 @@
 ---@field type "thinkingDelta"
 ---@field messageId azimuth.MessageId The message.
 ---@field text string The piece.
+
+---A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same call before it. What such pieces say is void once the message is whole or discarded: the hunks that the call then proposes stand for it.
+---@class azimuth.Event.EditDelta
+---@field type "editDelta"
+---@field messageId azimuth.MessageId The message.
+---@field toolCallId azimuth.ToolCallId The call, within the message.
+---@field path string The file, for people: as the model names it.
+---@field text string The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line.
 
 ---A message is whole. What its deltas said stands here again, with the tool calls.
 ---@class azimuth.Event.MessageCompleted
@@ -336,6 +362,17 @@
 ---@field after? string The hash of its text after, which is kept too; absent where it is no more.
 ---@field deleted? azimuth.FileImage Where a file was deleted, what it was beyond its text.
 
+---A document was formatted after edits in it were accepted.
+---@class azimuth.Event.Formatted
+---@field type "formatted"
+---@field uri string The document.
+---@field before string The hash of its text before. The text is kept.
+---@field after string The hash of its text after, which is kept too.
+---@field added integer Lines that the formatter added.
+---@field removed integer Lines that it removed.
+---@field turnId? azimuth.TurnId The turn that the edits belong to.
+---@field by? string What formatted it, for people; absent where that is not known.
+
 ---A command begins in a terminal.
 ---@class azimuth.Event.TerminalStarted
 ---@field type "terminalStarted"
@@ -353,12 +390,12 @@
 ---@field offset integer The offset after its last byte of output.
 ---@field exitCode? integer Its exit code; absent where it was killed or timed out.
 
----A command of a turn changed files of the project, or something else did while it ran.
+---A command of a turn changed files of the project, or another program did while the turn ran.
 ---@class azimuth.Event.FilesChanged
 ---@field type "filesChanged"
 ---@field turnId azimuth.TurnId The turn.
----@field toolCallId azimuth.ToolCallId The call that ran it.
 ---@field files azimuth.ChangedFile[] The files, sorted by URI.
+---@field toolCallId? azimuth.ToolCallId The call that ran it; absent where it was not while a command ran.
 
 ---What turns did to files was taken back, or put again. Part of the model's context.
 ---@class azimuth.Event.CheckpointRestored
@@ -409,6 +446,7 @@
 ---| azimuth.Event.Noted
 ---| azimuth.Event.MessageDelta
 ---| azimuth.Event.ThinkingDelta
+---| azimuth.Event.EditDelta
 ---| azimuth.Event.MessageCompleted
 ---| azimuth.Event.MessageDiscarded
 ---| azimuth.Event.Retrying
@@ -421,6 +459,7 @@
 ---| azimuth.Event.ProposalChanged
 ---| azimuth.Event.ReviewDecided
 ---| azimuth.Event.EditApplied
+---| azimuth.Event.Formatted
 ---| azimuth.Event.TerminalStarted
 ---| azimuth.Event.TerminalEnded
 ---| azimuth.Event.FilesChanged
@@ -475,6 +514,11 @@
 ---| "rejected" # Rejected.
 ---| "conflicted" # The text it was made for has changed; it cannot be accepted as it is.
 ---| "undone" # Accepted, then taken back by the user in the editor.
+
+---Whole lines of a document.
+---@class azimuth.LineRange
+---@field start integer The first, from 0.
+---@field end integer The one after the last.
 
 ---A place in a file that an event speaks of; an editor can show it.
 ---@class azimuth.Location
@@ -667,6 +711,7 @@
 ---@field hunks azimuth.Hunk[] The hunks, from top to bottom, decided ones included.
 ---@field baseHash? string The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them.
 ---@field movedTo? string The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it.
+---@field landed? boolean Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision.
 
 ---The pending change of one file.
 ---@alias azimuth.ProposalId string
@@ -729,6 +774,7 @@
 ---@class azimuth.ReviewAutoParams
 ---@field sessionId azimuth.SessionId The session.
 ---@field on boolean Whether edits are accepted as they come, from now on.
+---@field scope? azimuth.AutoScope For how long. Switched off for a session, it is off in it even where it is on for the project.
 
 ---Parameters of `azimuth/review/change`: the user wants another text than the one proposed.
 ---@class azimuth.ReviewChangeParams
@@ -1040,6 +1086,8 @@ M.client_requests = {
   editor_save = "azimuth/editor/save",
   ---Gives a document's text as the editor holds it. Needs the capability `text`. Params: `azimuth.EditorDocumentParams`. Result: `azimuth.EditorTextResult`.
   editor_text = "azimuth/editor/text",
+  ---Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability `format`. Params: `azimuth.EditorFormatParams`. Result: `azimuth.EditorFormatResult`.
+  editor_format = "azimuth/editor/format",
 }
 
 ---The names of notifications from server to client.

@@ -56,6 +56,7 @@ impl FileProposal {
             change: self.change,
             base_hash: self.document().map(|text| text::hash(text).0),
             moved_to: self.moved_to.clone(),
+            landed: false,
         }
     }
 

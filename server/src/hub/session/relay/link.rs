@@ -132,7 +132,7 @@ impl Link {
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true } },
+            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: false } },
         });
         let params = json!({ "processId": null, "capabilities": capabilities,
             "clientInfo": { "name": "azimuth", "version": VERSION } });
