@@ -29,6 +29,19 @@ pub enum ChatAnswers {
     AtEnd,
 }
 
+/// What is formatted once accepted edits are in an open document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FormatEdits {
+    /// Nothing.
+    #[default]
+    Off,
+    /// The lines that the edits changed.
+    Lines,
+    /// The whole document.
+    File,
+}
+
 /// The configuration in force.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -40,6 +53,10 @@ pub struct Config {
     pub providers: providers::Settings,
     /// Whether edits are accepted as they come. They stay listed.
     pub accept_edits: bool,
+    /// What is formatted once accepted edits are in an open document.
+    pub format_edits: FormatEdits,
+    /// Whether an open document that held nothing unsaved is saved once accepted edits are in it.
+    pub save_edits: bool,
     /// When a chat document gets its answers; by what suits the client where nothing is said.
     pub chat_answers: Option<ChatAnswers>,
     /// The form in which models edit; by their family where nothing is said.
@@ -70,6 +87,8 @@ impl Default for Config {
             rules: Rules::default(),
             providers: providers::Settings::default(),
             accept_edits: false,
+            format_edits: FormatEdits::Off,
+            save_edits: false,
             chat_answers: None,
             edit_mode: None,
             edit_tools: Vec::new(),

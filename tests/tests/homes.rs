@@ -9,6 +9,7 @@ use azimuth::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, 
 use azimuth::sockets::Sockets;
 use futures_util::FutureExt;
 use harness::{Answer, Gate, ModelServer, Project, Setup, Wire, patiently};
+use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
 use protocol::session::{SessionNewParams, SessionOpenParams};
@@ -181,6 +182,10 @@ impl Editor for Screen {
     }
 
     async fn text(&self, _: &str) -> Result<Option<String>, EditorError> {
+        Err(EditorError::Unsupported)
+    }
+
+    async fn format(&self, _: EditorFormatParams) -> Result<EditorFormatResult, EditorError> {
         Err(EditorError::Unsupported)
     }
 }

@@ -10,6 +10,7 @@ mod edits;
 mod exec;
 mod faults;
 mod folders;
+mod formatting;
 mod generated;
 mod homes;
 mod host;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
 use async_trait::async_trait;
+use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::model::ModelSelectParams;
 use protocol::permission::PermissionAnswerParams;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
@@ -352,6 +353,10 @@ impl Editor for Terminal {
 
     async fn text(&self, _uri: &str) -> Result<Option<String>, EditorError> {
         Ok(None)
+    }
+
+    async fn format(&self, _params: EditorFormatParams) -> Result<EditorFormatResult, EditorError> {
+        Err(EditorError::Unsupported)
     }
 }
 

@@ -8,7 +8,7 @@ use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ChatAnswers, Config, files, words};
+use super::{ChatAnswers, Config, FormatEdits, files, words};
 use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
@@ -20,6 +20,12 @@ pub struct Layer {
     /// Whether edits are accepted as they come.
     #[serde(alias = "acceptEdits")]
     pub accept_edits: Option<bool>,
+    /// What is formatted after edits are accepted: `off`, `lines` or `file`.
+    #[serde(alias = "formatEdits")]
+    pub format_edits: Option<FormatEdits>,
+    /// Whether documents are saved after edits are accepted.
+    #[serde(alias = "saveEdits")]
+    pub save_edits: Option<bool>,
     /// When a chat document gets its answers: `live` or `at-end`.
     #[serde(alias = "chatAnswers")]
     pub chat_answers: Option<ChatAnswers>,
@@ -226,6 +232,8 @@ impl Config {
         self.model = layer.model.or(self.model.take());
         self.take_log(layer.log, place);
         self.accept_edits = layer.accept_edits.unwrap_or(self.accept_edits);
+        self.format_edits = layer.format_edits.unwrap_or(self.format_edits);
+        self.save_edits = layer.save_edits.unwrap_or(self.save_edits);
         self.chat_answers = layer.chat_answers.or(self.chat_answers);
         self.edit_mode = layer.edit_mode.or(self.edit_mode);
         self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
@@ -266,6 +274,8 @@ impl Config {
         if kind == Kind::Settings {
             self.take_log(layer.log, place);
             self.take_model(layer.model, place);
+            self.format_edits = layer.format_edits.unwrap_or(self.format_edits);
+            self.save_edits = layer.save_edits.unwrap_or(self.save_edits);
             self.chat_answers = layer.chat_answers.or(self.chat_answers);
             self.edit_mode = layer.edit_mode.or(self.edit_mode);
             self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
@@ -275,6 +285,15 @@ impl Config {
             ignored.extend(layer.chat_answers.is_some().then_some("chat_answers"));
             ignored.extend(layer.edit_mode.is_some().then_some("edit_mode"));
             ignored.extend(layer.edit_tools.is_some().then_some("edit_tools"));
+            // It may have less done to its files, and not more.
+            match layer.format_edits {
+                Some(FormatEdits::Off) => self.format_edits = FormatEdits::Off,
+                other => ignored.extend(other.map(|_| "format_edits")),
+            }
+            match layer.save_edits {
+                Some(false) => self.save_edits = false,
+                other => ignored.extend(other.map(|_| "save_edits")),
+            }
         }
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::{SessionId, TerminalId};
 use workspace::review::LineEdit;
 use workspace::shell::Spool;
 
 use super::Feed;
 
-/// What the hub asks of a client. Nothing here waits for the client, but for the three that answer.
+/// What the hub asks of a client. Nothing here waits for the client, but for the four that answer.
 #[async_trait]
 pub trait Editor: Send + Sync {
     /// Begins to show a session: its events after number `since`, and all that follow.
@@ -41,6 +42,12 @@ pub trait Editor: Send + Sync {
     /// # Errors
     /// The client cannot tell, or did not answer in time.
     async fn text(&self, uri: &str) -> Result<Option<String>, EditorError>;
+
+    /// What a document would be, formatted. Nothing is changed by it.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer in time.
+    async fn format(&self, params: EditorFormatParams) -> Result<EditorFormatResult, EditorError>;
 }
 
 /// A change of one open document, in whole lines of its text at a version.

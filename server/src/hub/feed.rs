@@ -254,6 +254,7 @@ fn is_durable(event: &Event) -> bool {
             | Event::PermissionAnswered { .. }
             | Event::ReviewDecided { .. }
             | Event::EditApplied { .. }
+            | Event::Formatted { .. }
             | Event::FilesChanged { .. }
             | Event::CheckpointRestored { .. }
     )

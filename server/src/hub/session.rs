@@ -3,7 +3,7 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions) and `carry` (their way into the documents), `checkpoints` and
+//! `reviews` (decisions) and `carry` (their way into the documents), `formatting` (what is done to those then), `checkpoints` and
 //! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
@@ -12,6 +12,7 @@ mod checkpoints;
 mod commanded;
 mod commands;
 mod complete;
+mod formatting;
 mod load;
 mod overlay;
 mod port;
@@ -54,6 +55,7 @@ use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
 use self::commanded::Following;
+use self::formatting::{Answered, Formatting};
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
@@ -119,6 +121,8 @@ enum Own {
     TurnEnded(TurnEnd),
     /// Accepted hunks arrived in their document, or did not.
     Applied(Box<Applied>),
+    /// The editor says what a document would be, formatted.
+    FormatAnswered(Box<Answered>),
     /// An undo or redo has changed files, or not.
     Restored(Box<Restored>),
     /// The files of a plan were read: their texts, none for one that is not there.
@@ -373,6 +377,8 @@ struct Session {
     not_saved: Vec<String>,
     /// Accepted hunks on their way, by the file that they wait for, the first of each being carried out.
     applying: HashMap<PathBuf, VecDeque<Application>>,
+    /// What is done to documents once accepted hunks are in them.
+    formatting: Formatting,
     /// What waits while an undo or redo changes files, or is about to; none while none does.
     held: Option<Vec<Held>>,
     /// An undo or redo that has not begun, since files are still being changed.
@@ -441,6 +447,7 @@ impl Session {
             && self.begun == 0
             && self.held.is_none()
             && !self.review.is_applying()
+            && !self.formatting.is_running()
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -522,6 +529,7 @@ impl Session {
             Own::Turn(message) => self.turn_message(message),
             Own::TurnEnded(end) => self.turn_ended(end),
             Own::Applied(applied) => self.applied(*applied),
+            Own::FormatAnswered(answered) => self.format_answered(*answered),
             Own::PlanRead(call, plan, bases, reply) => self.plan_read(&call, plan, bases, reply),
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),

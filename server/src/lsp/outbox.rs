@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use lsp_types::MessageType;
-use protocol::editor::{EditorSaveResult, EditorTextResult};
+use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::EventParams;
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
@@ -222,6 +222,13 @@ impl Editor for Outbox {
         }
         let result: EditorTextResult = self.ask(methods::EditorText::METHOD, json!({ "uri": uri })).await?;
         Ok(result.text)
+    }
+
+    async fn format(&self, params: EditorFormatParams) -> Result<EditorFormatResult, EditorError> {
+        if !self.abilities.azimuth.format {
+            return Err(EditorError::Unsupported);
+        }
+        self.ask(methods::EditorFormat::METHOD, params).await
     }
 }
 

@@ -93,6 +93,21 @@ pub struct Client {
     given_up: bool,
 }
 
+/// A request of the server's that the test answers.
+pub struct Held<'c> {
+    client: &'c Client,
+    id: Value,
+    /// Its parameters.
+    pub params: Value,
+}
+
+impl Held<'_> {
+    /// Answers it.
+    pub fn answer(self, result: Value) {
+        self.client.send(&json!({ "jsonrpc": "2.0", "id": self.id, "result": result }));
+    }
+}
+
 struct Shared {
     state: Mutex<State>,
     /// Something came.
@@ -109,6 +124,9 @@ struct State {
     next_id: i64,
     waiting: HashMap<i64, oneshot::Sender<Result<Value, RpcError>>>,
     handlers: HashMap<String, Handler>,
+    /// The methods whose requests the test answers, and those of them that it has not looked at.
+    held: Vec<String>,
+    asked: VecDeque<(String, Value, Value)>,
     documents: Documents,
     events: HashMap<SessionId, VecDeque<SequencedEvent>>,
     /// The number of the last event of each session.
@@ -238,6 +256,27 @@ impl Client {
         self.state().handlers.insert(method.into(), Box::new(handler));
     }
 
+    /// Does not answer the server's requests of a method from now on; the test does it ([`Client::asked`]).
+    pub fn hold(&self, method: &str) {
+        self.state().held.push(method.into());
+    }
+
+    /// The next request of a method that is held.
+    pub async fn asked(&self, method: &str) -> Held<'_> {
+        let look = |state: &mut State| {
+            let at = state.asked.iter().position(|(other, ..)| other == method)?;
+            state.asked.remove(at)
+        };
+        let (_, id, params) = self.wait_for(|| format!("the request {method}"), look).await;
+        Held { client: self, id, params }
+    }
+
+    /// Formats documents from now on: given a text and the lines to format, from 0 and their ends exclusive, of which none
+    /// mean all, the formatter says what the text would be.
+    pub fn on_format(&self, formatter: impl FnMut(&str, &[(usize, usize)]) -> Option<String> + Send + 'static) {
+        self.state().documents.formatter = Some(Box::new(formatter));
+    }
+
     /// Does not care for notifications of a method that nobody looked at.
     pub fn waive(&self, method: &str) {
         let mut state = self.state();
@@ -335,6 +374,7 @@ impl State {
             unseen.extend(events.iter().map(|event| format!("event in {session}: {event:?}")));
         }
         unseen.extend(self.notifications.iter().map(|(method, params)| format!("{method}: {params}")));
+        unseen.extend(self.asked.iter().map(|(method, _, params)| format!("{method}: {params}")));
         unseen.extend(self.stray.iter().map(|error| format!("{error:?}")));
         unseen.extend(self.wrong.iter().map(|wrong| format!("wrong: {wrong}")));
         unseen
@@ -369,6 +409,10 @@ impl State {
 
     /// Answers a request of the server's.
     fn answer(&mut self, method: &str, id: &Value, params: &Value) -> Vec<Value> {
+        if self.held.iter().any(|held| held == method) {
+            self.asked.push_back((method.into(), id.clone(), params.clone()));
+            return Vec::new();
+        }
         let mut before = Vec::new();
         let mut after = Vec::new();
         let result = if let Some(handler) = self.handlers.get_mut(method) {
@@ -384,11 +428,14 @@ impl State {
                     Ok(result)
                 }
                 "azimuth/editor/save" => {
-                    let (result, notes) = self.documents.save(params["uri"].as_str().unwrap_or_default());
+                    let uri = params["uri"].as_str().unwrap_or_default();
+                    let (result, notes) = self.documents.save(uri);
+                    self.documents.saved.push(uri.into());
                     before = notes;
                     Ok(result)
                 }
                 "azimuth/editor/text" => Ok(self.documents.text_result(params["uri"].as_str().unwrap_or_default())),
+                "azimuth/editor/format" => Ok(self.documents.formatted(params)),
                 other => {
                     self.wrong.push(format!("a request that this client did not announce: {other} {params}"));
                     Err("no such method".into())

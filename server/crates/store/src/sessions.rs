@@ -161,6 +161,7 @@ fn blobs_of(event: &Event) -> Vec<&String> {
         Event::EditApplied { before, after, deleted, .. } => {
             hashes.extend(before.iter().chain(after).chain(deleted.iter().flat_map(|image| image.hashes())));
         }
+        Event::Formatted { before, after, .. } => hashes.extend([before, after]),
         Event::FilesChanged { files, .. } => images.extend(files.iter().flat_map(|file| [&file.before, &file.after])),
         Event::CheckpointRestored { files, .. } => {
             images.extend(files.iter().flat_map(|file| &file.steps).flat_map(|step| [&step.from, &step.to]));

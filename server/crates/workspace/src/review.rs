@@ -12,13 +12,14 @@
 //! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
 //! it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change touches),
 //! `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the log see it,
-//! and back), `notes` (words for the model), `diff` (as others take changes).
+//! and back), `notes` (words for the model), `diff` (as others take changes), `formatting` (what a formatter may do).
 
 mod anchor;
 mod clusters;
 mod diff;
 mod document;
 mod flights;
+mod formatting;
 mod hunk;
 mod lines;
 mod notes;
@@ -38,6 +39,7 @@ use protocol::{HunkId, ProposalId, ToolCallId};
 
 pub use self::diff::{LineEdit, diff, to_line_edits, with_mark};
 pub use self::document::Base;
+pub use self::formatting::{ChangedLines, NotFormatting, formatted};
 use self::hunk::{By, Hunk};
 pub use self::notes::Note;
 use self::proposal::FileProposal;
@@ -70,14 +72,14 @@ pub struct Change {
     pub removed: usize,
 }
 
-/// Accepted hunks of one file, to be put into its document. Either all of it is done, or nothing.
+/// Accepted hunks of one file, or a formatter's text, to be put into its document. Either all of it is done, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
     /// The proposal.
     pub proposal_id: ProposalId,
     /// The file, absolute.
     pub path: PathBuf,
-    /// The hunks, from top to bottom.
+    /// The hunks, from top to bottom; none where it is a formatter's text ([`Review::format`]).
     pub hunk_ids: Vec<HunkId>,
     /// What becomes of the file.
     pub change: FileChange,
@@ -335,6 +337,38 @@ impl Review {
             base: proposal.document().map(str::to_owned),
             proposed: proposal.proposed().map(|text| text.as_ref().to_owned()),
         })
+    }
+
+    /// Makes a formatter's text what is to be done to a document. It goes the way of accepted hunks, after those that are
+    /// accepted before it and before those after it, and like those it moves pending hunks. None where nothing may be
+    /// done now: hunks of the document are on their way, or lines of a pending hunk, or beside one, would change. A part
+    /// of a formatter's changes is never taken: sorted imports would be doubled, and blocks half indented.
+    pub fn format<'t>(
+        &mut self,
+        path: &Path,
+        base: impl Into<Base<'t>>,
+        display: &str,
+        uri: &str,
+        formatted: &str,
+    ) -> Option<Application> {
+        let base = base.into();
+        self.base_changed(path, base);
+        let is_open = |proposal: &FileProposal| proposal.is_of(path) && proposal.is_open();
+        if let Some(open) = self.proposals.iter_mut().find(|proposal| is_open(proposal)) {
+            return open.format(formatted);
+        }
+        self.made += 1;
+        let id = proposal_id(self.made, uri, &ToolCallId::from(""), base.text(), Some(formatted));
+        let mut proposal = FileProposal::new(id, path.to_owned(), uri, display, base);
+        let application = proposal.format(formatted)?;
+        self.proposals.push(proposal);
+        Some(application)
+    }
+
+    /// Whether a hunk of the file waits for a decision.
+    pub fn has_pending(&self, path: &Path) -> bool {
+        let mut of_file = self.proposals.iter().filter(|proposal| proposal.is_of(path));
+        of_file.any(|proposal| proposal.in_state(HunkState::Pending).next().is_some())
     }
 
     /// Takes the outcome of an application. Its hunks become accepted or unverified; where it failed they are pending

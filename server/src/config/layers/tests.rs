@@ -304,3 +304,16 @@ fn mkfifo(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
 }
+
+#[test]
+fn a_project_may_have_formatting_and_saving_switched_off_but_not_on() {
+    let on = "format_edits = 'file'\nsave_edits = true";
+    let config = Home::new().project(on).load();
+    assert_eq!((config.format_edits, config.save_edits), (FormatEdits::Off, false));
+    assert!(config.warnings[0].contains("format_edits, save_edits ignored"), "{:?}", config.warnings);
+    let config = Home::new().settings(json!({ "formatEdits": "lines", "saveEdits": true })).load();
+    assert_eq!((config.format_edits, config.save_edits), (FormatEdits::Lines, true));
+    let config = Home::new().user(on).project("format_edits = 'off'\nsave_edits = false").load();
+    assert_eq!((config.format_edits, config.save_edits), (FormatEdits::Off, false));
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}

@@ -94,6 +94,11 @@ impl Checkpoints {
                 let after = after.as_ref().map(FileImage::text);
                 self.push(uri, Change { turn, before, after, unknown: None, undone: false });
             }
+            Event::Formatted { turn_id, uri, before, after, .. } => {
+                let Some(turn) = turn_id.as_ref().or(self.turns.last()).cloned() else { return };
+                let (before, after) = (Some(FileImage::text(before)), Some(FileImage::text(after)));
+                self.push(uri, Change { turn, before, after, unknown: None, undone: false });
+            }
             Event::FilesChanged { turn_id, files, .. } => {
                 for file in files {
                     let (before, after) = (file.before.clone(), file.after.clone());
@@ -330,6 +335,21 @@ mod tests {
         assert_eq!(way(&checkpoints, Direction::Undo, &["2", "1"]), both);
         assert_eq!(way(&checkpoints, Direction::Redo, &["2", "1"]), None);
         assert_eq!(checkpoints.changing(), turns(&["2", "1"]));
+    }
+
+    #[test]
+    fn formatting_belongs_to_the_edits_before_it() {
+        let formatted = Event::Formatted {
+            turn_id: Some("1".into()),
+            uri: FILE.into(),
+            before: "b".into(),
+            after: "formatted".into(),
+            added: 1,
+            removed: 1,
+            by: None,
+        };
+        let checkpoints = fold(&[turn("1"), edit("1", "a", "b"), formatted]);
+        assert_eq!(way(&checkpoints, Direction::Undo, &["1"]), Some((pairs(&[["formatted", "a"]]), true, false)));
     }
 
     #[test]

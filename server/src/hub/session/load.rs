@@ -19,6 +19,7 @@ use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
 use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
+use super::formatting::Formatting;
 use super::overlay::Overlay;
 use super::state::State;
 use super::{NewSession, Open, Own, Question, Session};
@@ -132,6 +133,7 @@ pub(super) async fn load(
         settling: Vec::new(),
         not_saved: Vec::new(),
         applying: HashMap::new(),
+        formatting: Formatting::default(),
         held: None,
         restoring: None,
         looking: 0,

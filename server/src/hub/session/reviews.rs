@@ -139,6 +139,8 @@ impl Session {
         for application in decided.applications {
             self.apply(application);
         }
+        // What waits for pending hunks to be decided may go on.
+        self.settle();
         Ok(ReviewResult { proposals })
     }
 
@@ -182,9 +184,14 @@ impl Session {
         self.settle();
     }
 
-    /// Answers those who wait for accepted hunks to arrive, once none is on its way any more.
-    fn settle(&mut self) {
+    /// Answers those who wait for accepted hunks to arrive, once none is on its way any more and what they changed is
+    /// formatted.
+    pub(super) fn settle(&mut self) {
         if self.review.is_applying() {
+            return;
+        }
+        self.format_and_save();
+        if self.formatting.is_running() {
             return;
         }
         for (done, failures) in self.settling.drain(..) {
@@ -193,8 +200,8 @@ impl Session {
         self.restore_if_settled();
     }
 
-    /// Puts accepted hunks into their document, after those of the same file that are on their way.
-    fn apply(&mut self, application: Application) {
+    /// Puts accepted hunks, or a formatter's text, into their document, after those of the same file that are on their way.
+    pub(super) fn apply(&mut self, application: Application) {
         self.changed_by_us(&application);
         let queue = queue(&application).to_path_buf();
         let on_their_way = self.applying.entry(queue.clone()).or_default();
@@ -231,35 +238,43 @@ impl Session {
     /// Takes the news of accepted hunks.
     pub(super) fn applied(&mut self, applied: Applied) {
         let Applied { application, carried } = applied;
-        let Carried { outcome, before, deleted, was_clean } = carried;
-        if let ApplyOutcome::Failed { reason } = &outcome {
+        let (outcome, was_clean) = (carried.outcome.clone(), carried.was_clean);
+        let is_formatting = application.hunk_ids.is_empty();
+        if let ApplyOutcome::Failed { reason } = &outcome
+            && !is_formatting
+        {
             for (_, failures) in &mut self.settling {
                 failures.push(format!("{}: {reason}", self.roots.display(&application.path)));
             }
         }
         let after = application.target_text.as_deref().map(hash);
         let verified = outcome == ApplyOutcome::Verified;
-        self.note_ours(
-            &application.path,
-            application.base_hash.as_ref(),
-            after.as_ref().filter(|_| verified),
-            was_clean,
-        );
+        let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+        if !(is_formatting && failed) {
+            let (base, after) = (application.base_hash.as_ref(), after.as_ref().filter(|_| verified));
+            self.note_ours(&application.path, base, after, was_clean);
+        }
         let turn_id = self.turn_of(&application);
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
         rest.pop_front();
-        let failed = matches!(outcome, ApplyOutcome::Failed { .. });
-        self.record(Event::EditApplied {
-            proposal_id: application.proposal_id.clone(),
-            hunk_ids: application.hunk_ids.clone(),
-            turn_id,
-            uri: paths::to_uri(&application.path),
-            before,
-            after: after.map(|hash| hash.0),
-            deleted: deleted.map(Box::new),
-            outcome,
-        });
+        if verified {
+            self.arrived(&application, turn_id.clone());
+        }
+        if is_formatting {
+            self.formatted(&application, carried);
+        } else {
+            self.record(Event::EditApplied {
+                proposal_id: application.proposal_id.clone(),
+                hunk_ids: application.hunk_ids.clone(),
+                turn_id,
+                uri: paths::to_uri(&application.path),
+                before: carried.before,
+                after: after.map(|hash| hash.0),
+                deleted: carried.deleted.map(Box::new),
+                outcome,
+            });
+        }
         if failed {
             // Those after it were made for the text that it would have left, and the review has taken them back. What
             // would have been moved there stays.
@@ -269,6 +284,10 @@ impl Session {
             rest = others;
             for void in void {
                 let reason = "an edit before it could not be applied".to_owned();
+                if is_formatting {
+                    let failure = format!("{}: {reason}", self.roots.display(&void.path));
+                    self.settling.iter_mut().for_each(|(_, failures)| failures.push(failure.clone()));
+                }
                 if void.path != application.path {
                     self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
                     self.text_changed(&void.path);
@@ -459,7 +478,8 @@ impl Session {
 
     /// Tells the model what became of its edits.
     pub(super) fn note(&mut self) -> Vec<Note> {
-        let notes = self.review.notes();
+        let mut notes = self.review.notes();
+        notes.extend(self.formatting.take_news());
         for note in &notes {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text: note.text.clone() });
         }
@@ -468,8 +488,8 @@ impl Session {
 
     /// What stands between the model's picture of the project and the disk (design D4: the command barrier).
     pub(super) fn unsettled(&mut self, reply: oneshot::Sender<Unsettled>) {
-        if self.review.is_applying() {
-            // Accepted hunks are on their way: the command waits until the disk has them.
+        if self.review.is_applying() || self.formatting.is_running() {
+            // Accepted hunks are on their way, or are being formatted: the command waits until the disk has them.
             let (done, settled) = oneshot::channel();
             self.settling.push((done, Vec::new()));
             let own = self.own.clone();
@@ -508,27 +528,16 @@ impl Session {
                 let wanted = unsaved.filter(|buffer| own || is_ours(&ours, buffer));
                 wanted.map(|buffer| (Arc::clone(&buffer.uri), roots.display(&buffer.path))).collect::<Vec<_>>()
             });
-            let mut failures = Vec::new();
-            for (uri, display) in wanted.await.unwrap_or_default() {
-                let saved = match &editor {
-                    Some(editor) => editor.save(&uri).await,
-                    None => Err(EditorError::Gone),
-                };
-                match saved {
-                    Ok(true) => {}
-                    Ok(false) => failures.push(format!("{display} is not saved: the editor could not")),
-                    Err(error) => failures.push(format!("{display} is not saved: {error}")),
-                }
-            }
+            let failures = save_all(editor, wanted.await.unwrap_or_default()).await;
             let _ = session.send(Own::Saved { own, failures, done });
         });
     }
 
-    /// Tells the user what was not saved before a command: of their own text, which they wanted saved, each time, and else
+    /// Tells the user what was not saved: of their own text, which they wanted saved, each time, and else
     /// once for as long as it is the same. The turn is told each time.
     pub(super) fn saved(&mut self, own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>>) {
         if !failures.is_empty() && (own || failures != self.not_saved) {
-            let text = format!("{}. The command sees what is on disk; save it yourself", failures.join("; "));
+            let text = format!("{}. Commands see what is on disk; save it yourself", failures.join("; "));
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         self.not_saved.clone_from(&failures);
@@ -536,9 +545,26 @@ impl Session {
     }
 
     /// The editor whose unsaved texts count.
-    fn home_editor(&self) -> Option<Arc<dyn Editor>> {
+    pub(super) fn home_editor(&self) -> Option<Arc<dyn Editor>> {
         self.home.as_ref().map(|home| Arc::clone(&home.editor))
     }
+}
+
+/// Saves documents, given by their URI and their name for people, through the editor. Gives what is not saved, in words.
+pub(super) async fn save_all(editor: Option<Arc<dyn Editor>>, documents: Vec<(Arc<str>, String)>) -> Vec<String> {
+    let mut failures = Vec::new();
+    for (uri, display) in documents {
+        let saved = match &editor {
+            Some(editor) => editor.save(&uri).await,
+            None => Err(EditorError::Gone),
+        };
+        match saved {
+            Ok(true) => {}
+            Ok(false) => failures.push(format!("{display} is not saved: the editor could not")),
+            Err(error) => failures.push(format!("{display} is not saved: {error}")),
+        }
+    }
+    failures
 }
 
 fn not_decided(error: DecideError) -> Error {
@@ -558,7 +584,8 @@ fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
     reader.unsaved().into_iter().filter(inside).collect()
 }
 
-fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
+/// Whether a buffer holds nothing unsaved but our accepted edits.
+pub(super) fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
     ours.get(&buffer.path) == Some(buffer.hash())
 }
 

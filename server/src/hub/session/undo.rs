@@ -136,7 +136,8 @@ impl Session {
         }
         self.held = Some(Vec::new());
         self.restoring = Some(restoring);
-        self.restore_if_settled();
+        // What a formatter would do is not waited for.
+        self.settle();
     }
 
     /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed is

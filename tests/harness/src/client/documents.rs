@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::Client;
+use super::{Client, State};
 use crate::project;
 
 /// When the client sends the change that an edit makes.
@@ -50,9 +50,15 @@ impl Encoding {
     }
 }
 
+/// Makes another text of a text, or of some of its lines.
+type Formatter = Box<dyn FnMut(&str, &[(usize, usize)]) -> Option<String> + Send>;
+
 /// The open documents.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Documents {
+    pub(super) formatter: Option<Formatter>,
+    /// The documents that the server had saved, in order.
+    pub(super) saved: Vec<String>,
     pub(super) encoding: Encoding,
     pub(super) timing: Timing,
     open: HashMap<String, Document>,
@@ -115,6 +121,17 @@ impl Documents {
         (json!({ "saved": true }), vec![note])
     }
 
+    /// Gives what a document would be, formatted; nothing of another version than it has.
+    pub(super) fn formatted(&mut self, params: &Value) -> Value {
+        let document = self.open.get(params["uri"].as_str().unwrap_or_default());
+        let document = document.filter(|document| params["version"] == document.version);
+        let (Some(document), Some(formatter)) = (document, &mut self.formatter) else { return json!({}) };
+        let line = |range: &Value, end: &str| usize::try_from(range[end].as_u64().unwrap()).unwrap();
+        let lines = params["lines"].as_array().into_iter().flatten();
+        let lines: Vec<_> = lines.map(|range| (line(range, "start"), line(range, "end"))).collect();
+        formatter(&document.text, &lines).map_or(json!({}), |text| json!({ "text": text, "by": "tidy" }))
+    }
+
     pub(super) fn text_result(&self, uri: &str) -> Value {
         self.open.get(uri).map_or(json!({}), |document| json!({ "text": document.text }))
     }
@@ -173,6 +190,17 @@ impl Client {
 }
 
 impl Client {
+    /// The documents that the server had saved so far.
+    pub fn saved(&self) -> Vec<String> {
+        self.state().documents.saved.clone()
+    }
+
+    /// Waits until the server has had a document saved.
+    pub async fn until_saved(&self, uri: &str) {
+        let saved = |state: &mut State| state.documents.saved.iter().any(|saved| saved == uri).then_some(());
+        self.wait_for(|| format!("the saving of {uri}"), saved).await;
+    }
+
     /// The version of an open document: 1, and one more for each change.
     pub fn version(&self, uri: &str) -> i64 {
         self.state().documents.open.get(uri).expect("an open document").version

@@ -43,8 +43,17 @@ impl Flight {
 impl Flights {
     /// Sends off hunks, each with where it was and is.
     pub(super) fn send(&mut self, hunks: Vec<(HunkId, Block)>, before: Document, after: Document) {
-        let ids: Vec<HunkId> = hunks.iter().map(|(id, _)| id.clone()).collect();
         let back = hunks.iter().map(|(_, block)| block.reversed()).collect();
+        self.start(hunks, back, before, after);
+    }
+
+    /// Sends off changes that are no hunks.
+    pub(super) fn send_blocks(&mut self, blocks: &[Block], before: Document, after: Document) {
+        self.start(Vec::new(), blocks.iter().map(Block::reversed).collect(), before, after);
+    }
+
+    fn start(&mut self, hunks: Vec<(HunkId, Block)>, back: Vec<Block>, before: Document, after: Document) {
+        let ids: Vec<HunkId> = hunks.iter().map(|(id, _)| id.clone()).collect();
         let places = hunks.into_iter().map(|(id, block)| (id, block.old)).collect();
         self.awaited.push(ids.clone());
         self.unseen.push_back(Flight { ids, places, before, after, back });

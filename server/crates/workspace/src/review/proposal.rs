@@ -18,7 +18,7 @@ use super::document::{Base, Document};
 use super::flights::Flights;
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
-use super::{Application, LineEdit};
+use super::{Application, LineEdit, to_line_edits};
 use crate::buffers::{Move, Snapshot, TextId};
 use crate::{paths, text};
 
@@ -306,6 +306,34 @@ impl FileProposal {
         }
     }
 
+    /// Sends a formatter's text to the document: no hunk is decided by it, and all follow it as a change of ours. None
+    /// where there is no document, something is on its way to it, or lines of a pending hunk would change.
+    pub(super) fn format(&mut self, formatted: &str) -> Option<Application> {
+        let before = self.text.clone();
+        let base = before.get().filter(|_| !self.is_applying())?;
+        let blocks = lines::changes(base, formatted);
+        let is_clear =
+            |hunk: &Hunk| hunk.kind == Kind::Lines && !blocks.iter().any(|block| touch(&block.old, &hunk.place));
+        if !self.in_state(HunkState::Pending).all(is_clear) {
+            return None;
+        }
+        let after = Document::new(Some(formatted));
+        self.follow(after.clone(), &blocks, &[], By::Us);
+        self.flights.send_blocks(&blocks, before.clone(), after.clone());
+        self.settle();
+        Some(Application {
+            proposal_id: self.id.clone(),
+            path: self.path.clone(),
+            hunk_ids: Vec::new(),
+            change: FileChange::Modify,
+            moved_to: None,
+            base_hash: Some(text::hash(base)),
+            base_text: Some(Arc::clone(base)),
+            target_text: after.get().cloned(),
+            edits: to_line_edits(base, formatted),
+        })
+    }
+
     /// Takes the outcome of an application.
     pub(super) fn applied(&mut self, application: &Application, outcome: &ApplyOutcome) {
         let ids = &application.hunk_ids;
@@ -345,7 +373,7 @@ impl FileProposal {
                 hunk.state = state;
             }
         }
-        self.unreported = true;
+        self.unreported |= !self.hunks.is_empty();
         self.settle();
     }
 

@@ -334,6 +334,82 @@ fn an_edit_on_top_of_one_that_is_on_its_way_falls_with_it() {
     assert_eq!(world.read().unwrap(), TEN.replace("two\n", "TWO\n").replace("nine\n", "NINE\n"));
 }
 
+impl World {
+    fn format(&mut self, formatted: &str) -> Option<Application> {
+        let (path, document) = (self.path.clone(), self.document.clone());
+        self.review.format(&path, document.as_deref(), "src/a.rs", "file:///w/src/a.rs", formatted)
+    }
+}
+
+#[test]
+fn a_formatted_text_moves_what_is_pending_and_is_undone_in_the_editor_step_by_step() {
+    let mut world = World::new(Some(TEN));
+    let proposal = world.propose(&TEN.replace("two\n", "2 2\n").replace("nine\n", "9\n"));
+    let [first, second] = proposal.hunks.as_slice() else { panic!("{proposal:?}") };
+    world.accept(&[first]);
+    let (unformatted, formatted) = (world.text().to_owned(), world.text().replace("2 2\n", "2\n2\n"));
+    let application = world.format(&formatted).unwrap();
+    assert!(application.hunk_ids.is_empty());
+    assert_eq!(world.read().unwrap(), formatted.replace("nine\n", "9\n"), "the model reads it already");
+    world.land(&application);
+    assert_eq!(world.states(), [HunkState::Accepted, HunkState::Pending]);
+    assert_eq!(world.notes(), ["The user accepted your change to src/a.rs (lines 2-3)."]);
+
+    world.types(Some(&unformatted));
+    assert_eq!(world.states(), [HunkState::Accepted, HunkState::Pending]);
+    world.types(Some(TEN));
+    assert_eq!(world.states(), [HunkState::Undone, HunkState::Pending]);
+    world.accept(&[second]);
+    assert_eq!(world.text(), TEN.replace("nine\n", "9\n"));
+}
+
+#[test]
+fn a_formatter_that_takes_an_accepted_hunk_back_is_no_undo_of_the_users() {
+    let mut world = World::new(Some(TEN));
+    let proposal = world.propose(&TEN.replace("two\n", "two  \n"));
+    world.accept(&[&proposal.hunks[0]]);
+    world.notes();
+    world.review.take_changed();
+    let application = world.format(TEN).unwrap();
+    world.land(&application);
+    assert_eq!(world.notes(), [""; 0]);
+    assert_eq!(world.review.take_changed(), [], "nobody is shown a proposal without a hunk");
+    assert!(world.review.proposals().is_empty());
+}
+
+#[test]
+fn a_formatter_that_would_change_lines_of_a_pending_hunk_changes_nothing() {
+    let mut world = World::new(Some(TEN));
+    world.propose(&TEN.replace("two\n", "2\n"));
+    for formatted in [TEN.replace("two\n", "two;\n"), TEN.replace("two\n", "two\n\n"), TEN.replace("one\n", "1\n")] {
+        assert_eq!(world.format(&formatted), None, "{formatted}");
+    }
+    assert_eq!(world.states(), [HunkState::Pending]);
+    assert!(world.format(&TEN.replace("ten\n", "10\n")).is_some());
+    assert_eq!(world.format(&TEN.replace("six\n", "6\n")), None, "another is on its way");
+}
+
+#[test]
+fn what_is_accepted_while_a_formatted_text_is_on_its_way_lands_on_it_or_falls_with_it() {
+    for arrives in [true, false] {
+        let mut world = World::new(Some(TEN));
+        let proposal = world.propose(&TEN.replace("nine\n", "9\n"));
+        let formatted = TEN.replace("one\n", "o\nne\n");
+        let formatting = world.format(&formatted).unwrap();
+        let accepted = world.decide(Decision::Accept, &[&proposal.hunks[0]]).unwrap().applications;
+        if arrives {
+            world.land(&formatting);
+            world.land(&accepted[0]);
+            assert_eq!(world.text(), formatted.replace("nine\n", "9\n"));
+        } else {
+            world.review.applied(&formatting, &ApplyOutcome::Failed { reason: "x".into() });
+            assert_eq!(world.states(), [HunkState::Pending]);
+            world.accept(&[&proposal.hunks[0]]);
+            assert_eq!(world.text(), TEN.replace("nine\n", "9\n"));
+        }
+    }
+}
+
 #[test]
 fn typing_while_an_application_is_on_its_way_is_told_apart_from_it() {
     let mut world = World::new(Some(TEN));

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use protocol::editor::{ClientCapabilities, EditorDocumentParams, EditorSaveResult, EditorTextResult};
+use protocol::editor::{
+    ClientCapabilities, EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult,
+    EditorTextResult,
+};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::terminal::TerminalOutputParams;
 use protocol::{ErrorCode, Range, SessionId};
@@ -29,7 +32,7 @@ use workspace::shell::Spool;
 use super::Ended;
 use super::mirror::Mirror;
 use crate::framing::{self, Step};
-use crate::hub::{DocumentEdit, Editor, Error, Feed};
+use crate::hub::{DocumentEdit, Editor, EditorError, Error, Feed};
 use crate::sockets::Sockets;
 
 /// How long the host has to answer what is no matter of a human, a model or a disk.
@@ -132,7 +135,7 @@ impl Link {
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: false } },
+            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true } },
         });
         let params = json!({ "processId": null, "capabilities": capabilities,
             "clientInfo": { "name": "azimuth", "version": VERSION } });
@@ -429,7 +432,7 @@ impl Ears {
 /// Asks the editor what the host wants to know or to have done.
 async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) -> Result<Value> {
     let unfit = || Error::new(ErrorCode::InvalidParams, format!("invalid params of {method}"));
-    let failed = |error: crate::hub::EditorError| Error::new(ErrorCode::OperationFailed, error.to_string());
+    let failed = |error: EditorError| Error::new(ErrorCode::OperationFailed, error.to_string());
     match method {
         "workspace/applyEdit" => {
             let edit = typed::<ApplyEdit>(params).and_then(ApplyEdit::into_edit).ok_or_else(unfit)?;
@@ -445,6 +448,14 @@ async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) ->
         methods::EditorText::METHOD => {
             let EditorDocumentParams { uri } = typed(params).ok_or_else(unfit)?;
             Ok(json!(EditorTextResult { text: editor.text(&uri).await.map_err(failed)? }))
+        }
+        methods::EditorFormat::METHOD => {
+            let asked: EditorFormatParams = typed(params).ok_or_else(unfit)?;
+            Ok(json!(match editor.format(asked).await {
+                // The host cannot know what this client's editor can do.
+                Err(EditorError::Unsupported) => EditorFormatResult { text: None, by: None },
+                answer => answer.map_err(failed)?,
+            }))
         }
         _ => Err(Error::new(ErrorCode::MethodNotFound, format!("there is no method `{method}`"))),
     }

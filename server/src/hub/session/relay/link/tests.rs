@@ -8,7 +8,6 @@ use workspace::buffers::Change;
 use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
-use crate::hub::EditorError;
 
 const URI: &str = "file:///p/a.txt";
 
@@ -82,6 +81,10 @@ impl Editor for Nobody {
     }
 
     async fn text(&self, _: &str) -> std::result::Result<Option<String>, EditorError> {
+        Err(EditorError::Unsupported)
+    }
+
+    async fn format(&self, _: EditorFormatParams) -> std::result::Result<EditorFormatResult, EditorError> {
         Err(EditorError::Unsupported)
     }
 }

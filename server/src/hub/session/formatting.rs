@@ -1,0 +1,286 @@
+//! What is done to open documents once accepted edits are in them: they are formatted by the editor, and saved, where
+//! the user has set so (design D4).
+//!
+//! The editor is only asked what a document would be. Its answer goes into the document on the way of accepted hunks, if the
+//! document is still the one that was formatted; else it is dropped.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use protocol::editor::{EditorFormatParams, EditorFormatResult, LineRange};
+use protocol::event::{ApplyOutcome, Severity};
+use protocol::{Event, TurnId};
+use tokio::sync::oneshot;
+use workspace::buffers::{Open, Snapshot};
+use workspace::paths;
+use workspace::review::{Application, ChangedLines, Note, diff, formatted};
+use workspace::text::hash;
+
+use super::carry::Carried;
+use super::reviews::{is_ours, save_all};
+use super::{Own, Session};
+use crate::config::FormatEdits;
+use crate::hub::EditorError;
+
+/// The model is shown what the formatter changed up to so many bytes of a diff; of more it is only told.
+const LONGEST_DIFF: usize = 4000;
+
+/// What is to be done to documents, and being done.
+#[derive(Default)]
+pub(super) struct Formatting {
+    /// The documents that edits arrived in and that are not formatted.
+    edited: HashMap<PathBuf, Edited>,
+    /// The documents that are being formatted.
+    running: HashMap<PathBuf, Run>,
+    /// The documents that are to be saved, if they held nothing of the user's own.
+    unsaved: HashSet<PathBuf>,
+    /// What the model is to be told.
+    news: Vec<String>,
+    /// Whether the user was told that a document could not be formatted.
+    failure_told: bool,
+}
+
+/// Edits that arrived in a document.
+struct Edited {
+    /// The turn that the last of them belongs to.
+    turn: Option<TurnId>,
+    lines: ChangedLines,
+    /// Whether the formatter would change lines of pending hunks, so that the document waits until none is pending.
+    waits: bool,
+}
+
+/// A document that is being formatted.
+struct Run {
+    edited: Edited,
+    /// The document that the editor was asked to format.
+    asked: Arc<Snapshot>,
+    /// What the editor gave, once it is on its way into the document.
+    answer: Option<Given>,
+}
+
+struct Given {
+    /// What formatted it, for people.
+    by: Option<String>,
+    /// The file as the model reads it, before and after.
+    read: [Arc<str>; 2],
+}
+
+/// The editor's answer.
+pub(super) struct Answered {
+    asked: Arc<Snapshot>,
+    answer: Result<EditorFormatResult, EditorError>,
+}
+
+impl Formatting {
+    /// Whether documents are being formatted.
+    pub(super) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// What the model is to be told, once.
+    pub(super) fn take_news(&mut self) -> impl Iterator<Item = Note> {
+        std::mem::take(&mut self.news).into_iter().map(|text| Note { text, has_word: false })
+    }
+
+    /// Formats nothing of what has been edited. What is on its way into a document goes on.
+    pub(super) fn give_up(&mut self) {
+        self.edited.clear();
+        self.running.retain(|_, run| run.answer.is_some());
+    }
+}
+
+impl Session {
+    /// Edits, or a formatter's changes, have arrived in a document.
+    pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>) {
+        let (Some(before), Some(after)) = (&application.base_text, &application.target_text) else { return };
+        if !matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
+            return;
+        }
+        if self.config.save_edits {
+            self.formatting.unsaved.insert(application.path.clone());
+        }
+        if self.config.format_edits != FormatEdits::Off && !application.hunk_ids.is_empty() {
+            // What the editor is asked meanwhile is too late: it is asked anew.
+            let asked = |run: &mut Run| run.answer.is_none();
+            let run = self.formatting.running.extract_if(|path, run| *path == application.path && asked(run)).next();
+            let first = || match run {
+                Some((_, run)) => run.edited,
+                None => Edited { turn: None, lines: ChangedLines::default(), waits: false },
+            };
+            let edited = self.formatting.edited.entry(application.path.clone()).or_insert_with(first);
+            edited.lines.edited(before, &application.edits, after);
+            (edited.turn, edited.waits) = (turn, false);
+        }
+    }
+
+    /// Has the documents formatted that edits arrived in, all of them by now, and saved then.
+    pub(super) fn format_and_save(&mut self) {
+        // An undo waits for nothing that a formatter would do.
+        if self.held.is_some() || self.config.format_edits == FormatEdits::Off {
+            self.formatting.give_up();
+        }
+        let review = &self.review;
+        let is_due = |path: &PathBuf, edited: &mut Edited| !edited.waits || !review.has_pending(path);
+        let due: Vec<_> = self.formatting.edited.extract_if(is_due).collect();
+        for (path, edited) in due {
+            self.format(path, edited);
+        }
+        if !self.formatting.is_running() {
+            self.save_edited();
+        }
+    }
+
+    /// Asks the editor what a document would be, formatted.
+    fn format(&mut self, path: PathBuf, mut edited: Edited) {
+        let Open::Yes(asked) = self.reader.buffers().get(&path) else { return };
+        let Some(editor) = self.home_editor() else { return };
+        let lines: Vec<LineRange> = match self.config.format_edits {
+            FormatEdits::Lines => edited.lines.now(asked.normal()).iter().map(line_range).collect(),
+            FormatEdits::File | FormatEdits::Off => Vec::new(),
+        };
+        // Where lines only went away there are none to format.
+        if self.config.format_edits == FormatEdits::Lines && lines.is_empty() {
+            return;
+        }
+        let params = EditorFormatParams { uri: asked.uri.to_string(), version: asked.version, lines };
+        self.formatting.running.insert(path, Run { edited, asked: Arc::clone(&asked), answer: None });
+        let own = self.own.clone();
+        tokio::spawn(async move {
+            let answer = editor.format(params).await;
+            let _ = own.send(Own::FormatAnswered(Box::new(Answered { asked, answer })));
+        });
+    }
+
+    /// Takes what the editor says a document would be.
+    pub(super) fn format_answered(&mut self, answered: Answered) {
+        let Answered { asked, answer } = answered;
+        let is_it = |run: &mut Run| run.answer.is_none() && Arc::ptr_eq(&run.asked, &asked);
+        let run = self.formatting.running.get_mut(&asked.path).is_some_and(is_it);
+        let Some(run) = run.then(|| self.formatting.running.remove(&asked.path)).flatten() else { return };
+        self.put_formatted(run, answer);
+        self.settle();
+    }
+
+    fn put_formatted(&mut self, run: Run, answer: Result<EditorFormatResult, EditorError>) {
+        let Run { edited, asked, .. } = run;
+        let (path, file) = (&asked.path, self.roots.display(&asked.path));
+        let Open::Yes(now) = self.reader.buffers().get(path) else { return };
+        // Further edits are on their way: it is formatted with them.
+        if self.applying.contains_key(path) {
+            self.formatting.edited.insert(path.clone(), edited);
+            return;
+        }
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(EditorError::Gone) => return,
+            Err(error) => return self.not_formatted(&file, &error.to_string()),
+        };
+        let Some(text) = answer.text else { return };
+        if now.hash() != asked.hash() {
+            return tracing::debug!(file, "typed on while it was formatted");
+        }
+        let text = match formatted(now.normal(), &text) {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(error) => return self.not_formatted(&file, &error.to_string()),
+        };
+        let before = self.as_read(&now);
+        let Some(application) = self.review.format(path, &*now, &file, &paths::to_uri(path), &text) else {
+            self.formatting.edited.insert(path.clone(), Edited { waits: true, ..edited });
+            return;
+        };
+        let given = Given { by: answer.by, read: [before, self.as_read(&now)] };
+        self.formatting.running.insert(path.clone(), Run { edited, asked: now, answer: Some(given) });
+        self.review_changed();
+        self.apply(application);
+    }
+
+    /// A document as the model reads it.
+    fn as_read(&self, document: &Snapshot) -> Arc<str> {
+        let overlay = self.review.overlay();
+        let proposed = overlay.get(&document.path).cloned().flatten();
+        proposed.unwrap_or_else(|| Arc::clone(document.normal()))
+    }
+
+    /// Takes the news of a formatter's changes.
+    pub(super) fn formatted(&mut self, application: &Application, carried: Carried) {
+        let Some(Run { edited, answer: Some(given), .. }) = self.formatting.running.remove(&application.path) else {
+            return;
+        };
+        let file = self.roots.display(&application.path);
+        let by = given.by.as_deref().unwrap_or("The editor's formatter");
+        let (before, after) = (carried.before, application.target_text.as_deref().map(hash));
+        match (carried.outcome, before, after) {
+            (ApplyOutcome::Verified, Some(before), Some(after)) => {
+                let count = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
+                let new = application.edits.iter().map(|edit| edit.new_text.lines().count());
+                let old = application.edits.iter().map(|edit| edit.end_line - edit.start_line);
+                let (added, removed) = (count(new.sum()), count(old.sum()));
+                let note = self.note_of(&application.path, &file, by, &given.read);
+                self.formatting.news.push(note);
+                let (turn_id, uri) = (edited.turn, paths::to_uri(&application.path));
+                self.record(Event::Formatted { turn_id, uri, before, after: after.0, added, removed, by: given.by });
+            }
+            (ApplyOutcome::Unverified, ..) => {
+                self.formatting.news.push(format!(
+                    "{by} was to format {file} after your edit was accepted, but that could not be seen to arrive. Read \
+                     the file before you rely on it."
+                ));
+            }
+            // The user typed on, and what they typed counts.
+            (ApplyOutcome::Failed { reason }, ..) => tracing::debug!(file, reason, "not formatted"),
+            (ApplyOutcome::Verified, ..) => {}
+        }
+    }
+
+    /// What the model is told of a formatted file. What it is shown in full it has seen.
+    fn note_of(&self, path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2]) -> String {
+        let said = format!("{by} formatted {file} after your edit was accepted.");
+        let diff = diff(Some(before), Some(after), file);
+        if diff.len() > LONGEST_DIFF {
+            return format!("{said} It changed much; read the file again before you edit it.");
+        }
+        self.seen.edited(path, Some(&hash(before)), Some(hash(after)));
+        format!("{said} It made these changes; edit the text as it is now:\n{diff}")
+    }
+
+    /// Tells the user, once, that a document could not be formatted.
+    fn not_formatted(&mut self, file: &str, reason: &str) {
+        tracing::info!(file, reason, "not formatted");
+        if !std::mem::replace(&mut self.formatting.failure_told, true) {
+            let text = format!(
+                "{file} was not formatted after the edit: {reason}. It is as the edit left it. This is said once; the \
+                 setting `format_edits` says what is formatted"
+            );
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+    }
+
+    /// Saves the documents that edits arrived in and that hold nothing unsaved but our edits.
+    fn save_edited(&mut self) {
+        let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
+        let ours = documents.filter_map(|path| match self.reader.buffers().get(&path) {
+            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => {
+                Some((Arc::clone(&buffer.uri), self.roots.display(&path)))
+            }
+            _ => None,
+        });
+        let mut wanted: Vec<_> = ours.collect();
+        if wanted.is_empty() {
+            return;
+        }
+        wanted.sort_by(|a, b| a.1.cmp(&b.1));
+        let (editor, own) = (self.home_editor(), self.own.clone());
+        tokio::spawn(async move {
+            let failures = save_all(editor, wanted).await;
+            let (done, _) = oneshot::channel();
+            let _ = own.send(Own::Saved { own: false, failures, done });
+        });
+    }
+}
+
+fn line_range(lines: &std::ops::Range<usize>) -> LineRange {
+    let line = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    LineRange { start: line(lines.start), end: line(lines.end) }
+}

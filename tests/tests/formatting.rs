@@ -1,0 +1,516 @@
+//! What is done to open documents once accepted edits are in them: the editor formats them, and saves them, where the
+//! user has set so. What the user types counts more than either.
+
+use std::sync::{Arc, Mutex};
+
+use harness::client::Timing;
+use harness::window::Window;
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use protocol::checkpoint::{CheckpointRestoreResult, RestoreOutcome};
+use protocol::review::{HunkState, Proposal};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, TurnId, methods};
+use serde_json::json;
+
+const FORMAT: &str = "azimuth/editor/format";
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// The formatter: one space between words, and none at the ends of lines.
+fn tidy(text: &str, lines: &[(usize, usize)]) -> String {
+    let is_asked = |at: usize| lines.is_empty() || lines.iter().any(|(start, end)| (*start..*end).contains(&at));
+    let tidied = text.split_inclusive('\n').enumerate().map(|(at, line)| match is_asked(at) {
+        true => {
+            let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+            line.split_whitespace().collect::<Vec<_>>().join(" ") + end
+        }
+        false => line.to_owned(),
+    });
+    tidied.collect()
+}
+
+fn panel() -> Profile {
+    Profile::panel().with("/experimental/azimuth/format", json!(true))
+}
+
+/// A session in whose project `a.txt` is open.
+struct World {
+    _setup: Setup,
+    model: ModelServer,
+    project: Project,
+    client: Client,
+    session: SessionId,
+    uri: String,
+}
+
+impl World {
+    async fn new(profile: Profile, settings: &str) -> Self {
+        Self::with(profile, settings, TEXT).await
+    }
+
+    async fn with(profile: Profile, settings: &str, text: &str) -> Self {
+        let model = ModelServer::start([]).await;
+        let setup = Setup::empty();
+        let rules = "[permissions]\nallow = [\"Shell\"]\n";
+        setup.configure(&format!("{settings}\n{}{rules}", Setup::configuration(&model, Wire::Anthropic)));
+        let project = Project::new([("a.txt", text), ("b.txt", "b\n")]);
+        let client = Client::start(&setup, &project, profile).await;
+        client.on_format(|text, lines| Some(tidy(text, lines)));
+        let uri = project.uri("a.txt");
+        client.open(&uri);
+        let session = client.new_session().await;
+        Self { _setup: setup, model, project, client, session, uri }
+    }
+
+    /// A turn in which the model proposes these edits of `a.txt`.
+    async fn edits(&self, edits: &[(&str, &str)]) -> TurnId {
+        self.model.then(edits.iter().fold(Answer::nothing(), |answer, (old, new)| {
+            answer.call("edit_replace_exact", json!({ "path": "a.txt", "old_text": old, "new_text": new }))
+        }));
+        self.turn().await
+    }
+
+    async fn turn(&self) -> TurnId {
+        self.model.then(Answer::says("Done."));
+        let turn = self.client.prompt(&self.session, "Go on.").await;
+        self.client.until_end(&self.session, StopReason::EndTurn).await;
+        turn
+    }
+
+    async fn proposal(&self) -> Proposal {
+        let params = json!({ "sessionId": self.session });
+        self.client.call::<methods::ReviewList>(params).await.proposals.pop().expect("a proposal")
+    }
+
+    async fn decide(&self, decision: &str, hunks: &[usize]) {
+        let proposal = self.proposal().await;
+        let ids: Vec<_> = hunks.iter().map(|at| &proposal.hunks[*at].hunk_id).collect();
+        let target = json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision, "hunkIds": ids });
+        let params = json!({ "sessionId": self.session, "decision": decision, "targets": [target] });
+        self.client.call::<methods::ReviewDecide>(params).await;
+    }
+
+    async fn accept(&self, hunks: &[usize]) {
+        self.decide("accept", hunks).await;
+    }
+
+    async fn until(&self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+        self.client.until(&self.session, what, fits).await.pop().expect("the last event")
+    }
+
+    async fn until_formatted(&self) -> Event {
+        self.until("the formatting", |event| matches!(event, Event::Formatted { .. })).await
+    }
+
+    async fn until_applied(&self) {
+        self.until("the edit", |event| matches!(event, Event::EditApplied { .. })).await;
+    }
+
+    async fn until_notice(&self) -> String {
+        match self.until("a notice", |event| matches!(event, Event::Notice { .. })).await {
+            Event::Notice { text, .. } => text,
+            _ => unreachable!("the last event is the notice"),
+        }
+    }
+
+    /// Waits until nothing is being formatted: a command of the agent's does. Gives what happened.
+    async fn settled(&self) -> Vec<Event> {
+        self.model.then(Answer::calls("shell_run", json!({ "command": "ls" })));
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(&self.session, "Look.").await;
+        self.client.until_end(&self.session, StopReason::EndTurn).await
+    }
+
+    async fn undo(&self) -> CheckpointRestoreResult {
+        self.client.call::<methods::CheckpointUndo>(json!({ "sessionId": self.session })).await
+    }
+
+    async fn redo(&self) -> CheckpointRestoreResult {
+        self.client.call::<methods::CheckpointRedo>(json!({ "sessionId": self.session })).await
+    }
+
+    /// What the model is told with the next prompt.
+    async fn heard(&self) -> String {
+        self.turn().await;
+        self.model.asked().last().expect("a request").user_text()
+    }
+
+    fn text(&self) -> String {
+        self.client.text(&self.uri)
+    }
+
+    async fn finish(self) {
+        self.client.waive("azimuth/event");
+        assert_eq!(self.client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn accepted_lines_are_formatted_by_the_editor_and_the_model_is_told() {
+    for timing in [Timing::BeforeAnswer, Timing::AfterAnswer] {
+        let world = World::with(
+            Profile { timing, ..panel() },
+            "format_edits = \"lines\"",
+            "\u{FEFF}one\r\ntwo  two\r\nthree\r\n",
+        )
+        .await;
+        world.model.then(Answer::calls("read_file", json!({ "path": "a.txt" })));
+        let turn = world.edits(&[("one", "1   is one")]).await;
+        world.accept(&[0]).await;
+        let Event::Formatted { turn_id, uri, added, removed, by, .. } = world.until_formatted().await else {
+            unreachable!("it is that event")
+        };
+        assert_eq!((turn_id, uri, added, removed), (Some(turn), world.uri.clone(), 1, 1));
+        assert_eq!(by.as_deref(), Some("tidy"));
+        let expected = "\u{FEFF}1 is one\r\ntwo  two\r\nthree\r\n";
+        assert_eq!(world.text(), expected, "only the accepted line, with its own line end");
+        assert_eq!(world.project.read("a.txt"), "\u{FEFF}one\r\ntwo  two\r\nthree\r\n", "saving is the user's");
+
+        // The model knows the text: it can edit by line number without reading again.
+        let insert = json!({ "path": "a.txt", "line": 1, "content": "zero" });
+        world.model.then(Answer::calls("edit_insert_at_line", insert));
+        let heard = world.heard().await;
+        assert!(heard.contains("tidy formatted a.txt after your edit was accepted"), "{heard}");
+        assert!(heard.contains("-1   is one\n+1 is one\n"), "{heard}");
+        let result = world.model.asked().last().unwrap().last_results().join("\n");
+        assert!(result.contains("Proposed"), "{result}");
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_whole_document_is_formatted_once_for_all_hunks_accepted_together() {
+    let world = World::with(panel(), "format_edits = \"file\"", "one\ntwo\nthree   3\n").await;
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    world.client.on_format(move |text, lines| {
+        *count.lock().unwrap() += 1;
+        Some(tidy(text, lines))
+    });
+    world.edits(&[("one", "1  1"), ("three", "3  3")]).await;
+    let proposal = world.proposal().await;
+    let decide = |hunk: usize| {
+        let target = json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision,
+            "hunkIds": [proposal.hunks[hunk].hunk_id] });
+        let params = json!({ "sessionId": world.session, "decision": "accept", "targets": [target] });
+        world.client.request("azimuth/review/decide", params)
+    };
+    // The second comes before the first has arrived, since nothing is read meanwhile.
+    let paused = world.client.pause_reading();
+    let (first, second) = (decide(0), decide(1));
+    drop(paused);
+    first.await.unwrap();
+    second.await.unwrap();
+    world.until_formatted().await;
+    assert_eq!(world.text(), "1 1\ntwo\n3 3 3\n");
+    world.settled().await;
+    assert_eq!(*asked.lock().unwrap(), 1);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_turn_is_taken_back_with_its_formatting_and_put_again_with_it() {
+    let world = World::new(panel(), "format_edits = \"lines\"\naccept_edits = true").await;
+    let turn = world.edits(&[("two", "2  2"), ("five", "5  5")]).await;
+    let after = TEXT.replace("two", "2 2").replace("five", "5 5");
+    assert_eq!(world.text(), after, "the turn has waited for it");
+    assert_eq!(world.undo().await.turn_ids, std::slice::from_ref(&turn));
+    assert_eq!(world.text(), TEXT);
+    assert_eq!(world.redo().await.turn_ids, std::slice::from_ref(&turn));
+    assert_eq!(world.text(), after);
+    assert_eq!(world.undo().await.files[0].outcome, RestoreOutcome::Done);
+    assert_eq!(world.text(), TEXT);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_types_while_the_formatter_works_stays_and_the_formatting_is_dropped() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    let edited = TEXT.replace("two", "2  2");
+    assert_eq!(held.params, json!({ "uri": world.uri, "version": 2 }));
+    world.client.replace(&world.uri, "seven", "seven, mine");
+    held.answer(json!({ "text": tidy(&edited, &[]), "by": "tidy" }));
+    world.settled().await;
+    assert_eq!(world.text(), edited.replace("seven", "seven, mine"));
+    let heard = world.heard().await;
+    assert!(!heard.contains("formatted"), "{heard}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_types_as_the_formatting_arrives_stays_too() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2"), ("five", "5  5")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    world.client.hold("workspace/applyEdit");
+    let edited = TEXT.replace("two", "2  2");
+    held.answer(json!({ "text": tidy(&edited, &[]), "by": "tidy" }));
+    let edit = world.client.asked("workspace/applyEdit").await;
+    world.client.replace(&world.uri, "seven", "seven, mine");
+    edit.answer(json!({ "applied": false, "failureReason": "the document is at another version" }));
+    world.settled().await;
+    assert_eq!(world.text(), edited.replace("seven", "seven, mine"));
+    let proposal = world.proposal().await;
+    let states: Vec<_> = proposal.hunks.iter().map(|hunk| hunk.state).collect();
+    assert_eq!(states, [HunkState::Accepted, HunkState::Pending]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_pending_hunk_moves_with_the_formatting_above_it_and_can_be_accepted_then() {
+    let world = World::new(panel(), "format_edits = \"lines\"").await;
+    // This formatter breaks lines.
+    world.client.on_format(|text, lines| {
+        let broken = text.lines().enumerate().map(|(at, line)| {
+            let asked = lines.iter().any(|(start, end)| (*start..*end).contains(&at));
+            if asked { line.replace(' ', "\n") + "\n" } else { line.to_owned() + "\n" }
+        });
+        Some(broken.collect())
+    });
+    world.edits(&[("two", "2 2 2"), ("six", "6 6")]).await;
+    world.accept(&[0]).await;
+    world.until_formatted().await;
+    let proposal = world.proposal().await;
+    let hunk = &proposal.hunks[1];
+    assert_eq!((hunk.state, hunk.start_line), (HunkState::Pending, 7));
+    world.accept(&[1]).await;
+    world.until_formatted().await;
+    assert_eq!(world.text(), "one\n2\n2\n2\nthree\nfour\nfive\n6\n6\nseven\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn lines_of_pending_hunks_are_left_alone_until_they_are_decided() {
+    let text = TEXT.replace("six", "six   six");
+    let world = World::with(panel(), "format_edits = \"file\"", &text).await;
+    world.edits(&[("two", "2  2"), ("six   six", "6  6")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    world.settled().await;
+    let edited = text.replace("two", "2  2");
+    assert_eq!(world.text(), edited, "a part of a formatter's changes is none of its making");
+    assert_eq!(world.proposal().await.hunks[1].state, HunkState::Pending);
+    // Accepted or rejected, nothing stands in its way any more.
+    world.decide("reject", &[1]).await;
+    world.until_formatted().await;
+    assert_eq!(world.text(), tidy(&edited, &[]));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_no_formatting_changes_nothing_and_is_said_once() {
+    let rubbish = ["", "error: no such parser", "one\0two\nthree\nfour\nfive\nsix\nseven\n"];
+    for answer in rubbish {
+        let world = World::new(panel(), "format_edits = \"file\"").await;
+        world.client.on_format(move |_, _| Some(answer.to_owned()));
+        world.edits(&[("two", "2  2"), ("five", "5  5")]).await;
+        world.accept(&[0]).await;
+        let notice = world.until_notice().await;
+        assert!(notice.starts_with("a.txt was not formatted after the edit: what it gave is "), "{notice}");
+        world.accept(&[1]).await;
+        world.until_applied().await;
+        let events = world.settled().await;
+        assert_eq!(world.text(), TEXT.replace("two", "2  2").replace("five", "5  5"));
+        let again = events.iter().any(|event| matches!(event, Event::Notice { .. } | Event::Formatted { .. }));
+        assert!(!again, "{events:?}");
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn other_line_ends_and_another_mark_are_no_formatting() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.on_format(|text, _| Some(format!("\u{FEFF}{}", text.replace('\n', "\r\n"))));
+    world.edits(&[("two", "2")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    let heard = world.heard().await;
+    assert!(!heard.contains("formatted"), "{heard}");
+    assert_eq!(world.text(), TEXT.replace("two", "2"));
+    assert_eq!(world.client.version(&world.uri), 2);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_formatter_that_refuses_is_said_and_the_edit_stays() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.on_request(FORMAT, |_| Err("the formatter crashed".into()));
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let notice = world.until_notice().await;
+    assert!(notice.contains("the editor refused: the formatter crashed. It is as the edit left it"), "{notice}");
+    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_silent_formatter_is_waited_for_no_longer_than_said_and_by_nobody_else() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    // Meanwhile a turn goes on, and an undo does not wait for it either.
+    world.heard().await;
+    let notice = world.until_notice().await;
+    assert!(notice.contains("the editor did not answer in time"), "{notice}");
+    held.answer(json!({ "text": tidy(&TEXT.replace("two", "2  2"), &[]) }));
+    world.heard().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2  2"), "it came too late");
+
+    world.edits(&[("five", "5  5")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    world.undo().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
+    held.answer(json!({ "text": tidy(&world.text(), &[]) }));
+    world.heard().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_cannot_format_has_the_user_told_so() {
+    let world = World::new(Profile::panel(), "format_edits = \"lines\"").await;
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    let notice = world.until_notice().await;
+    assert!(notice.contains("the editor cannot do that without Azimuth's plugin"), "{notice}");
+    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn nothing_is_formatted_or_saved_without_the_settings_and_none_that_is_not_open() {
+    let world = World::new(panel(), "").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    world.heard().await;
+    assert_eq!(world.project.read("a.txt"), TEXT);
+    world.finish().await;
+
+    let world = World::new(panel(), "format_edits = \"file\"\nsave_edits = true").await;
+    world.client.hold(FORMAT);
+    world.client.close(&world.uri);
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    world.until_applied().await;
+    world.heard().await;
+    assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2  2"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_command_waits_for_the_formatting_and_sees_it() {
+    let world = World::new(panel(), "format_edits = \"lines\"").await;
+    world.client.hold(FORMAT);
+    world.edits(&[("one", "1  1")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    world.model.then(Answer::calls("shell_run", json!({ "command": "head -n 1 a.txt | tee seen.txt" })));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Run it.").await;
+    let begins = |event: &Event| matches!(event, Event::ToolCallStarted { .. });
+    world.until("the call", begins).await;
+    assert!(!world.project.path("seen.txt").exists());
+    held.answer(json!({ "text": tidy(&world.text(), &[(0, 1)]), "by": "tidy" }));
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let seen = world.model.asked().last().unwrap().last_results().join("\n");
+    assert!(seen.starts_with("1 1\n"), "{seen}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_clean_document_is_saved_after_accepting_where_the_user_wants_it_so() {
+    for (settings, expected) in [
+        ("save_edits = true", "2  2"),
+        ("save_edits = true\nformat_edits = \"lines\"", "2 2"),
+        ("format_edits = \"lines\"", "two"),
+    ] {
+        let world = World::new(panel(), settings).await;
+        world.edits(&[("two", "2  2"), ("six", "6")]).await;
+        world.accept(&[0]).await;
+        world.until_applied().await;
+        if expected == "two" {
+            world.until_formatted().await;
+            world.heard().await;
+            assert!(world.client.saved().is_empty());
+        } else {
+            world.client.until_saved(&world.uri).await;
+        }
+        assert_eq!(world.project.read("a.txt"), TEXT.replace("two", expected));
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_document_with_the_users_own_unsaved_text_is_never_saved_for_them() {
+    let world = World::new(panel(), "save_edits = true\nformat_edits = \"lines\"").await;
+    world.client.replace(&world.uri, "seven", "seven, mine");
+    world.edits(&[("two", "2  2")]).await;
+    world.accept(&[0]).await;
+    world.until_formatted().await;
+    world.heard().await;
+    assert_eq!(world.text(), TEXT.replace("two", "2 2").replace("seven", "seven, mine"));
+    assert_eq!(world.project.read("a.txt"), TEXT);
+
+    // Nor is what they type while it is formatted.
+    world.client.save(&world.uri);
+    world.client.hold(FORMAT);
+    world.edits(&[("five", "5  5")]).await;
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    world.client.replace(&world.uri, "one", "one, mine");
+    held.answer(json!({ "text": world.text() }));
+    world.settled().await;
+    world.heard().await;
+    assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2 2").replace("seven", "seven, mine"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_turn_of_the_second_window_is_formatted_by_its_editor() {
+    let edit = |old: &str, new: &str| {
+        Answer::calls("edit_replace_exact", json!({ "path": "a.txt", "old_text": old, "new_text": new }))
+    };
+    let model = ModelServer::start([edit("two", "2  2"), Answer::says("Done.")]).await;
+    let setup = Setup::empty();
+    let settings = "accept_edits = true\nformat_edits = \"lines\"\n";
+    setup.configure(&(settings.to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
+    let project = Project::new([("a.txt", TEXT)]);
+    let uri = project.uri("a.txt");
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, panel()).await;
+    second.on_format(|text, lines| Some(tidy(text, lines)));
+    let session = first.new_session().await;
+    first.open(&uri);
+    second.open(&uri);
+    second.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    second.prompt(&session, "Write numbers.").await;
+    let events = second.until_end(&session, StopReason::EndTurn).await;
+    assert!(events.iter().any(|event| matches!(event, Event::Formatted { .. })), "{events:?}");
+    assert_eq!(second.text(&uri), TEXT.replace("two", "2 2"));
+    assert_eq!(first.text(&uri), TEXT);
+
+    // One whose editor cannot format is left as it is, without a word.
+    model.then(edit("five", "5  5"));
+    model.then(Answer::says("Done."));
+    let third = Window::open(&setup, &project, Profile::panel()).await;
+    third.open_with(&uri, TEXT);
+    third.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    third.prompt(&session, "And more.").await;
+    let events = third.until_end(&session, StopReason::EndTurn).await;
+    let told = events.iter().any(|event| matches!(event, Event::Notice { .. } | Event::Formatted { .. }));
+    assert!(!told, "{events:?}");
+    assert_eq!(third.text(&uri), TEXT.replace("five", "5  5"));
+    third.close().await;
+    second.close().await;
+    first.close().await;
+}
