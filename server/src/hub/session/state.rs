@@ -32,7 +32,7 @@ pub(super) struct State {
     pub(super) open_turn: Option<OpenTurn>,
     /// The last turn that began.
     last_turn: Option<TurnId>,
-    /// Decisions that the model has not been told of, in words.
+    /// Decisions that the model has not been told of, and what was formatted after them, in words.
     untold: Vec<String>,
     /// What the files of proposals are called.
     paths: BTreeMap<ProposalId, String>,
@@ -121,6 +121,10 @@ impl State {
                 let why = message.as_ref().map(|message| format!(" (\u{201c}{message}\u{201d})")).unwrap_or_default();
                 let (count, hunks) = (hunk_ids.len(), if hunk_ids.len() == 1 { "hunk" } else { "hunks" });
                 self.untold.push(format!("{what} {count} {hunks} of {path}{why}"));
+            }
+            Event::Formatted { uri, .. } => {
+                let file = uri.rsplit('/').next().unwrap_or_default();
+                self.untold.push(format!("and the editor formatted {file} then"));
             }
             Event::ProposalChanged { proposal } => {
                 self.paths.insert(proposal.proposal_id.clone(), proposal.path.clone());
