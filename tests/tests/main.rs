@@ -14,6 +14,7 @@ mod formatting;
 mod generated;
 mod homes;
 mod host;
+mod hostile;
 mod layers;
 mod lifecycle;
 mod panics;

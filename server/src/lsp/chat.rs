@@ -10,7 +10,7 @@ mod document;
 mod transcript;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -92,15 +92,16 @@ pub(super) async fn document(folder: Option<PathBuf>) -> Result<PathBuf, Error> 
     let failed = |text: String| Error::new(ErrorCode::OperationFailed, text);
     let folder = folder.ok_or_else(|| failed("there is no folder to keep a chat in: open one in the editor".into()))?;
     let made = tokio::task::spawn_blocking(move || {
-        let chats = folder.join(".azimuth").join("chats");
-        let path = chats.join(CHAT);
-        for (path, text) in [(chats.join(".gitignore"), "*\n"), (path.clone(), &*format!("{MARK}\n\n"))] {
-            match files::create(&path, text) {
+        let chats = Path::new(".azimuth").join("chats");
+        // The folder may be known by a link; below it a project's links are not followed.
+        let real = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
+        for (file, text) in [(".gitignore", "*\n"), (CHAT, &*format!("{MARK}\n\n"))] {
+            match files::create(&real.join(&chats).join(file), text) {
                 Ok(_) | Err(FileError::Exists { .. }) => {}
                 Err(error) => return Err(error.to_string()),
             }
         }
-        Ok(path)
+        Ok(folder.join(chats).join(CHAT))
     });
     made.await.map_err(|error| error.to_string()).and_then(|made| made).map_err(failed)
 }

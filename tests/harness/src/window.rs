@@ -19,7 +19,12 @@ pub struct Window {
 impl Window {
     /// Opens a window on a project.
     pub async fn open(setup: &Setup, project: &Project, profile: Profile) -> Self {
-        let mut child = Command::new(binary())
+        Self::launch(Command::new(binary()), setup, project, profile).await
+    }
+
+    /// The same by a command that runs the program, whose arguments are still to be added.
+    pub async fn launch(mut command: Command, setup: &Setup, project: &Project, profile: Profile) -> Self {
+        let mut child = command
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", setup.data_folder())
             .env("AZIMUTH_CONFIG", setup.config_file())

@@ -1,11 +1,12 @@
 //! Files on disk: bounded reading, and writing that never leaves half a file and never overwrites what it did not see.
 //!
 //! Everything here blocks, so an async caller goes through `tokio::task::spawn_blocking`. Paths are taken as they are:
-//! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more.
+//! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more. They have no links
+//! in them; one that comes on the way to a file that is written is an error, and is not followed.
 #![expect(clippy::disallowed_methods, reason = "this is the home of reading and writing project files")]
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
@@ -13,6 +14,9 @@ use agent::edit::TextHash;
 use crate::text::{self, Decoded, Format, NotText};
 
 mod kept;
+mod place;
+
+use self::place::{Links, Place, Way};
 
 /// The largest file that is read as a whole, in bytes: 16 MiB. What is larger is not source that a model could use,
 /// and texts are held in memory. Searching has no such limit.
@@ -69,6 +73,12 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// A link leads to it by now.
+    #[error("{} leads through a link by now, which is not followed; nothing was written", path.display())]
+    Link {
+        /// The file.
+        path: PathBuf,
+    },
     /// The system refused.
     #[error("{} cannot be {action}: {reason}", path.display())]
     Io {
@@ -76,7 +86,7 @@ pub enum FileError {
         path: PathBuf,
         /// What was tried: `read`, `written` or `deleted`.
         action: &'static str,
-        /// What the system says.
+        /// What the system says, and what can be done about it.
         reason: String,
     },
 }
@@ -84,9 +94,9 @@ pub enum FileError {
 /// Reads a file as text. Its size is looked at before anything is read. Blocks.
 ///
 /// # Errors
-/// Every kind but [`FileError::Stale`] and [`FileError::Exists`].
+/// Every kind but [`FileError::Stale`], [`FileError::Exists`] and [`FileError::Link`].
 pub fn read(path: &Path) -> Result<Decoded, FileError> {
-    decode(path, &read_bytes(path)?)
+    decode(path, &read_bytes(path, path, Links::Follow)?)
 }
 
 /// A file as it is, byte for byte.
@@ -117,7 +127,7 @@ impl Whole {
 /// # Errors
 /// As [`read`].
 pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
-    let bytes = read_bytes(path)?;
+    let bytes = read_bytes(path, path, Links::Follow)?;
     let metadata = fs::metadata(path).map_err(|error| io_error(path, "read", error))?;
     let not_text = |reason| FileError::NotText { path: path.to_owned(), reason };
     Whole::new(bytes, is_executable(&metadata)).map_err(not_text)
@@ -130,13 +140,13 @@ pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
 /// owner and group are kept; other hard links to it keep the old text. Where a new file could not have that owner, or would
 /// lose access lists and other attributes (seen on Linux), and where a file cannot be replaced, since it is a mount point
 /// of its own or its folder takes no new files, the text is written into the file that is there, which keeps all of it; a
-/// crash in the middle of that can leave a part.
+/// crash in the middle of that can leave a part. Where the disk is full, the old text is put back.
 ///
 /// # Errors
 /// [`FileError::WriteProtected`] if it is not writable; [`FileError::Stale`] if the file's text is another, at the
-/// beginning or right before the new one is put in its place; the kinds of [`read`].
+/// beginning or right before the new one is put in its place; [`FileError::Link`]; the kinds of [`read`].
 pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHash, FileError> {
-    Prepared::new(path, expected, |old| old.encode(new_text))?.put(path)?;
+    Prepared::new(path, expected, |old| old.encode(new_text))?.put()?;
     Ok(text::hash(new_text))
 }
 
@@ -145,13 +155,13 @@ pub fn write(path: &Path, new_text: &str, expected: &TextHash) -> Result<TextHas
 /// # Errors
 /// As [`write`].
 pub fn write_bytes(path: &Path, bytes: &[u8], expected: &TextHash) -> Result<(), FileError> {
-    Prepared::new(path, expected, |_| bytes.to_owned())?.put(path)
+    Prepared::new(path, expected, |_| bytes.to_owned())?.put()
 }
 
 /// Makes a new file, with the folders above it, as UTF-8 with the line ends that the text has. Gives its hash. Blocks.
 ///
 /// # Errors
-/// [`FileError::Exists`] if there is anything at that path; [`FileError::Io`].
+/// [`FileError::Exists`] if there is anything at that path; [`FileError::Link`]; [`FileError::Io`].
 pub fn create(path: &Path, text: &str) -> Result<TextHash, FileError> {
     create_bytes(path, &Format::default().charset.encode(text), false)?;
     Ok(text::hash(text))
@@ -171,91 +181,110 @@ pub fn create_bytes(path: &Path, bytes: &[u8], executable: bool) -> Result<(), F
     if path.symlink_metadata().is_ok() {
         return Err(FileError::Exists { path: path.to_owned() });
     }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| io_error(path, "written", error))?;
-    }
+    let place = Place::find(path, true)?;
     let kind = if executable { Mode::Program } else { Mode::New };
-    let temporary = temporary(path, bytes, kind).map_err(failed)?;
-    temporary.persist_noclobber(path).map_err(|error| failed(error.error))?;
-    sync_folder(path);
+    let temporary = temporary(&place, bytes, kind).map_err(failed)?;
+    temporary.persist_noclobber(&place.at).map_err(|error| failed(error.error))?;
+    sync(&place);
     Ok(())
 }
 
 /// Deletes a file whose text has the hash `expected`. Blocks.
 ///
 /// # Errors
-/// [`FileError::Stale`] if its text is another; the kinds of [`read`].
+/// [`FileError::Stale`] if its text is another; [`FileError::Link`]; the kinds of [`read`].
 pub fn delete(path: &Path, expected: &TextHash) -> Result<(), FileError> {
-    if text::hash(&read(path)?.text) != *expected {
+    let place = Place::find(path, false)?;
+    if text::hash(&decode(path, &read_at(&place)?)?.text) != *expected {
         return Err(FileError::Stale { path: path.to_owned() });
     }
-    fs::remove_file(path).map_err(|error| io_error(path, "deleted", error))?;
-    sync_folder(path);
+    fs::remove_file(&place.at).map_err(|error| io_error(path, "deleted", error))?;
+    sync(&place);
     Ok(())
 }
 
 /// A new text, ready to be put in the place of a file's old one.
-struct Prepared {
+struct Prepared<'p> {
     /// The file's bytes when it was prepared.
     before: Vec<u8>,
     bytes: Vec<u8>,
     /// The new file, safe on disk beside the old one; none where the old one is to be written into.
     replacement: Option<tempfile::NamedTempFile>,
+    /// Behind the replacement, which goes by way of it.
+    place: Place<'p>,
 }
 
-impl Prepared {
+impl<'p> Prepared<'p> {
     /// `bytes` makes the new bytes of what the file is.
-    fn new(path: &Path, expected: &TextHash, bytes: impl FnOnce(&Decoded) -> Vec<u8>) -> Result<Self, FileError> {
-        let before = read_bytes(path)?;
+    fn new(path: &'p Path, expected: &TextHash, bytes: impl FnOnce(&Decoded) -> Vec<u8>) -> Result<Self, FileError> {
+        let place = Place::find(path, false)?;
+        let before = read_at(&place)?;
         let old = decode(path, &before)?;
         if text::hash(&old.text) != *expected {
             return Err(FileError::Stale { path: path.to_owned() });
         }
         let failed = |error| io_error(path, "written", error);
-        let metadata = fs::metadata(path).map_err(failed)?;
+        let metadata = fs::symlink_metadata(&place.at).map_err(failed)?;
         // Replacing a file asks only for its folder; it is the file that its owner protected. Root may write to all, so
         // the mode is asked too.
         if metadata.permissions().readonly() {
             return Err(FileError::WriteProtected { path: path.to_owned() });
         }
-        open_to_write(path)?;
+        open_to_write(&place)?;
         let bytes = bytes(&old);
-        let replacement = match kept::can_be_replaced(path, &metadata) {
+        let replacement = match kept::can_be_replaced(&place.at, &metadata) {
             false => None,
-            true => match temporary(path, &bytes, Mode::Like(&metadata)) {
+            true => match temporary(&place, &bytes, Mode::Like(&metadata)) {
                 // In a folder that takes no new files the file itself can still be written.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
                 made => Some(made.map_err(failed)?),
             },
         };
-        Ok(Self { before, bytes, replacement })
+        Ok(Self { before, bytes, replacement, place })
     }
 
-    fn put(self, path: &Path) -> Result<(), FileError> {
-        if read_bytes(path)? != self.before {
-            return Err(FileError::Stale { path: path.to_owned() });
+    fn put(self) -> Result<(), FileError> {
+        // In this order, since the replacement goes by way of the place.
+        let Self { place, before, bytes, replacement } = self;
+        if read_at(&place)? != before {
+            return Err(FileError::Stale { path: place.path.to_owned() });
         }
-        match self.replacement.map(|replacement| replacement.persist(path)) {
+        match replacement.map(|replacement| replacement.persist(&place.at)) {
             Some(Ok(_)) => {
-                sync_folder(path);
+                sync(&place);
                 return Ok(());
             }
-            Some(Err(error)) if !is_mount_point(&error.error) => return Err(io_error(path, "written", error.error)),
+            Some(Err(error)) if !is_mount_point(&error.error) => {
+                return Err(io_error(place.path, "written", error.error));
+            }
             Some(Err(_)) | None => {}
         }
-        let mut file = open_to_write(path)?;
-        // Shortened last, so that a full disk loses as little as can be.
-        let length = u64::try_from(self.bytes.len()).unwrap_or(u64::MAX);
-        let written = file.write_all(&self.bytes).and_then(|()| file.set_len(length)).and_then(|()| file.sync_all());
-        written.map_err(|error| io_error(path, "written", error))
+        let mut file = open_to_write(&place)?;
+        write_into(&mut file, &bytes).map_err(|error| {
+            // What was there has room there: it only has to be written anew as far as it was written over.
+            if let Err(error) = write_into(&mut file, &before) {
+                tracing::error!(file = %place.path.display(), %error, "the old text could not be put back");
+            }
+            io_error(place.path, "written", error)
+        })
     }
 }
 
+/// Gives a file other bytes, in the place of those that it has.
+fn write_into(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    file.rewind()?;
+    // Shortened last: until then what was there has its room.
+    file.write_all(bytes).and_then(|()| file.set_len(length)).and_then(|()| file.sync_all())
+}
+
 /// Opens a file that is there to write into it, without changing it.
-fn open_to_write(path: &Path) -> Result<File, FileError> {
-    File::options().write(true).open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied => FileError::WriteProtected { path: path.to_owned() },
-        _ => io_error(path, "written", error),
+fn open_to_write(place: &Place<'_>) -> Result<File, FileError> {
+    let path = place.path.to_owned();
+    place::open(&place.at, Way::Write, Links::Refuse).map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => FileError::WriteProtected { path },
+        _ if place::is_link_error(&error) => FileError::Link { path },
+        _ => io_error(&path, "written", error),
     })
 }
 
@@ -268,21 +297,33 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<Decoded, FileError> {
     Decoded::new(bytes).map_err(|reason| FileError::NotText { path: path.to_owned(), reason })
 }
 
-fn read_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+/// The bytes of the file at a place, never those of what a link there leads to.
+fn read_at(place: &Place<'_>) -> Result<Vec<u8>, FileError> {
+    read_bytes(place.path, &place.at, Links::Refuse).map_err(|error| {
+        let is_link = fs::symlink_metadata(&place.at).is_ok_and(|metadata| metadata.is_symlink());
+        if is_link { FileError::Link { path: place.path.to_owned() } } else { error }
+    })
+}
+
+/// The bytes of a file, which the system knows as `at`.
+fn read_bytes(path: &Path, at: &Path, links: Links) -> Result<Vec<u8>, FileError> {
     let failed = |error| io_error(path, "read", error);
-    // Opening a pipe would wait for its other end.
-    let metadata = fs::metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
+    let is_file = |metadata: &fs::Metadata| {
         let what = if metadata.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
-        return Err(FileError::NotAFile { path: path.to_owned(), what });
-    }
+        if metadata.is_file() { Ok(()) } else { Err(FileError::NotAFile { path: path.to_owned(), what }) }
+    };
+    // To open a device may do something, so it is asked first; what was opened is what counts.
+    is_file(&fs::metadata(at).map_err(failed)?)?;
+    let file = place::open(at, Way::Read, links).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    is_file(&metadata)?;
     let too_large = |size| FileError::TooLarge { path: path.to_owned(), size };
     if metadata.len() > MAX_BYTES {
         return Err(too_large(metadata.len()));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     // It can have grown, and the files of /proc say that they are empty.
-    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     match u64::try_from(bytes.len()) {
         Ok(size) if size <= MAX_BYTES => Ok(bytes),
         _ => Err(too_large(MAX_BYTES + 1)),
@@ -300,24 +341,28 @@ enum Mode<'m> {
     Like(&'m fs::Metadata),
 }
 
-/// A file beside `path` with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless it
+/// A file beside a place with these bytes, safe on disk, and with its mode, owner and group. It removes itself unless it
 /// is put in place. Nobody else can read it before it has its mode.
-fn temporary(path: &Path, bytes: &[u8], mode: Mode<'_>) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".azimuth-");
-    // What a new file gets: all that the umask allows.
-    #[cfg(unix)]
-    match mode {
-        Mode::New => _ = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)),
-        Mode::Program => _ = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777)),
-        Mode::Like(_) => {}
-    }
-    let mut temporary = builder.tempfile_in(folder)?;
+fn temporary(place: &Place<'_>, bytes: &[u8], mode: Mode<'_>) -> io::Result<tempfile::NamedTempFile> {
+    let mut temporary = tempfile::Builder::new().prefix(".azimuth-").make_in(&place.folder, |path| {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        // What a new file gets: all that the umask allows.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(
+            &mut options,
+            match mode {
+                Mode::New => 0o666,
+                Mode::Program => 0o777,
+                Mode::Like(_) => 0o600,
+            },
+        );
+        options.open(path)
+    })?;
     if let Mode::Like(like) = mode {
         kept::take(temporary.as_file(), like)?;
     }
-    temporary.write_all(bytes)?;
+    temporary.as_file_mut().write_all(bytes)?;
     if let Mode::Like(like) = mode {
         // Writing took away what makes a program run as its owner.
         temporary.as_file().set_permissions(like.permissions())?;
@@ -337,21 +382,24 @@ fn is_executable(_: &fs::Metadata) -> bool {
 }
 
 /// Makes a change of the file's folder safe on disk. Where that cannot be done the file is still whole, old or new.
-fn sync_folder(path: &Path) {
-    if let Some(folder) = path.parent() {
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        if let Err(error) = synced {
-            tracing::debug!(folder = %folder.display(), %error, "the folder could not be synced");
-        }
+fn sync(place: &Place<'_>) {
+    let synced = File::open(&place.folder).and_then(|folder| folder.sync_all());
+    if let Err(error) = synced {
+        tracing::debug!(file = %place.path.display(), %error, "the folder could not be synced");
     }
 }
 
 fn io_error(path: &Path, action: &'static str, error: io::Error) -> FileError {
     let path = path.to_owned();
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::NotFound { path },
-        _ => FileError::Io { path, action, reason: error.to_string() },
-    }
+    let advice = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return FileError::NotFound { path },
+        io::ErrorKind::StorageFull => "; make room on that disk and try again",
+        io::ErrorKind::QuotaExceeded => "; make room in what you may use of that disk and try again",
+        io::ErrorKind::PermissionDenied if action != "read" => "; the rights of its folder do not allow it",
+        io::ErrorKind::ReadOnlyFilesystem => "; that disk is mounted to be read only",
+        _ => "",
+    };
+    FileError::Io { path, action, reason: format!("{error}{advice}") }
 }
 
 #[cfg(test)]
@@ -460,9 +508,43 @@ mod tests {
         let path = folder.with("a.txt", b"read");
         let prepared = Prepared::new(&path, &text::hash("read"), |old| old.encode("ours")).unwrap();
         fs::write(&path, "theirs").unwrap();
-        assert_eq!(prepared.put(&path).unwrap_err(), FileError::Stale { path: path.clone() });
+        assert_eq!(prepared.put().unwrap_err(), FileError::Stale { path: path.clone() });
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(folder.names(), ["a.txt"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_comes_in_the_place_of_a_folder_while_the_new_text_is_written_is_not_written_to() {
+        let (folder, outside) = (Folder::new(), Folder::new());
+        fs::create_dir(folder.path("src")).unwrap();
+        let (path, theirs) = (folder.with("src/a.txt", b"old"), outside.with("a.txt", b"old"));
+        let prepared = Prepared::new(&path, &text::hash("old"), |old| old.encode("new")).unwrap();
+        fs::rename(folder.path("src"), folder.path("moved")).unwrap();
+        std::os::unix::fs::symlink(outside.0.path(), folder.path("src")).unwrap();
+        prepared.put().unwrap();
+        assert_eq!(fs::read(folder.path("moved/a.txt")).unwrap(), b"new");
+        assert_eq!((fs::read(&theirs).unwrap(), outside.names()), (b"old".to_vec(), vec!["a.txt".to_owned()]));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn nothing_is_written_made_or_deleted_through_a_link() {
+        let (folder, outside) = (Folder::new(), Folder::new());
+        let theirs = outside.with("a.txt", b"old");
+        std::os::unix::fs::symlink(&theirs, folder.path("a.txt")).unwrap();
+        std::os::unix::fs::symlink(outside.0.path(), folder.path("src")).unwrap();
+        for path in ["a.txt", "src/a.txt"].map(|name| folder.path(name)) {
+            let link = FileError::Link { path: path.clone() };
+            assert_eq!(write(&path, "new", &text::hash("old")).unwrap_err(), link);
+            assert_eq!(delete(&path, &text::hash("old")).unwrap_err(), link);
+        }
+        for path in ["src/new.txt", "src/deep/new.txt"].map(|name| folder.path(name)) {
+            assert_eq!(create(&path, "x").unwrap_err(), FileError::Link { path: path.clone() });
+        }
+        assert_eq!((fs::read(&theirs).unwrap(), outside.names()), (b"old".to_vec(), vec!["a.txt".to_owned()]));
+        let below = create(&outside.path("a.txt/b.txt"), "x").unwrap_err().to_string();
+        assert!(below.ends_with("does not exist"), "{below}");
     }
 
     #[test]
@@ -530,8 +612,8 @@ mod tests {
         let prepared = Prepared::new(&path, &text::hash("old"), |old| old.encode("new")).unwrap();
         assert_eq!(mode(prepared.replacement.as_ref().unwrap().path()), 0o600);
         // Before its first byte too.
-        assert_eq!(mode(temporary(&path, b"", Mode::Like(&like)).unwrap().path()), 0o600);
-        prepared.put(&path).unwrap();
+        assert_eq!(mode(temporary(&Place::find(&path, false).unwrap(), b"", Mode::Like(&like)).unwrap().path()), 0o600);
+        prepared.put().unwrap();
         assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o600, b"new".to_vec()));
     }
 

@@ -80,6 +80,12 @@ pub enum SearchError {
         /// The path.
         path: PathBuf,
     },
+    /// It is a pipe, a device or the like.
+    #[error("{} is a pipe, a socket or a device, not a file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// The pattern for paths is not one.
     #[error("`{glob}` is not a glob pattern: {reason}")]
     BadGlob {
@@ -106,7 +112,7 @@ impl From<SearchError> for ToolError {
         match error {
             SearchError::Cancelled => Self::Cancelled,
             SearchError::BadGlob { .. } | SearchError::BadPattern { .. } => Self::InvalidInput(error.to_string()),
-            SearchError::NotFound { .. } => Self::Failed(error.to_string()),
+            SearchError::NotFound { .. } | SearchError::NotAFile { .. } => Self::Failed(error.to_string()),
         }
     }
 }
@@ -205,6 +211,8 @@ impl Search {
                     // Nobody has made the folder yet, but there are texts for it.
                     resolved.folders.push(path.clone());
                     resolved.on_disk = false;
+                } else if path.exists() && !over_disk.contains_key(path) {
+                    return Err(SearchError::NotAFile { path: path.clone() });
                 } else {
                     return Err(SearchError::NotFound { path: path.clone() });
                 }

@@ -183,14 +183,17 @@ impl Carrier {
         let Some(editor) = &self.editor else {
             return failed("no editor is there to change the open document".into());
         };
-        let (reading, path) = (Arc::clone(&self.reader), snapshot.path.clone());
+        let (reading, roots, path) = (Arc::clone(&self.reader), Arc::clone(&self.roots), snapshot.path.clone());
         let looked = tokio::task::spawn_blocking(move || {
+            // The editor would save it where that leads.
+            still_writable(&roots, &path)?;
             let unsaved = reading.unsaved().iter().any(|buffer| buffer.path == path);
-            base(&reading, &path).map(|text| (text.as_deref().map(hash), unsaved))
+            let now = base(&reading, &path).map_err(|error| error.to_string())?;
+            Ok::<_, String>((now.as_deref().map(hash), unsaved))
         });
         let was_clean = match looked.await {
             Ok(Ok((now, unsaved))) if now == change.base_hash => !unsaved,
-            Ok(Err(error)) => return failed(error.to_string()),
+            Ok(Err(reason)) => return failed(reason),
             _ => return failed("the document changed meanwhile; look at it again".into()),
         };
         let edits = match change.base_hash {
@@ -297,7 +300,7 @@ fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
 
 /// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
 /// since the edit was proposed (001 §20).
-fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+pub(super) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
     let now = roots.check(path).map_err(|error| error.to_string())?;
     let name = roots.display(path);
     if now != path {

@@ -17,7 +17,7 @@ use workspace::paths;
 use workspace::review::{Application, ChangedLines, Note, diff, formatted};
 use workspace::text::hash;
 
-use super::carry::Carried;
+use super::carry::{Carried, still_writable};
 use super::reviews::{is_ours, save_all};
 use super::{Own, Session};
 use crate::config::FormatEdits;
@@ -261,19 +261,22 @@ impl Session {
     fn save_edited(&mut self) {
         let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
         let ours = documents.filter_map(|path| match self.reader.buffers().get(&path) {
-            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => {
-                Some((Arc::clone(&buffer.uri), self.roots.display(&path)))
-            }
+            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => Some((path, Arc::clone(&buffer.uri))),
             _ => None,
         });
         let mut wanted: Vec<_> = ours.collect();
         if wanted.is_empty() {
             return;
         }
-        wanted.sort_by(|a, b| a.1.cmp(&b.1));
-        let (editor, own) = (self.home_editor(), self.own.clone());
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        let (editor, own, roots) = (self.home_editor(), self.own.clone(), Arc::clone(&self.roots));
         tokio::spawn(async move {
-            let failures = save_all(editor, wanted).await;
+            let wanted = tokio::task::spawn_blocking(move || {
+                // The editor would save it where a link leads that came since.
+                wanted.retain(|(path, _)| still_writable(&roots, path).is_ok());
+                wanted.into_iter().map(|(path, uri)| (uri, roots.display(&path))).collect::<Vec<_>>()
+            });
+            let failures = save_all(editor, wanted.await.unwrap_or_default()).await;
             let (done, _) = oneshot::channel();
             let _ = own.send(Own::Saved { own: false, failures, done });
         });

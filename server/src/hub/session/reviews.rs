@@ -24,7 +24,7 @@ use workspace::reader::Reader;
 use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
-use super::carry::{Carried, Carrier, Change, base};
+use super::carry::{Carried, Carrier, Change, base, still_writable};
 use super::commanded::{Found, Look};
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
@@ -526,6 +526,7 @@ impl Session {
             let wanted = tokio::task::spawn_blocking(move || {
                 let unsaved = unsaved(&reader, &roots).into_iter();
                 let wanted = unsaved.filter(|buffer| own || is_ours(&ours, buffer));
+                let wanted = wanted.filter(|buffer| still_writable(&roots, &buffer.path).is_ok());
                 wanted.map(|buffer| (Arc::clone(&buffer.uri), roots.display(&buffer.path))).collect::<Vec<_>>()
             });
             let failures = save_all(editor, wanted.await.unwrap_or_default()).await;

@@ -49,7 +49,7 @@ fn owner_can_be_kept(metadata: &Metadata) -> bool {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn has_attributes(path: &Path) -> bool {
     let mut names = vec![0; 4096];
-    match rustix::fs::listxattr(path, names.as_mut_slice()) {
+    match rustix::fs::llistxattr(path, names.as_mut_slice()) {
         Ok(length) => {
             let names = names.get(..length).unwrap_or_default().split(|byte| *byte == 0);
             names.into_iter().any(|name| !name.is_empty() && name != b"security.selinux")
