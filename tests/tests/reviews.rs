@@ -49,9 +49,22 @@ impl World {
         world
     }
 
+    /// The same with nothing pending but that `b.txt`, which is not open, is moved to `new/c.txt`.
+    async fn moving() -> Self {
+        let world = Self::rejected_with(Profile::panel(), false).await;
+        world.model.then(Answer::calls("edit_move_file", json!({ "path": "b.txt", "to": "new/c.txt" })));
+        world.model.then(Answer::says("Proposed."));
+        world.turn("Move b.").await;
+        world
+    }
+
     /// The same with nothing pending.
     async fn rejected(profile: Profile) -> Self {
-        let world = Self::new(profile, true, &[("seven", "7")]).await;
+        Self::rejected_with(profile, true).await
+    }
+
+    async fn rejected_with(profile: Profile, open: bool) -> Self {
+        let world = Self::new(profile, open, &[("seven", "7")]).await;
         world.decide(&world.proposal().await, "reject", &[]).await;
         world.until_noted("rejected").await;
         world
@@ -673,12 +686,7 @@ async fn a_document_that_is_closed_out_of_sync_has_its_text_on_disk_again() {
 
 #[tokio::test]
 async fn a_file_that_is_moved_goes_from_its_place_only_once_it_is_at_the_new_one() {
-    let world = World::new(Profile::panel(), false, &[("seven", "7")]).await;
-    world.decide(&world.proposal().await, "reject", &[]).await;
-    world.until_noted("rejected").await;
-    world.model.then(Answer::calls("edit_move_file", json!({ "path": "b.txt", "to": "new/c.txt" })));
-    world.model.then(Answer::says("Proposed."));
-    world.turn("Move b.").await;
+    let world = World::moving().await;
     let listed = world.listed().await;
     let [made, gone] = listed.as_slice() else { panic!("{listed:?}") };
     assert_eq!((made.change, gone.change), (FileChange::Create, FileChange::Delete));
@@ -708,12 +716,7 @@ async fn a_file_that_is_moved_goes_from_its_place_only_once_it_is_at_the_new_one
 
 #[tokio::test]
 async fn a_moved_file_stays_where_somebody_else_made_a_file_at_its_new_place() {
-    let world = World::new(Profile::panel(), false, &[("seven", "7")]).await;
-    world.decide(&world.proposal().await, "reject", &[]).await;
-    world.until_noted("rejected").await;
-    world.model.then(Answer::calls("edit_move_file", json!({ "path": "b.txt", "to": "new/c.txt" })));
-    world.model.then(Answer::says("Proposed."));
-    world.turn("Move b.").await;
+    let world = World::moving().await;
     let listed = world.listed().await;
     world.project.write("new/c.txt", "somebody else's\n");
     let targets: Vec<_> =

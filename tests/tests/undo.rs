@@ -75,6 +75,25 @@ impl World {
         .await
     }
 
+    /// A turn with a command, before whose last part the user changes `a.txt`, which is open, and saves it.
+    async fn save_while_it_runs(&self, last: &str) {
+        let uri = self.project.uri("a.txt");
+        self.client.open(&uri);
+        let (tool, input) = run(&format!("touch started; until [ -e go ]; do sleep 0.01; done; {last}"));
+        self.model.then(Answer::calls(tool, input));
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(&self.session, "Wait.").await;
+        let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
+        self.client.until(&self.session, "the command", started).await;
+        self.client.replace(&uri, "one", "mine");
+        self.project.write("a.txt", "mine\ntwo\n");
+        self.client.save(&uri);
+        // The answer to a request comes after what was said before it has been heard.
+        self.list().await;
+        self.project.write("go", "");
+        self.client.until_end(&self.session, StopReason::EndTurn).await;
+    }
+
     async fn list(&self) -> CheckpointListResult {
         self.client.call::<methods::CheckpointList>(json!({ "sessionId": self.session })).await
     }
@@ -531,25 +550,11 @@ async fn what_a_command_changed_is_taken_back_and_put_again_like_an_edit() {
 #[tokio::test]
 async fn what_the_user_saves_while_a_command_runs_is_not_the_commands() {
     let world = World::new(Profile::panel()).await;
-    let uri = world.project.uri("a.txt");
-    world.client.open(&uri);
-    let (tool, input) = run("touch started; until [ -e go ]; do sleep 0.01; done; echo 1 > b.txt");
-    world.model.then(Answer::calls(tool, input));
-    world.model.then(Answer::says("Done."));
-    world.client.prompt(&world.session, "Wait.").await;
-    let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
-    world.client.until(&world.session, "the command", started).await;
-    world.client.replace(&uri, "one", "mine");
-    world.project.write("a.txt", "mine\ntwo\n");
-    world.client.save(&uri);
-    // The answer to a request comes after what was said before it has been heard.
-    world.list().await;
-    world.project.write("go", "");
-    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    world.save_while_it_runs("echo 1 > b.txt").await;
     let paths: Vec<_> = world.files().await.into_iter().map(|file| file.path).collect();
     assert!(paths.contains(&"b.txt".to_owned()) && !paths.contains(&"a.txt".to_owned()), "{paths:?}");
     world.undo(json!({})).await;
-    assert_eq!(world.client.text(&uri), "mine\ntwo\n");
+    assert_eq!(world.client.text(&world.project.uri("a.txt")), "mine\ntwo\n");
     world.finish().await;
 }
 
@@ -567,20 +572,7 @@ async fn what_changes_before_a_command_that_only_reads_is_not_that_commands() {
 #[tokio::test]
 async fn what_a_command_and_the_user_both_change_is_named_and_left() {
     let world = World::new(Profile::panel()).await;
-    let uri = world.project.uri("a.txt");
-    world.client.open(&uri);
-    let (tool, input) = run("touch started; until [ -e go ]; do sleep 0.01; done; echo command >> a.txt");
-    world.model.then(Answer::calls(tool, input));
-    world.model.then(Answer::says("Done."));
-    world.client.prompt(&world.session, "Wait.").await;
-    let started = |event: &Event| matches!(event, Event::TerminalStarted { .. });
-    world.client.until(&world.session, "the command", started).await;
-    world.client.replace(&uri, "one", "mine");
-    world.project.write("a.txt", "mine\ntwo\n");
-    world.client.save(&uri);
-    world.list().await;
-    world.project.write("go", "");
-    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    world.save_while_it_runs("echo command >> a.txt").await;
     let files = world.files().await;
     let a = files.iter().find(|file| file.path == "a.txt").expect("the file that both changed");
     assert_eq!(a.reason.as_deref(), Some("it was also saved in the editor while the command ran"));
