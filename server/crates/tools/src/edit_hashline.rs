@@ -6,7 +6,7 @@ use agent::edit::TextHash;
 use agent::tool::ToolError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{Edit, Edited, Excerpt, Place, Tagged, edit_lines};
+use workspace::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, edit_lines};
 
 use crate::draft::Draft;
 use crate::edits::OneEdit;
@@ -106,7 +106,7 @@ fn check_seen(
     path: &Path,
     text: &str,
     hash: Option<&TextHash>,
-    edited: &Edited,
+    edited: &EditedLines,
 ) -> Result<(), ToolError> {
     // A text that the call itself has made is known to it.
     let is_current = hash.is_none_or(|hash| services.seen.is_current(path, hash));
@@ -129,7 +129,7 @@ fn check_seen(
 }
 
 /// The lines that were changed with the one above and below, as they would be if the edit were accepted.
-fn now(edited: &Edited) -> String {
+fn now(edited: &EditedLines) -> String {
     let lines: Vec<usize> = edited.changed.iter().flat_map(|lines| lines.start..=lines.end + 1).collect();
     let shown = Excerpt::of(&Tagged::new(&edited.text), lines.iter().copied().take(MOST_SHOWN)).to_string();
     let more = if lines.len() > MOST_SHOWN { "\n[the rest can be read with read_file]" } else { "" };

@@ -58,7 +58,7 @@ pub enum Place<R> {
 
 /// What comes of edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedLines {
     /// The new text.
     pub text: String,
     /// The lines of it that were put in, in order, numbered from 0. An empty range is where lines were deleted.
@@ -76,7 +76,7 @@ pub struct Edited {
 ///
 /// # Errors
 /// See [`HashlineError`].
-pub fn edit_lines(text: &str, edits: &[Edit]) -> Result<Edited, HashlineError> {
+pub fn edit_lines(text: &str, edits: &[Edit]) -> Result<EditedLines, HashlineError> {
     let tagged = Tagged::new(text);
     let mut read: Vec<(usize, Place<Tag>, &str)> = Vec::new();
     for (number, edit) in (1..).zip(edits) {
@@ -383,7 +383,7 @@ fn check<'p>(tagged: &Tagged<'_>, tags: impl Iterator<Item = &'p Tag>) -> Result
 }
 
 /// The text with changes that are sorted and apart.
-fn apply(text: &str, tagged: &Tagged<'_>, changes: &[Change<'_>]) -> Edited {
+fn apply(text: &str, tagged: &Tagged<'_>, changes: &[Change<'_>]) -> EditedLines {
     let old: Vec<&str> = tagged.texts().collect();
     let mut new: Vec<&str> = Vec::with_capacity(old.len());
     let mut changed = Vec::with_capacity(changes.len());
@@ -403,7 +403,7 @@ fn apply(text: &str, tagged: &Tagged<'_>, changes: &[Change<'_>]) -> Edited {
     }
     let inside = |change: &Change<'_>| change.lines.start + 1..change.lines.end.saturating_sub(1);
     let unnamed = changes.iter().map(inside).filter(|lines| !lines.is_empty()).collect();
-    Edited { text: with_final_newline_of(text, joined), changed, unnamed }
+    EditedLines { text: with_final_newline_of(text, joined), changed, unnamed }
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub enum Change {
 
 /// What became of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedSymbol {
     /// The new text.
     pub text: String,
     /// The path of names of the symbol that was meant.
@@ -115,7 +115,7 @@ pub enum SymbolError {
 ///
 /// # Errors
 /// See [`SymbolError`].
-pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Result<Edited, SymbolError> {
+pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Result<EditedSymbol, SymbolError> {
     let outline = Outline::new(parsed);
     let symbol = find(parsed, &outline, path)?;
     let name = outline.name(symbol);
@@ -136,7 +136,7 @@ pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Re
     }
     let changed = Parsed::new(parsed.language, with_final_newline_of(&parsed.text, text))?;
     check(parsed, &outline, &changed, &edit)?;
-    Ok(Edited { text: changed.text.to_string(), symbol: name, line: symbol.line })
+    Ok(EditedSymbol { text: changed.text.to_string(), symbol: name, line: symbol.line })
 }
 
 fn find<'o>(parsed: &Parsed, outline: &'o Outline, path: &str) -> Result<&'o Symbol, SymbolError> {
