@@ -112,7 +112,7 @@ fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Resul
 /// comes without its indentation, so may they.
 fn hanging(text: &str, start: usize, old: &str, new: &str) -> Option<Uncertain> {
     let single = !old.trim_end().contains('\n') && !old.starts_with(char::is_whitespace);
-    let head = locate::indentation(text, start).filter(|head| single && !head.is_empty())?;
+    let head = indent::indent_before(text, start).filter(|head| single && !head.is_empty())?;
     let further = new.lines().skip(1).find(|line| !line.trim().is_empty() && !line.starts_with(head))?;
     Some(Uncertain::Indentation { line: preview(further) })
 }

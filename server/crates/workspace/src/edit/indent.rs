@@ -1,6 +1,7 @@
-//! How lines that an edit puts in are indented, where the file is indented another way than the edit.
+//! Indentation: what lines have of it, and how lines that an edit puts in are indented, where the file is indented another
+//! way than the edit.
 //!
-//! What is known are pairs: the indentation of a line as the edit has it, and as the file has it. From them follows how
+//! Of the latter, what is known are pairs: the indentation of a line as the edit has it, and as the file has it. From them follows how
 //! others translate, or that it is not certain.
 
 use std::collections::BTreeMap;
@@ -44,6 +45,23 @@ impl Unit {
 /// The white space that a line begins with.
 pub(super) fn indent(line: &str) -> &str {
     line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
+}
+
+/// The white space that the line begins with that a byte of a text is on.
+pub(super) fn indent_at(text: &str, at: usize) -> &str {
+    let line = text.get(line_start(text, at)..).unwrap_or_default();
+    indent(line.split('\n').next().unwrap_or_default())
+}
+
+/// The white space that a line has up to a byte of it; none where anything else stands before.
+pub(super) fn indent_before(text: &str, at: usize) -> Option<&str> {
+    let line = text.get(line_start(text, at)..at)?;
+    line.trim().is_empty().then_some(line)
+}
+
+/// Where the line begins that a byte of a text is on.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
 /// Translates the edit's indentation into the file's.

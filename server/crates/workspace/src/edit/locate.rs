@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::diagnose::edits;
 use super::fold::{Folded, Pass, plain};
+use super::indent::indent_before;
 
 /// A text is looked for by likeness only where it has so many lines or letters (002 appendix D.2).
 const LEAST_LINES: usize = 3;
@@ -44,7 +45,7 @@ pub(super) fn exact(text: &str, old: &str) -> Located {
     let indented = old.starts_with([' ', '\t']) && !old.trim().is_empty();
     let mut located = Located { starts: Vec::new(), overlap: None };
     for start in occurrences(text, old) {
-        if indented && indentation(text, start).is_some_and(|indentation| !indentation.is_empty()) {
+        if indented && indent_before(text, start).is_some_and(|indentation| !indentation.is_empty()) {
             continue;
         }
         if let Some(&last) = located.starts.last().filter(|&&last| start < last + old.len()) {
@@ -65,13 +66,6 @@ fn occurrences<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = usize
         from = start + step;
         Some(start)
     })
-}
-
-/// The white space that a line has up to a byte of it; none where anything else stands before.
-pub(super) fn indentation(text: &str, at: usize) -> Option<&str> {
-    let before = text.get(..at)?;
-    let rest = before.trim_end_matches(|c: char| c != '\n' && c.is_whitespace());
-    (rest.is_empty() || rest.ends_with('\n')).then(|| before.get(rest.len()..)).flatten()
 }
 
 /// Finds `old` by the lenient passes, except by likeness. The ranges are of bytes; white space of the text that the pass
@@ -108,7 +102,7 @@ fn by(text: &str, old: &str, pass: Pass) -> Vec<Range<usize>> {
         {
             continue;
         }
-        let indentation = indentation(text, start).unwrap_or_default();
+        let indentation = indent_before(text, start).unwrap_or_default();
         if !indentation.is_empty() && pass < Pass::Indentation && old.starts_with(char::is_whitespace) {
             continue;
         }

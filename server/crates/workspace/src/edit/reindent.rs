@@ -1,20 +1,6 @@
 //! Code that moves to another place, with its indentation.
 
-/// The space that the line at this byte begins with.
-pub(super) fn indentation(text: &str, at: usize) -> &str {
-    let start = line_start(text, at);
-    leading(text.get(start..).unwrap_or_default())
-}
-
-/// Where the line begins that this byte is on.
-pub(super) fn line_start(text: &str, at: usize) -> usize {
-    text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
-}
-
-/// The space that a line begins with.
-pub(super) fn leading(line: &str) -> &str {
-    line.get(..line.len() - line.trim_start_matches([' ', '\t']).len()).unwrap_or_default()
-}
+use super::indent::indent;
 
 /// Gives the lines of a text after the first another indentation: `to` in the place of `from`. Lines that have less than
 /// `from` lose what they have of it. Lines without anything on them stay empty, and those that begin inside a string, by
@@ -41,7 +27,7 @@ pub(super) fn dedent(text: &str, is_verbatim: impl Fn(usize) -> bool) -> String 
     let lines: Vec<_> = text.split('\n').enumerate().collect();
     let is_blank = |(_, line): &&(usize, &str)| line.trim().is_empty();
     let counted = lines.iter().filter(|line| !is_blank(line)).filter(|(row, _)| !is_verbatim(*row));
-    let common = counted.map(|(_, line)| leading(line)).reduce(|a, b| {
+    let common = counted.map(|(_, line)| indent(line)).reduce(|a, b| {
         let shared = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
         a.get(..shared).unwrap_or_default()
     });

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use super::indent::{indent_at, line_start};
 use super::locate::{self, Candidate, preview};
-use super::reindent::{dedent, indentation, line_start, shift};
+use super::reindent::{dedent, shift};
 use super::{with_final_newline_of, with_lf};
 use crate::syntax::{Language, Match, ParseError, Parsed, Pattern, PatternError, metavariable};
 
@@ -169,7 +170,7 @@ impl Rule {
     /// The code that goes where a match is, and where in it stands what single metavariables took.
     fn render(&self, source: &Source<'_>, found: &Match) -> (String, Vec<Range<usize>>) {
         let text = &source.parsed.text;
-        let base = indentation(text, found.range.start);
+        let base = indent_at(text, found.range.start);
         let mut out = Out { text: String::new(), row: 0, base, verbatim: &self.verbatim, begins_line: false };
         let mut skip = "";
         let mut taken = Vec::new();
@@ -322,12 +323,12 @@ impl Out<'_> {
         self.indent();
         let text = &source.parsed.text;
         let row = source.line_starts.partition_point(|start| *start <= range.start).saturating_sub(1);
-        let here = indentation(&self.text, self.text.len());
+        let here = indent_at(&self.text, self.text.len());
         let to = if self.row == 0 { format!("{}{here}", self.base) } else { here.to_owned() };
         let is_verbatim = |line: usize| source.verbatim.contains(&(row + line));
         let code = source.parsed.slice(range.clone());
         let start = self.text.len();
-        self.text.push_str(&shift(code, is_verbatim, indentation(text, range.start), &to));
+        self.text.push_str(&shift(code, is_verbatim, indent_at(text, range.start), &to));
         start..self.text.len()
     }
 

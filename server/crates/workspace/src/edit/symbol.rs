@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::indent::{indent, indent_at, line_start};
 use super::locate::{self, Candidate, preview};
-use super::reindent::{dedent, indentation, leading, line_start, shift};
+use super::reindent::{dedent, shift};
 use super::{with_final_newline_of, with_lf};
 use crate::syntax::{Language, Lookup, Outline, ParseError, Parsed, Symbol};
 
@@ -124,7 +125,7 @@ pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Re
         let line = parsed.errors().into_iter().find(|line| *line >= first).unwrap_or(symbol.line);
         return Err(SymbolError::Broken { path: name, line });
     }
-    let code = Code::new(parsed.language, new, symbol, indentation(&parsed.text, symbol.start()))?;
+    let code = Code::new(parsed.language, new, symbol, indent_at(&parsed.text, symbol.start()))?;
     let edit = match change {
         Change::Replace => replacement(parsed, symbol, &name, &code)?,
         Change::InsertBefore => before(parsed, &outline, symbol, &code),
@@ -218,9 +219,9 @@ fn hanging<'c>(language: Language, code: &'c str, verbatim: &BTreeSet<usize>, ta
     let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
     // What ends with a bracket ends where it begins, but for Python.
     if closes(last) && language != Language::Python {
-        return leading(last);
+        return indent(last);
     }
-    let is_deeper = |line: &str| line.starts_with(target) && (closes(line) || leading(line).len() > target.len());
+    let is_deeper = |line: &str| line.starts_with(target) && (closes(line) || indent(line).len() > target.len());
     if rest().filter(|line| !line.trim().is_empty()).all(is_deeper) { target } else { "" }
 }
 
@@ -244,7 +245,7 @@ impl Edit {
 
 fn replacement(parsed: &Parsed, symbol: &Symbol, name: &str, code: &Code) -> Result<Edit, SymbolError> {
     let text = &*parsed.text;
-    let indent = indentation(text, symbol.start());
+    let indent = indent_at(text, symbol.start());
     let mut new = code.at(indent);
     // The `;` after a type is no part of it for the grammar, and easily forgotten.
     if parsed.language == Language::C && parsed.slice(symbol.range.clone()).ends_with("};") && !new.ends_with(';') {
@@ -272,7 +273,7 @@ fn replacement(parsed: &Parsed, symbol: &Symbol, name: &str, code: &Code) -> Res
 
 fn before(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code) -> Edit {
     let text = &*parsed.text;
-    let (start, indent) = (symbol.start(), indentation(text, symbol.start()));
+    let (start, indent) = (symbol.start(), indent_at(text, symbol.start()));
     let gap = gap(parsed, outline, symbol, code, Side::Before);
     let comma = if symbol.is_listed { "," } else { "" };
     let above = parsed.slice(0..line_start(text, start));
@@ -287,7 +288,7 @@ fn before(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code) -> E
 
 fn after(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code) -> Edit {
     let text = &*parsed.text;
-    let indent = indentation(text, symbol.start());
+    let indent = indent_at(text, symbol.start());
     let gap = gap(parsed, outline, symbol, code, Side::After);
     let mut at = symbol.range.end;
     let (mut comma_before, mut comma_after) = ("", "");
