@@ -64,6 +64,68 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1)
 }
 
+/// Code with tabs for the levels that it indents by spaces, or the other way round, as what stood in its place is indented, or
+/// else the file. Lines that begin inside a string, by their number from 0, stay as they are. None where it cannot be told
+/// how many spaces a tab is.
+pub(super) fn as_in(file: &str, old: &str, code: &str, is_verbatim: impl Fn(usize) -> bool) -> Option<String> {
+    let is_counted = |(row, line): &(usize, &str)| !line.trim().is_empty() && !is_verbatim(*row);
+    let counted: Vec<&str> = code.split('\n').enumerate().filter(is_counted).map(|(_, line)| line).collect();
+    let rewritten = |lead: &dyn Fn(&str) -> String| {
+        let line = |(row, line)| match is_counted(&(row, line)) {
+            true => format!("{}{}", lead(indent(line)), line.trim_start()),
+            false => line.to_owned(),
+        };
+        Some(code.split('\n').enumerate().map(line).collect::<Vec<_>>().join("\n"))
+    };
+    match Unit::of(old).or_else(|| Unit::of(file)) {
+        Some(Unit::Spaces(step)) if counted.iter().any(|line| indent(line).contains('\t')) => {
+            let width = tab_width(step, old, &counted)?;
+            rewritten(&|lead| lead.replace('\t', &" ".repeat(width)))
+        }
+        Some(Unit::Tab) => match Unit::of(&counted.join("\n")) {
+            Some(Unit::Spaces(step)) => rewritten(&|lead| {
+                let spaces = lead.len() - lead.trim_end_matches(' ').len();
+                let (tabs, spaces) = lead.split_at(lead.len() - spaces);
+                format!("{tabs}{}{}", "\t".repeat(spaces.len() / step), " ".repeat(spaces.len() % step))
+            }),
+            _ => Some(code.to_owned()),
+        },
+        _ => Some(code.to_owned()),
+    }
+}
+
+/// How many spaces a tab is in lines that are to be indented by so many: as many as make them stand to each other as the same
+/// lines do in what they replace, else a level. None where there is no telling.
+fn tab_width(step: usize, old: &str, lines: &[&str]) -> Option<usize> {
+    let once = |line: &str, mut among: Box<dyn Iterator<Item = &str> + '_>| {
+        among.by_ref().filter(|other| other.trim() == line.trim()).take(2).count() == 1
+    };
+    let pairs: Vec<(&str, usize)> = lines
+        .iter()
+        .filter(|line| once(line, Box::new(lines.iter().copied())) && once(line, Box::new(old.lines())))
+        .filter_map(|line| Some((indent(line), indent(old.lines().find(|old| old.trim() == line.trim())?).len())))
+        .collect();
+    let width = |lead: &str, tab: usize| lead.chars().map(|c| if c == '\t' { tab } else { 1 }).sum::<usize>();
+    // How many lines stand to each other as they did.
+    let agreeing = |tab: usize| {
+        let mut shifts: BTreeMap<isize, usize> = BTreeMap::new();
+        for (lead, file) in &pairs {
+            *shifts.entry(width(lead, tab).cast_signed() - file.cast_signed()).or_default() += 1;
+        }
+        shifts.into_values().max().unwrap_or_default()
+    };
+    let widths = [step, 2, 3, 4, 8];
+    let best = widths.map(agreeing).into_iter().max()?;
+    let mut fitting: Vec<usize> = widths.into_iter().filter(|width| agreeing(*width) == best).collect();
+    fitting.sort_unstable();
+    fitting.dedup();
+    let is_mixed = lines.iter().any(|line| indent(line).matches(' ').count() >= step);
+    match fitting.as_slice() {
+        [one] => Some(*one),
+        several => (several.contains(&step) && !is_mixed).then_some(step),
+    }
+}
+
 /// Translates the edit's indentation into the file's.
 pub(super) struct Indents<'a> {
     /// The file's indentation for each of the edit's; none where one of the edit's stands for several.
@@ -214,6 +276,35 @@ mod tests {
         let several = [("  ", "    "), ("  ", "      ")];
         assert_eq!(translate(&several, None, "  "), None, "the same stands for two");
         assert_eq!(translate(&[(" ", "")], Some(Unit::Tab), "     "), None, "a space less, but the file has tabs");
+    }
+
+    #[test]
+    fn code_with_tabs_is_indented_with_spaces_where_the_file_is() {
+        let old = "fn a() {\n    if x {\n        y();\n    }\n}";
+        let made = |code: &str| as_in(old, old, code, |_| false);
+        assert_eq!(made("fn b() {\n\tz();\n}").as_deref(), Some("fn b() {\n    z();\n}"), "a tab is a level");
+        assert_eq!(made("fn b() {\n\tz();\n\n\t w();\n}").as_deref(), Some("fn b() {\n    z();\n\n     w();\n}"));
+        assert_eq!(made("fn b() {\n    z();\n}").as_deref(), Some("fn b() {\n    z();\n}"), "as it is");
+        let verbatim = as_in(old, old, "fn b() {\n\tz(\"\n\t\");\n}", |row| row == 2);
+        assert_eq!(verbatim.as_deref(), Some("fn b() {\n    z(\"\n\t\");\n}"));
+    }
+
+    #[test]
+    fn how_wide_a_tab_is_follows_from_the_lines_that_are_replaced() {
+        let old = "function a() {\n  if (x) {\n    y();\n  }\n}";
+        let two = as_in(old, old, "function a() {\n  if (x) {\n\ty();\n\tz();\n  }\n}", |_| false);
+        assert_eq!(two.as_deref(), Some("function a() {\n  if (x) {\n    y();\n    z();\n  }\n}"), "two levels");
+        let one = as_in(old, old, "function a() {\n\tif (x) {\n\t\ty();\n\t\tz();\n\t}\n}", |_| false);
+        assert_eq!(one.as_deref(), Some("function a() {\n  if (x) {\n    y();\n    z();\n  }\n}"), "a level");
+        let unknown = as_in(old, "", "function b() {\n  if (x) {\n\tw();\n  }\n}", |_| false);
+        assert_eq!(unknown, None, "tabs among spaces, and nothing to compare with");
+    }
+
+    #[test]
+    fn code_with_spaces_is_indented_with_tabs_where_the_file_is() {
+        let old = "func a() {\n\tif x {\n\t\ty()\n\t}\n}";
+        let made = as_in(old, old, "func b() {\n    if x {\n        y()\n    }\n     // So.\n}", |_| false);
+        assert_eq!(made.as_deref(), Some("func b() {\n\tif x {\n\t\ty()\n\t}\n\t // So.\n}"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::indent::{indent, indent_at, line_start};
+use super::indent::{as_in, indent, indent_at, line_start};
 use super::locate::{self, Candidate, preview};
 use super::reindent::{dedent, shift};
 use super::{with_final_newline_of, with_lf};
@@ -61,6 +61,12 @@ pub enum SymbolError {
     /// The text to put in is empty.
     #[error("text is empty; give the code to put in. To delete a symbol use edit_replace_exact")]
     NoText,
+    /// The text is indented with tabs and spaces, and the file with spaces.
+    #[error(
+        "text is indented with tabs and with spaces, and the file with spaces; how many a tab is meant to be is not \
+         certain. Nothing was changed. Indent the text with spaces"
+    )]
+    Tabs,
     /// The symbol has that text already.
     #[error("`{path}` has that text already, so the edit would change nothing")]
     SameText {
@@ -125,7 +131,7 @@ pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Re
         let line = parsed.errors().into_iter().find(|line| *line >= first).unwrap_or(symbol.line);
         return Err(SymbolError::Broken { path: name, line });
     }
-    let code = Code::new(parsed.language, new, symbol, indent_at(&parsed.text, symbol.start()))?;
+    let code = Code::new(parsed, new, symbol)?;
     let edit = match change {
         Change::Replace => replacement(parsed, symbol, &name, &code)?,
         Change::InsertBefore => before(parsed, &outline, symbol, &code),
@@ -184,11 +190,17 @@ struct Code {
 }
 
 impl Code {
-    /// The code of a text that is to go beside or in the place of a symbol, which is indented so.
-    fn new(language: Language, text: &str, symbol: &Symbol, target: &str) -> Result<Self, SymbolError> {
+    /// The code of a text that is to go beside or in the place of a symbol.
+    fn new(parsed: &Parsed, text: &str, symbol: &Symbol) -> Result<Self, SymbolError> {
+        let (language, target) = (parsed.language, indent_at(&parsed.text, symbol.start()));
         let text = with_lf(text);
         let strings_of = |text: &str| Ok::<_, ParseError>(Parsed::new(language, text)?.verbatim_lines());
         let strings = strings_of(&text)?;
+        let text = dedent(&text, |row| strings.contains(&row));
+        let strings = strings_of(&text)?;
+        let old = parsed.slice(line_start(&parsed.text, symbol.start())..symbol.range.end);
+        let text = as_in(&parsed.text, old, &text, |row| strings.contains(&row)).ok_or(SymbolError::Tabs)?;
+        // What tabs and spaces had not in common before, they may have now.
         let mut text = dedent(&text, |row| strings.contains(&row));
         text.truncate(text.trim_end().len());
         if symbol.is_listed {
