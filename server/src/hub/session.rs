@@ -3,10 +3,11 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions) and `carry` (their way into the documents), `checkpoints` and
+//! `reviews` (decisions), `accepting` (edits accepted as they come) and `carry` (their way into the documents), `checkpoints` and
 //! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
+mod accepting;
 mod carry;
 mod checkpoints;
 mod commanded;
@@ -53,6 +54,7 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
+use self::accepting::Accepting;
 use self::commanded::Following;
 use self::overlay::Overlay;
 use self::port::TurnMessage;
@@ -105,6 +107,8 @@ pub(super) enum Message {
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
     Config(Arc<Config>),
+    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    Always(Arc<str>, bool),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -137,6 +141,8 @@ enum Own {
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
+    /// Whether edits are accepted as they come in the whole project was kept, or could not be.
+    AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
@@ -319,7 +325,11 @@ async fn refuse(open: Open, error: &Error) {
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Gone(_) | Message::TextChanged(..) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Gone(_)
+            | Message::TextChanged(..)
+            | Message::FilesChanged(_)
+            | Message::Config(_)
+            | Message::Always(..) => {}
         }
     }
 }
@@ -390,6 +400,8 @@ struct Session {
     /// The rules in force, for the turn to read at any time.
     rules: Arc<RwLock<Arc<Rules>>>,
     grants: Vec<Rule>,
+    /// Who said that edits are accepted as they come, or not.
+    accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
     terminal: protocol::TerminalId,
@@ -507,6 +519,7 @@ impl Session {
                     let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));
                 });
             }
+            Message::Always(project, on) => self.always(&project, on),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -530,11 +543,9 @@ impl Session {
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
-                if config.accept_edits != self.config.accept_edits {
-                    self.accept_edits(config.accept_edits);
-                }
-                self.config = config;
+                let before = std::mem::replace(&mut self.config, config);
                 self.set_rules();
+                self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
@@ -546,6 +557,7 @@ impl Session {
                 });
                 self.answer_when_stored(reply, selected);
             }
+            Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -594,10 +606,7 @@ impl Session {
                 let result = self.comment(&params);
                 self.answer_when_stored(reply, result);
             }
-            Request::ReviewAuto(params, reply) => {
-                self.accept_edits(params.on);
-                self.answer_when_stored(reply, Ok(Done {}));
-            }
+            Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),

@@ -99,7 +99,7 @@ export interface Requests {
    */
   'azimuth/review/comment': { params: ReviewCommentParams; result: ReviewResult };
   /**
-   * Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
+   * Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They can be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */

@@ -10,7 +10,6 @@
 )]
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -22,6 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Whole;
+use crate::paths;
 use crate::search::{Scope, Search, SearchError, Shows};
 
 /// At most so many files are followed.
@@ -388,28 +388,7 @@ fn in_time(until: Instant) -> Result<(), NotRemembered> {
 
 /// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually are.
 fn is_private(path: &Path, may_keep: &Shows) -> bool {
-    !may_keep(path) || path.file_name().and_then(OsStr::to_str).is_some_and(is_for_keys)
-}
-
-fn is_for_keys(name: &str) -> bool {
-    const NAMES: [&str; 11] = [
-        ".env",
-        ".envrc",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".git-credentials",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-    ];
-    const ENDS: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
-    let name = name.to_ascii_lowercase();
-    let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_example = ["example", "sample", "template"].contains(&end);
-    NAMES.contains(&name.as_str()) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
+    !may_keep(path) || paths::is_for_keys(path)
 }
 
 fn read(path: &Path, size: u64, executable: bool) -> Side {

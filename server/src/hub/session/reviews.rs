@@ -12,8 +12,7 @@ use futures_util::FutureExt;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{
-    AutoScope, Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams,
-    ReviewResult,
+    Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
 };
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
@@ -82,7 +81,8 @@ impl Session {
             .iter()
             .map(|file| (file.path.clone(), file.read.clone(), file.new_text.as_deref().map(hash)))
             .collect();
-        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
+        let applied = self.accepts(plan.files.iter().map(|file| file.path.as_path()));
+        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
             let open = self.reader.buffers().get(&file.path);
@@ -111,7 +111,7 @@ impl Session {
             self.seen.edited(&path, read.as_ref(), now);
         }
         self.review_changed();
-        if self.state.accept_edits {
+        if applied {
             let (done, applied) = oneshot::channel();
             self.accept_hunks(self.review.pending_of(call), done);
             tokio::spawn(async move {
@@ -158,13 +158,6 @@ impl Session {
         let changed = self.review.change(&params.proposal_id, params.revision, &params.text).map_err(not_decided)?;
         self.review_changed();
         Ok(ReviewResult { proposals: changed })
-    }
-
-    /// Has edits accepted as they come from now on, or no longer.
-    pub(super) fn accept_edits(&mut self, on: bool) {
-        if on != self.state.accept_edits {
-            self.record(Event::AcceptEditsChanged { on, scope: AutoScope::Session });
-        }
     }
 
     /// Accepts everything that is pending; answers when it has arrived.

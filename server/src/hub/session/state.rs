@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use agent::history::History;
 use protocol::content::Usage;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{Decision, HunkState, Proposal};
+use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
@@ -22,8 +22,8 @@ pub(super) struct State {
     pub(super) folders: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether edits are accepted as they come.
-    pub(super) accept_edits: bool,
+    /// Whether edits are accepted as they come, and for how long.
+    pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
     pub(super) created_at: u64,
@@ -83,7 +83,7 @@ impl State {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
-            Event::AcceptEditsChanged { on, .. } => self.accept_edits = *on,
+            Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::TurnStarted { turn_id, .. } => {
                 self.last_turn = Some(turn_id.clone());

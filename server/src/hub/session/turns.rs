@@ -91,6 +91,7 @@ impl Session {
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
             info: self.info(),
+            accept_edits: self.state.accept_edits,
             reader: self.reader.clone(),
             caller,
             turn: id,

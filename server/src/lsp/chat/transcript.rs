@@ -10,7 +10,7 @@ use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{HunkState, Proposal};
+use protocol::review::{AutoScope, HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, ToolCallId};
 
@@ -34,6 +34,10 @@ pub(super) struct Transcript {
     plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
+    /// Whether edits are accepted as they come, and for how long.
+    accepting: (bool, AutoScope),
+    /// Whether a turn runs.
+    is_in_turn: bool,
     /// Whether the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
     /// Whether the last turn broke off, and can be gone on with.
@@ -115,6 +119,10 @@ impl Transcript {
                     self.paragraph(in_words(prompt).trim_start());
                 }
                 self.paragraph(ANSWER);
+                self.is_in_turn = true;
+                if self.accepting.0 {
+                    self.say_accepting();
+                }
             }
             Event::Steered { prompt, .. } if !std::mem::take(&mut self.is_own) => {
                 self.paragraph(&format!("> {}", flat(&in_words(prompt))));
@@ -133,6 +141,13 @@ impl Transcript {
             Event::MessageDiscarded { .. } => self.say("The answer broke off; it is asked for again."),
             Event::Retrying { reason, delay_ms, .. } => {
                 self.say(&format!("{reason}; trying again in {} s", (delay_ms + 500) / 1000));
+            }
+            Event::AcceptEditsChanged { on, scope } => {
+                self.accepting = (*on, *scope);
+                // Between turns it would stand where the next prompt is written; whoever switches it there is told.
+                if self.is_in_turn {
+                    self.say_accepting();
+                }
             }
             Event::PlanUpdated { entries, .. } => self.planned(entries),
             Event::ToolCallStarted { tool_call_id, title, .. } => {
@@ -157,6 +172,7 @@ impl Transcript {
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
+                self.is_in_turn = false;
                 self.plan.clear();
                 self.is_broken_off = *stop_reason == StopReason::Interrupted;
                 // An answer to a question of a turn that broke off goes on with it.
@@ -170,6 +186,15 @@ impl Transcript {
             }
             _ => {}
         }
+    }
+
+    /// Says whether edits wait for the user.
+    fn say_accepting(&mut self) {
+        self.say(match self.accepting {
+            (true, AutoScope::Session) => "Edits are accepted as they come in this conversation.",
+            (true, AutoScope::Project) => "Edits are accepted as they come in this project.",
+            (false, _) => "Edits wait for your review.",
+        });
     }
 
     /// The steps of a plan that are new or further than they were.

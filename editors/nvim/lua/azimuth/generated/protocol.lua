@@ -1054,7 +1054,7 @@ M.requests = {
   review_change = "azimuth/review/change",
   ---Says something of a hunk to the model. Nothing is decided by it. Params: `azimuth.ReviewCommentParams`. Result: `azimuth.ReviewResult`.
   review_comment = "azimuth/review/comment",
-  ---Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
+  ---Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
   review_auto = "azimuth/review/auto",
   ---Lists the turns that changed files, with what they changed and how that stands now. Params: `azimuth.CheckpointListParams`. Result: `azimuth.CheckpointListResult`.
   checkpoint_list = "azimuth/checkpoint/list",
