@@ -1,7 +1,5 @@
 //! Edits that are accepted as they come: in a session, and always in a project.
 
-#![expect(clippy::disallowed_methods, reason = "a test looks at its project itself")]
-
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{AutoScope, HunkState, Proposal};
 use protocol::turn::StopReason;
