@@ -19,6 +19,7 @@ mod lifecycle;
 mod panics;
 mod plain;
 mod reviews;
+mod rounds;
 mod sessions;
 mod settings;
 mod slow_client;

@@ -4,7 +4,8 @@
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
 //! `reviews` (decisions), `accepting` (edits accepted as they come) and `carry` (their way into the documents), `checkpoints` and
-//! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
+//! `undo` (taking turns back), `commanded` (what commands and
+//! other programs change) and `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
 mod accepting;
@@ -19,6 +20,7 @@ mod port;
 mod prepare;
 mod relay;
 mod reviews;
+mod rounds;
 mod state;
 mod terminals;
 mod turns;
@@ -55,12 +57,13 @@ use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
 use self::accepting::Accepting;
-use self::commanded::Following;
+use self::commanded::{Following, Found, Looks};
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied};
+use self::rounds::Rounds;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
@@ -134,7 +137,9 @@ enum Own {
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
     /// The project's files were looked at before a command, all of them or not; or could not be, in words.
-    Remembered(Result<bool, String>, oneshot::Sender<()>),
+    Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
+    /// The project's files were looked at where nobody waits for it.
+    Looked(Box<Found>),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// An event of one of its services, such as a command's start.
@@ -387,11 +392,14 @@ struct Session {
     held: Option<Vec<Held>>,
     /// An undo or redo that has not begun, since files are still being changed.
     restoring: Option<Restoring>,
-    /// What the project's files were before the last command.
+    /// What the project's files were when they were last looked at.
     baseline: Arc<Baseline>,
-    /// The command that runs, where the files were looked at before it.
+    /// What is followed since then; none where they were not looked at.
     following: Option<Following>,
-    /// How many looks at the files after a command have not ended; a cancelled turn does not wait for its own.
+    looks: Looks,
+    /// What others changed, beside the review.
+    rounds: Rounds,
+    /// How many commands' ends have not been looked at; a cancelled turn does not wait for its own.
     looking: usize,
     /// Whether the user was told that not all that commands change can be undone.
     limit_told: bool,
@@ -500,6 +508,9 @@ impl Session {
             Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
+                if let Some(buffers) = self.buffers_of(client) {
+                    self.note_saved(&buffers, &path);
+                }
                 if self.home.as_ref().is_some_and(|home| home.id == client) {
                     self.text_changed(&path);
                 }
@@ -525,6 +536,12 @@ impl Session {
         }
     }
 
+    /// The documents of a client that sees the session.
+    fn buffers_of(&self, client: ClientId) -> Option<Arc<Buffers>> {
+        let home = self.home.as_ref().filter(|home| home.id == client);
+        self.followers.get(&client).or(home).map(|caller| Arc::clone(&caller.buffers))
+    }
+
     fn own(&mut self, message: Own) {
         match message {
             Own::Prepared(prepared) => match &mut self.held {
@@ -539,7 +556,8 @@ impl Session {
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
             Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
-            Own::Remembered(remembered, reply) => self.remembered(remembered, reply),
+            Own::Remembered(remembered, reply) => self.remembered(*remembered, reply),
+            Own::Looked(found) => self.looked(*found),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {

@@ -20,7 +20,9 @@ use workspace::seen::Seen;
 use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
 use super::accepting::{self, Accepting};
+use super::commanded::Looks;
 use super::overlay::Overlay;
+use super::rounds::Rounds;
 use super::state::State;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
@@ -139,6 +141,8 @@ pub(super) async fn load(
         looking: 0,
         baseline,
         following: None,
+        looks: Looks::default(),
+        rounds: Rounds::default(),
         limit_told: false,
         begun: 0,
         went_well: true,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
+use protocol::checkpoint::{ChangedFile, Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
@@ -18,6 +18,9 @@ use super::document::{ANSWER, MARK, quoted};
 
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
+
+/// Of files that others changed so many are named.
+const MOST_NAMED: usize = 10;
 
 /// What is to be written of a session.
 #[derive(Default)]
@@ -163,7 +166,8 @@ impl Transcript {
             Event::PermissionAsked { request, .. } => self.asked(request),
             Event::PermissionAnswered { permission_id, outcome } => self.answered(permission_id, outcome),
             Event::PermissionJudged { allowed: false, reason, .. } => self.item(&format!("✗ {}", flat(reason))),
-            Event::ProposalChanged { proposal } => self.proposed(proposal),
+            Event::ProposalChanged { proposal } if !proposal.landed => self.proposed(proposal),
+            Event::FilesChanged { tool_call_id, files, .. } => self.changed(tool_call_id.is_some(), files),
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
@@ -244,6 +248,20 @@ impl Transcript {
             let changes = if pending == 1 { "1 change waits" } else { &format!("{pending} changes wait") };
             self.item(&format!("{}: {changes} for you, as hints with code actions in the file", flat(&proposal.path)));
         }
+    }
+
+    /// Says which files others changed. In the files themselves they are hints with code actions.
+    fn changed(&mut self, is_command: bool, files: &[ChangedFile]) {
+        // Between turns it would stand where the next prompt is written.
+        if !self.is_in_turn {
+            return;
+        }
+        let who = if is_command { "a command" } else { "another program" };
+        let name = |file: &ChangedFile| flat(file.uri.rsplit('/').next().unwrap_or(&file.uri));
+        let named: Vec<_> = files.iter().take(MOST_NAMED).map(name).collect();
+        let more = files.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.item(&format!("{who} changed {}{more}", named.join(", ")));
     }
 
     fn stream(&mut self, message: &MessageId, text: &str) {

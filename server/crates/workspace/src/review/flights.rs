@@ -50,6 +50,13 @@ impl Flights {
         self.unseen.push_back(Flight { ids, places, before, after, back });
     }
 
+    /// Takes the hunks of the file's other proposal, which have no places here.
+    pub(super) fn send_beside(&mut self, ids: Vec<HunkId>, blocks: &[Block], before: Document, after: Document) {
+        let (back, places) = (blocks.iter().map(Block::reversed).collect(), HashMap::new());
+        self.awaited.push(ids.clone());
+        self.unseen.push_back(Flight { ids, places, before, after, back });
+    }
+
     /// Whether the document has all that was seen off.
     pub(super) fn is_empty(&self) -> bool {
         self.unseen.is_empty()
