@@ -69,6 +69,8 @@ pub struct Config {
     pub checkpoint_days: u32,
     /// Whether what commands change in the project can be undone.
     pub undo_commands: bool,
+    /// Whether what commands and other programs change is listed for review; it needs `undo_commands`.
+    pub review_commands: bool,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
@@ -95,6 +97,7 @@ impl Default for Config {
             log: None,
             checkpoint_days: 30,
             undo_commands: true,
+            review_commands: true,
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),

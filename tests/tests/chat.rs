@@ -169,12 +169,21 @@ async fn a_command_is_allowed_and_a_hunk_accepted_by_code_actions() {
     assert!(text.contains("- a.txt: 1 change waits for you"), "{text}");
     assert!(world.project.path("made.txt").exists());
 
+    // What the command made is a hint in that file.
+    let made: Value = world.client.notification("textDocument/publishDiagnostics").await;
+    assert_eq!(made["uri"], world.project.uri("made.txt"));
+    assert_eq!(made["diagnostics"][0]["message"], "Made by a command:");
+    assert!(text.contains("- a command changed made.txt\n"), "{text}");
+
     world.choose(&file, 1, "Accept this change").await.unwrap();
     let shown: Value = world.client.notification("textDocument/publishDiagnostics").await;
     assert_eq!(shown["uri"], file.as_str());
     let gone: Value = world.client.notification("textDocument/publishDiagnostics").await;
     assert_eq!(gone["diagnostics"], json!([]));
     until(|| (world.client.text(&file) == "one\n2\nthree\n").then_some(())).await;
+    world.choose(&world.chat, 0, "Take back the new file made.txt").await.unwrap();
+    until(|| (!world.project.path("made.txt").exists()).then_some(())).await;
+    world.client.waive("textDocument/publishDiagnostics");
     world.client.finish().await;
 }
 
@@ -431,6 +440,7 @@ async fn a_question_that_stands_after_a_restart_is_answered_in_the_chat_at_once(
     world.choose(&world.chat, 0, "Allow once").await.unwrap();
     world.until("answer", |text| text.ends_with("Made.\n\n## You\n\n")).await;
     assert!(world.project.path("made.txt").exists());
+    world.client.waive("textDocument/publishDiagnostics");
     world.client.finish().await;
 }
 

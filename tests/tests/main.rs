@@ -1,5 +1,6 @@
 //! What a user or an editor sees of Azimuth: every story goes through the real server.
 
+mod accepting;
 mod bad_input;
 mod chat;
 mod code_edits;
@@ -20,6 +21,7 @@ mod lifecycle;
 mod panics;
 mod plain;
 mod reviews;
+mod rounds;
 mod sessions;
 mod settings;
 mod slow_client;

@@ -75,8 +75,10 @@ impl World {
         self.client.until_end(&self.session, StopReason::EndTurn).await
     }
 
+    /// What the agent proposes; what commands changed is listed too, and none of these stories'.
     async fn listed(&self) -> Vec<Proposal> {
-        self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await.proposals
+        let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await.proposals;
+        listed.into_iter().filter(|proposal| !proposal.landed).collect()
     }
 
     async fn proposal(&self) -> Proposal {
@@ -113,7 +115,7 @@ impl World {
     /// Waits until the hunks of the file stand so.
     async fn until_states(&self, states: &[HunkState]) -> Proposal {
         let fits = |event: &Event| match event {
-            Event::ProposalChanged { proposal } => {
+            Event::ProposalChanged { proposal } if !proposal.landed => {
                 proposal.hunks.iter().map(|hunk| hunk.state).collect::<Vec<_>>() == states
             }
             _ => false,

@@ -160,8 +160,10 @@ fn streamed(events: &[Event]) -> String {
 }
 
 async fn listed(client: &Client, session: &SessionId) -> Proposal {
-    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await;
-    let [proposal] = listed.proposals.as_slice() else { panic!("not one proposal: {listed:?}") };
+    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+    // What the command made is listed too.
+    let proposed: Vec<_> = listed.into_iter().filter(|proposal| !proposal.landed).collect();
+    let [proposal] = proposed.as_slice() else { panic!("not one proposal: {proposed:?}") };
     proposal.clone()
 }
 

@@ -241,7 +241,10 @@ impl Job {
                 };
                 ask(connection, |reply| Request::PermissionAnswer(params, reply)).await?;
             }
-            Event::ProposalChanged { proposal } => self.review(connection, view, turn, proposal).await?,
+            // What has landed is kept; it can be taken back in an editor.
+            Event::ProposalChanged { proposal } if !proposal.landed => {
+                self.review(connection, view, turn, proposal).await?
+            }
             _ => {}
         }
         Ok(())

@@ -54,6 +54,8 @@ pub(super) enum Message {
     NewSession(Caller, NewSession, Reply<SessionNewResult>),
     /// A session was made: start its task.
     Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
+    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    Always(Arc<str>, bool),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -166,6 +168,9 @@ impl Router {
                 drop(tokio::spawn(create(self.shared.clone(), caller, new, reply)))
             }
             (Message::Created(session, new, caller, reply), _) => self.created(session, new, caller, reply),
+            (Message::Always(project, on), _) => {
+                self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
+            }
             (Message::Shutdown(done), _) => self.shutdown(done),
             (Message::Connected(..) | Message::Disconnected | Message::Input(_), None) => {}
         }

@@ -3,10 +3,12 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
 //! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions) and `carry` (their way into the documents), `formatting` (what is done to those then), `checkpoints` and
-//! `undo` (taking turns back), `commanded` (what commands change), `terminals`, `complete`; `relay` (a session that another
+//! `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the documents) and `formatting`
+//! (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs
+//! change) and `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another
 //! process holds).
 
+mod accepting;
 mod carry;
 mod checkpoints;
 mod commanded;
@@ -19,6 +21,7 @@ mod port;
 mod prepare;
 mod relay;
 mod reviews;
+mod rounds;
 mod state;
 mod terminals;
 mod turns;
@@ -54,13 +57,15 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Shell, Spool};
 
-use self::commanded::Following;
+use self::accepting::Accepting;
+use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
 use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied};
+use self::rounds::Rounds;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
@@ -107,6 +112,8 @@ pub(super) enum Message {
     FilesChanged(Arc<[PathBuf]>),
     /// The configuration changed.
     Config(Arc<Config>),
+    /// Edits in every session of a project are accepted as they come from now on, or no longer.
+    Always(Arc<str>, bool),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -134,13 +141,17 @@ enum Own {
     /// The files that have pending hunks were read after a command.
     ReadAfterCommand(Box<AfterCommand>, oneshot::Sender<Vec<String>>),
     /// The project's files were looked at before a command, all of them or not; or could not be, in words.
-    Remembered(Result<bool, String>, oneshot::Sender<()>),
+    Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
+    /// The project's files were looked at where nobody waits for it.
+    Looked(Box<Found>),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
+    /// Whether edits are accepted as they come in the whole project was kept, or could not be.
+    AlwaysKept(bool, Result<(), StoreError>, Reply<Done>),
     /// Something that the log cannot say, because it is the log that fails.
     Alert(String),
     /// A model was chosen, or was not there to choose.
@@ -323,7 +334,11 @@ async fn refuse(open: Open, error: &Error) {
             Message::Request(_, request) => request.fail(error.clone()),
             Message::Attach(_, reply) => drop(reply.send(Err(error.clone()))),
             Message::Shutdown(done) => drop(done.send(())),
-            Message::Gone(_) | Message::TextChanged(..) | Message::FilesChanged(_) | Message::Config(_) => {}
+            Message::Gone(_)
+            | Message::TextChanged(..)
+            | Message::FilesChanged(_)
+            | Message::Config(_)
+            | Message::Always(..) => {}
         }
     }
 }
@@ -383,11 +398,14 @@ struct Session {
     held: Option<Vec<Held>>,
     /// An undo or redo that has not begun, since files are still being changed.
     restoring: Option<Restoring>,
-    /// What the project's files were before the last command.
+    /// What the project's files were when they were last looked at.
     baseline: Arc<Baseline>,
-    /// The command that runs, where the files were looked at before it.
+    /// What is followed since then; none where they were not looked at.
     following: Option<Following>,
-    /// How many looks at the files after a command have not ended; a cancelled turn does not wait for its own.
+    looks: Looks,
+    /// What others changed, beside the review.
+    rounds: Rounds,
+    /// How many commands' ends have not been looked at; a cancelled turn does not wait for its own.
     looking: usize,
     /// Whether the user was told that not all that commands change can be undone.
     limit_told: bool,
@@ -396,6 +414,8 @@ struct Session {
     /// The rules in force, for the turn to read at any time.
     rules: Arc<RwLock<Arc<Rules>>>,
     grants: Vec<Rule>,
+    /// Who said that edits are accepted as they come, or not.
+    accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
     terminal: protocol::TerminalId,
@@ -495,6 +515,9 @@ impl Session {
             Message::Request(caller, request) => self.request(caller, request),
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
+                if let Some(buffers) = self.buffers_of(client) {
+                    self.note_saved(&buffers, &path);
+                }
                 if self.home.as_ref().is_some_and(|home| home.id == client) {
                     self.text_changed(&path);
                 }
@@ -514,9 +537,16 @@ impl Session {
                     let _ = own.send(Own::Config(Arc::new(config.with_projects(&folders))));
                 });
             }
+            Message::Always(project, on) => self.always(&project, on),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
+    }
+
+    /// The documents of a client that sees the session.
+    fn buffers_of(&self, client: ClientId) -> Option<Arc<Buffers>> {
+        let home = self.home.as_ref().filter(|home| home.id == client);
+        self.followers.get(&client).or(home).map(|caller| Arc::clone(&caller.buffers))
     }
 
     fn own(&mut self, message: Own) {
@@ -534,15 +564,14 @@ impl Session {
             Own::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
             Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
-            Own::Remembered(remembered, reply) => self.remembered(remembered, reply),
+            Own::Remembered(remembered, reply) => self.remembered(*remembered, reply),
+            Own::Looked(found) => self.looked(*found),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
-                if config.accept_edits != self.config.accept_edits {
-                    self.accept_edits(config.accept_edits);
-                }
-                self.config = config;
+                let before = std::mem::replace(&mut self.config, config);
                 self.set_rules();
+                self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
             Own::ModelSelected(model, reply) => {
@@ -554,6 +583,7 @@ impl Session {
                 });
                 self.answer_when_stored(reply, selected);
             }
+            Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -602,10 +632,7 @@ impl Session {
                 let result = self.comment(&params);
                 self.answer_when_stored(reply, result);
             }
-            Request::ReviewAuto(params, reply) => {
-                self.accept_edits(params.on);
-                self.answer_when_stored(reply, Ok(Done {}));
-            }
+            Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),

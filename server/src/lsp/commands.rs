@@ -20,6 +20,8 @@ pub(super) const REJECT: &str = "azimuth.review.reject";
 pub(super) const ACCEPT_ALL: &str = "azimuth.review.acceptAll";
 /// Rejects all pending hunks of a file. Takes a [`Target`].
 pub(super) const REJECT_ALL: &str = "azimuth.review.rejectAll";
+/// Has edits accepted as they come, or no longer. Takes the parameters of `azimuth/review/auto`.
+pub(super) const AUTO: &str = "azimuth.review.auto";
 /// Cancels a session's turn. Takes the parameters of `azimuth/turn/cancel`.
 pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
 /// Answers a question. Takes the parameters of `azimuth/permission/answer`.
@@ -36,8 +38,8 @@ pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 11] =
-    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, CANCEL_TURN, ANSWER, UNDO, REDO, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
+pub(super) const ALL: [&str; 12] =
+    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, AUTO, CANCEL_TURN, ANSWER, UNDO, REDO, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
 
 /// The commands that a client is told of. One with a panel has its own to chat with.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -92,6 +94,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         REJECT => decide(Decision::Reject, argument, Scope::Hunk),
         ACCEPT_ALL => decide(Decision::Accept, argument, Scope::File),
         REJECT_ALL => decide(Decision::Reject, argument, Scope::File),
+        AUTO => post(methods::ReviewAuto::METHOD, argument),
         CANCEL_TURN => post(methods::TurnCancel::METHOD, argument),
         ANSWER => post(methods::PermissionAnswer::METHOD, argument),
         UNDO => post(methods::CheckpointUndo::METHOD, argument),

@@ -12,11 +12,17 @@ pub(super) fn text_edit(edit: &LineEdit) -> TextEdit {
     TextEdit { range: Range::new(line(edit.start_line), line(edit.end_line)), new_text: edit.new_text.clone() }
 }
 
-/// The lines that a hunk replaces, without the last one's line end. An insertion is the place before its line.
-pub(super) fn hunk_range(hunk: &Hunk, encoding: PositionEncoding) -> Range {
+/// The lines of a hunk that stand in the document: those that it replaces, or where it has landed those that it put there.
+fn there(hunk: &Hunk, landed: bool) -> &str {
+    if landed { &hunk.new_text } else { &hunk.old_text }
+}
+
+/// The lines of a hunk that stand in the document, without the last one's line end. Where there are none, it is the place
+/// before the next line.
+pub(super) fn hunk_range(hunk: &Hunk, landed: bool, encoding: PositionEncoding) -> Range {
     let start = Position::new(hunk.start_line, 0);
-    let lines = hunk.old_text.lines().count();
-    let Some(last) = hunk.old_text.lines().last() else { return Range::new(start, start) };
+    let lines = there(hunk, landed).lines().count();
+    let Some(last) = there(hunk, landed).lines().last() else { return Range::new(start, start) };
     let length = match encoding {
         PositionEncoding::Utf8 => last.len(),
         PositionEncoding::Utf16 => last.encode_utf16().count(),
@@ -27,8 +33,8 @@ pub(super) fn hunk_range(hunk: &Hunk, encoding: PositionEncoding) -> Range {
 }
 
 /// Whether a hunk stands in some lines, or touches them.
-pub(super) fn touches(hunk: &Hunk, range: protocol::Range) -> bool {
-    let lines = u32::try_from(hunk.old_text.lines().count().max(1)).unwrap_or(u32::MAX);
+pub(super) fn touches(hunk: &Hunk, landed: bool, range: protocol::Range) -> bool {
+    let lines = u32::try_from(there(hunk, landed).lines().count().max(1)).unwrap_or(u32::MAX);
     hunk.start_line <= range.end.line && range.start.line < hunk.start_line.saturating_add(lines)
 }
 
@@ -63,11 +69,11 @@ pub(super) mod tests {
     #[test]
     fn a_hunk_covers_its_old_lines_in_the_clients_units() {
         let changed = hunk("h", 3, "a\nb\u{e9}\u{1F600}\n", "x\n");
-        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf8)), [3, 0, 4, 7]);
-        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf16)), [3, 0, 4, 4]);
-        assert_eq!(numbers(hunk_range(&changed, PositionEncoding::Utf32)), [3, 0, 4, 3]);
-        assert_eq!(numbers(hunk_range(&hunk("h", 3, "", "x\n"), PositionEncoding::Utf8)), [3, 0, 3, 0]);
-        assert_eq!(numbers(hunk_range(&hunk("h", 3, "\n", ""), PositionEncoding::Utf8)), [3, 0, 3, 0]);
+        assert_eq!(numbers(hunk_range(&changed, false, PositionEncoding::Utf8)), [3, 0, 4, 7]);
+        assert_eq!(numbers(hunk_range(&changed, false, PositionEncoding::Utf16)), [3, 0, 4, 4]);
+        assert_eq!(numbers(hunk_range(&changed, false, PositionEncoding::Utf32)), [3, 0, 4, 3]);
+        assert_eq!(numbers(hunk_range(&hunk("h", 3, "", "x\n"), false, PositionEncoding::Utf8)), [3, 0, 3, 0]);
+        assert_eq!(numbers(hunk_range(&hunk("h", 3, "\n", ""), false, PositionEncoding::Utf8)), [3, 0, 3, 0]);
     }
 
     #[test]
@@ -81,9 +87,9 @@ pub(super) mod tests {
         let position = |line| protocol::Position { line, character: 0 };
         let at = |line| protocol::Range { start: position(line), end: position(line) };
         let changed = hunk("h", 3, "a\nb\n", "x\n");
-        assert_eq!([2, 3, 4, 5].map(|line| touches(&changed, at(line))), [false, true, true, false]);
+        assert_eq!([2, 3, 4, 5].map(|line| touches(&changed, false, at(line))), [false, true, true, false]);
         let inserted = hunk("h", 3, "", "x\n");
-        assert_eq!([2, 3, 4].map(|line| touches(&inserted, at(line))), [false, true, false]);
-        assert!(touches(&inserted, protocol::Range { start: position(0), end: position(9) }));
+        assert_eq!([2, 3, 4].map(|line| touches(&inserted, false, at(line))), [false, true, false]);
+        assert!(touches(&inserted, false, protocol::Range { start: position(0), end: position(9) }));
     }
 }

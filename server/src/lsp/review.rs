@@ -20,6 +20,8 @@ use crate::hub::board::Reviews;
 
 /// Who says so, in a hint.
 const SOURCE: &str = "azimuth";
+/// Of what others changed a chat has the actions for so many files.
+const MOST_LANDED: usize = 20;
 /// A hint shows this many lines of a hunk.
 const SHOWN_LINES: usize = 40;
 
@@ -66,17 +68,23 @@ impl Shown {
 pub(super) fn actions(reviews: &Reviews, file: &Path, params: &CodeActions, abilities: &Abilities) -> Vec<Value> {
     let mut actions = Vec::new();
     for (session, proposal) in of_file(reviews, file) {
-        let here: Vec<_> = pending(proposal).filter(|hunk| convert::touches(hunk, params.range)).collect();
+        let is_here = |hunk: &&Hunk| convert::touches(hunk, proposal.landed, params.range);
+        let here: Vec<_> = pending(proposal).filter(is_here).collect();
+        let [accept, reject, accept_all, reject_all] = if proposal.landed {
+            ["Keep this change", "Take this change back", "Keep all in file", "Take all in file back"]
+        } else {
+            ["Accept this change", "Reject this change", "Accept all in file", "Reject all in file"]
+        };
         for hunk in &here {
             let diagnostic = diagnostic(proposal, hunk, abilities.encoding);
             let target = Target::hunk(session, proposal, hunk);
-            actions.push(action("Accept this change", commands::ACCEPT, &target, Some(&diagnostic), abilities));
-            actions.push(action("Reject this change", commands::REJECT, &target, Some(&diagnostic), abilities));
+            actions.push(action(accept, commands::ACCEPT, &target, Some(&diagnostic), abilities));
+            actions.push(action(reject, commands::REJECT, &target, Some(&diagnostic), abilities));
         }
         if !here.is_empty() {
             let target = Target::file(session, proposal);
-            actions.push(action("Accept all in file", commands::ACCEPT_ALL, &target, None, abilities));
-            actions.push(action("Reject all in file", commands::REJECT_ALL, &target, None, abilities));
+            actions.push(action(accept_all, commands::ACCEPT_ALL, &target, None, abilities));
+            actions.push(action(reject_all, commands::REJECT_ALL, &target, None, abilities));
         }
     }
     actions
@@ -86,14 +94,18 @@ pub(super) fn actions(reviews: &Reviews, file: &Path, params: &CodeActions, abil
 pub(super) fn file_actions(reviews: &Reviews, session: &SessionId, abilities: &Abilities) -> Vec<Value> {
     let waiting = reviews.get(session).into_iter().flat_map(|proposals| proposals.iter());
     let mut actions = Vec::new();
-    for proposal in waiting.filter(|proposal| pending(proposal).next().is_some()) {
+    let (landed, proposed): (Vec<_>, Vec<_>) =
+        waiting.filter(|proposal| pending(proposal).next().is_some()).partition(|proposal| proposal.landed);
+    for proposal in proposed.into_iter().chain(landed.into_iter().take(MOST_LANDED)) {
         let target = Target::file(session, proposal);
-        for (decision, command) in [("Accept", commands::ACCEPT_ALL), ("Reject", commands::REJECT_ALL)] {
-            let what = match proposal.change {
-                FileChange::Create => "the new file",
-                FileChange::Modify => "all changes in",
-                FileChange::Delete => "the deletion of",
-            };
+        let what = match (proposal.landed, proposal.change) {
+            (_, FileChange::Create) => "the new file",
+            (false, FileChange::Modify) => "all changes in",
+            (true, FileChange::Modify) => "what others changed in",
+            (_, FileChange::Delete) => "the deletion of",
+        };
+        let [accept, reject] = if proposal.landed { ["Keep", "Take back"] } else { ["Accept", "Reject"] };
+        for (decision, command) in [(accept, commands::ACCEPT_ALL), (reject, commands::REJECT_ALL)] {
             let title = format!("{decision} {what} {}", proposal.path);
             actions.push(action(&title, command, &target, None, abilities));
         }
@@ -108,7 +120,8 @@ pub(super) fn lenses(reviews: &Reviews, file: &Path) -> Vec<CodeLens> {
         for hunk in pending(proposal) {
             let target = Target::hunk(session, proposal, hunk);
             let start = lsp_types::Position::new(hunk.start_line, 0);
-            for (title, command) in [("Accept", commands::ACCEPT), ("Reject", commands::REJECT)] {
+            let [accept, reject] = if proposal.landed { ["Keep", "Take back"] } else { ["Accept", "Reject"] };
+            for (title, command) in [(accept, commands::ACCEPT), (reject, commands::REJECT)] {
                 let command = Some(commands::run(title, command, &target));
                 lenses.push(CodeLens { range: Range::new(start, start), command, data: None });
             }
@@ -129,7 +142,7 @@ fn pending(proposal: &Proposal) -> impl Iterator<Item = &Hunk> {
 
 fn diagnostic(proposal: &Proposal, hunk: &Hunk, encoding: PositionEncoding) -> Diagnostic {
     Diagnostic {
-        range: convert::hunk_range(hunk, encoding),
+        range: convert::hunk_range(hunk, proposal.landed, encoding),
         severity: Some(DiagnosticSeverity::HINT),
         source: Some(SOURCE.into()),
         message: message(proposal, hunk),
@@ -137,13 +150,17 @@ fn diagnostic(proposal: &Proposal, hunk: &Hunk, encoding: PositionEncoding) -> D
     }
 }
 
-/// A hunk in words: what would be done, and the lines as in a diff.
+/// A hunk in words: what would be done, or was done, and the lines as in a diff.
 fn message(proposal: &Proposal, hunk: &Hunk) -> String {
-    let mut text = String::from(match proposal.change {
-        FileChange::Create => "Azimuth proposes a new file:",
-        FileChange::Modify => "Azimuth proposes:",
-        FileChange::Delete => "Azimuth proposes to delete this file:",
-    });
+    let others = if hunk.tool_call_ids.is_empty() { "another program" } else { "a command" };
+    let mut text = match (proposal.landed, proposal.change) {
+        (false, FileChange::Create) => String::from("Azimuth proposes a new file:"),
+        (false, FileChange::Modify) => String::from("Azimuth proposes:"),
+        (false, FileChange::Delete) => String::from("Azimuth proposes to delete this file:"),
+        (true, FileChange::Create) => format!("Made by {others}:"),
+        (true, FileChange::Modify) => format!("Changed by {others}:"),
+        (true, FileChange::Delete) => format!("Deleted by {others}:"),
+    };
     let old = hunk.old_text.lines().map(|line| ("- ", line));
     let new = hunk.new_text.lines().map(|line| ("+ ", line));
     let mut lines = old.chain(new);
@@ -234,6 +251,25 @@ mod tests {
         let reviews = reviews(vec![long]);
         let message = message(&reviews[&SessionId::from("s")][0], &reviews[&SessionId::from("s")][0].hunks[0]);
         assert!(message.ends_with("\n(7 more lines)"), "{message}");
+    }
+
+    #[test]
+    fn what_a_command_changed_is_shown_where_it_stands_to_be_kept_or_taken_back() {
+        let mut landed = reviews(vec![hunk("h", 2, "old\n", "one\ntwo\n")])[&SessionId::from("s")][0].clone();
+        landed.landed = true;
+        landed.hunks[0].tool_call_ids = vec!["c".into()];
+        let hint = diagnostic(&landed, &landed.hunks[0], PositionEncoding::Utf16);
+        assert_eq!(hint.message, "Changed by a command:\n- old\n+ one\n+ two");
+        assert_eq!((hint.range.start.line, hint.range.end.line), (2, 3), "the lines that are there now");
+        let reviews: Reviews = Arc::new([(SessionId::from("s"), Arc::from([landed]))].into());
+        let at = |line| actions(&reviews, Path::new(FILE), &params(line, None), &Abilities::default());
+        let titles: Vec<_> = at(3).iter().map(|action| action["title"].clone()).collect();
+        assert_eq!(titles, ["Keep this change", "Take this change back", "Keep all in file", "Take all in file back"]);
+        assert_eq!(at(3)[1]["command"], "azimuth.review.reject");
+        let lenses = lenses(&reviews, Path::new(FILE));
+        assert_eq!(lenses[1].command.as_ref().unwrap().title, "Take back");
+        let of_chat = file_actions(&reviews, &SessionId::from("s"), &Abilities::default());
+        assert_eq!(of_chat[1]["title"], "Take back what others changed in a b.rs");
     }
 
     #[test]

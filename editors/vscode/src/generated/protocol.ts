@@ -99,7 +99,7 @@ export interface Requests {
    */
   'azimuth/review/comment': { params: ReviewCommentParams; result: ReviewResult };
   /**
-   * Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
+   * Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They can be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -1310,7 +1310,7 @@ export interface Proposal {
   baseHash?: string;
   /** The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it. */
   movedTo?: string;
-  /** Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. */
+  /** Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is there again. Without `toolCallIds` it was another program. */
   landed?: boolean;
 }
 
@@ -1325,9 +1325,9 @@ export interface ProposedText {
   path: string;
   /** The proposal's revision. */
   revision: number;
-  /** The text as the user has it; absent where there is no file. */
+  /** The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those that are pending. */
   base?: string;
-  /** The text with every pending hunk in it; absent where the file is to be deleted. */
+  /** The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the text as the user has it. */
   proposed?: string;
 }
 

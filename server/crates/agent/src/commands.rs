@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use protocol::checkpoint::Direction;
+use protocol::review::AutoScope;
 use protocol::session::{CompletionItem, CompletionKind, Mode};
 
 /// A slash command, ready to be executed.
@@ -20,6 +21,8 @@ pub enum Command {
     Resume(String),
     /// List the sessions.
     Conversations,
+    /// Have edits accepted as they come or no longer, in this session or in the project; without it, tell how it is.
+    Auto(Option<(bool, AutoScope)>),
     /// Tell what was used and what it cost.
     Costs,
     /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
@@ -72,6 +75,13 @@ pub const COMMANDS: &[Spec] = &[
         flags: &[],
     },
     Spec {
+        name: "auto",
+        usage: "/auto [on|off] [--project]",
+        description: "Accept edits as they come, or no longer, in this conversation; `--project` in the project for good",
+        max_positionals: 1,
+        flags: PROJECT,
+    },
+    Spec {
         name: "resume",
         usage: "/resume <id>",
         description: "Go on with an earlier conversation",
@@ -110,6 +120,9 @@ pub const COMMANDS: &[Spec] = &[
 
 /// Names a file that is to be set even though it was changed since.
 const OVER: &[Flag] = &[Flag { name: "over", short: None, takes_value: true }];
+
+/// Makes a switch hold for the project.
+const PROJECT: &[Flag] = &[Flag { name: "project", short: None, takes_value: false }];
 
 /// A prompt's commands, and what is left for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +245,7 @@ pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<Co
                 "model" => choices.models.clone(),
                 "resume" => choices.sessions.clone(),
                 "mode" => modes(),
+                "auto" => switches(),
                 _ => Vec::new(),
             };
             ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
@@ -246,6 +260,11 @@ fn modes() -> Vec<Choice> {
         Choice { value: "ask".to_owned(), detail: "Look and answer; nothing is changed or run".to_owned() },
         Choice { value: "agent".to_owned(), detail: "Work: edits for review, commands with permission".to_owned() },
     ]
+}
+
+fn switches() -> Vec<Choice> {
+    let choice = |value: &str, detail: &str| Choice { value: value.to_owned(), detail: detail.to_owned() };
+    vec![choice("on", "Accept edits as they come"), choice("off", "Review edits first")]
 }
 
 /// The candidates that begin with what was typed, then those that hold it, whatever the case.
@@ -385,6 +404,7 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             Some("agent") => Ok(Command::Mode(Some(Mode::Agent))),
             Some(other) => Err(format!("there is no mode `{other}`; use `/mode ask` or `/mode agent`")),
         },
+        "auto" => auto(arguments).map(Command::Auto),
         "resume" => first
             .map(Command::Resume)
             .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),
@@ -393,6 +413,18 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
         "undo" => over(arguments).map(|over| Command::Restore(Direction::Undo, over)),
         "redo" => over(arguments).map(|over| Command::Restore(Direction::Redo, over)),
         other => Err(format!("there is no command `/{other}`; `/help` lists them")),
+    }
+}
+
+/// What `/auto` is to switch.
+fn auto(arguments: &Arguments) -> Result<Option<(bool, AutoScope)>, String> {
+    let scope = if arguments.flags.is_empty() { AutoScope::Session } else { AutoScope::Project };
+    match (arguments.positionals.first().map(String::as_str), scope) {
+        (None, AutoScope::Session) => Ok(None),
+        (None, AutoScope::Project) => Err("say what: `/auto on --project` or `/auto off --project`".to_owned()),
+        (Some("on"), scope) => Ok(Some((true, scope))),
+        (Some("off"), scope) => Ok(Some((false, scope))),
+        (Some(other), _) => Err(format!("`{other}` is not understood; use `/auto on` or `/auto off`")),
     }
 }
 

@@ -147,7 +147,8 @@ requests! {
     ReviewChange = "azimuth/review/change", ReviewChangeParams => ReviewResult, [NotFound, StaleReview, SessionLocked, StoreFailed, OperationFailed];
     /// Says something of a hunk to the model. Nothing is decided by it.
     ReviewComment = "azimuth/review/comment", ReviewCommentParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
-    /// Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone.
+    /// Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They
+    /// can be undone.
     ReviewAuto = "azimuth/review/auto", ReviewAutoParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the turns that changed files, with what they changed and how that stands now.
     CheckpointList = "azimuth/checkpoint/list", CheckpointListParams => CheckpointListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];

@@ -33,7 +33,9 @@ pub struct Proposal {
     pub moved_to: Option<String>,
     /// Whether the hunks are in the document already, since a command put them there, or another program while the turn ran.
     /// To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the
-    /// document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision.
+    /// document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. A hunk
+    /// that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is
+    /// there again. Without `toolCallIds` it was another program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub landed: bool,
 }
@@ -157,10 +159,12 @@ pub struct ProposedText {
     pub path: String,
     /// The proposal's revision.
     pub revision: u64,
-    /// The text as the user has it; absent where there is no file.
+    /// The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those that
+    /// are pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The text with every pending hunk in it; absent where the file is to be deleted.
+    /// The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the text
+    /// as the user has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
 }

@@ -1,7 +1,8 @@
-//! What the project's files are before a command, so that what it changes can be told, and taken back, without git.
+//! What the project's files are at one time, so that what a command or another program changes can be told, and taken back,
+//! without git.
 //!
 //! [`Baseline::remember`] walks the project and keeps a copy of each text in one file of the session's own; only what
-//! changed since the last time is read again. [`Baseline::changes`] walks it once more and gives what differs. Both are
+//! changed since the last time is read again. [`Baseline::advance`] gives what differs since then, too. Both are
 //! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file at
 //! a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
 #![expect(
@@ -10,7 +11,6 @@
 )]
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -22,6 +22,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Whole;
+use crate::paths;
 use crate::search::{Scope, Search, SearchError, Shows};
 
 /// At most so many files are followed.
@@ -37,7 +38,7 @@ const CLOCK: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again whether another look has ended.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// The project's files as they were before a command.
+/// The project's files as they were when they were last looked at.
 pub struct Baseline {
     path: PathBuf,
     state: Mutex<State>,
@@ -115,6 +116,8 @@ pub struct Changed {
     pub before: Side,
     /// What it is.
     pub after: Side,
+    /// When it was last touched; none where it is not there.
+    pub touched: Option<SystemTime>,
 }
 
 /// What a file was or is.
@@ -126,6 +129,17 @@ pub enum Side {
     Is(Whole),
     /// Not known, for this reason.
     Unknown(&'static str),
+}
+
+/// What changed since the files were last looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes<T> {
+    /// What was made of the changed files.
+    pub taken: Vec<T>,
+    /// Whether more files changed than were asked for.
+    pub more: bool,
+    /// Whether all files of the project are followed.
+    pub all: bool,
 }
 
 const NOT_TEXT: &str = "it is not text";
@@ -147,78 +161,56 @@ impl Baseline {
     /// # Errors
     /// See [`NotRemembered`]. Nothing is known then to compare with.
     pub fn remember(&self, search: &Search, may_keep: &Shows, time: Duration) -> Result<bool, NotRemembered> {
-        let until = Instant::now() + time;
-        let mut state = self.lock(until)?;
-        state.since = None;
-        let since = SystemTime::now();
-        let (found, all) = list(search, until)?;
-        if state.copy.is_none() || state.length > state.used + MAX_GARBAGE {
-            *state = State { copy: Some(private(&self.path)?), ..State::default() };
-        }
-        state.keep_only(&found);
-        let is_private = |path: &Path| is_private(path, may_keep);
-        let knows = |(path, stamp, _): &(PathBuf, Stamp, bool)| state.knows(path, *stamp, is_private(path));
-        let mut new: Vec<_> = found.into_iter().filter(|file| !knows(file)).collect();
-        new.sort_by_key(|(_, stamp, _)| stamp.size);
-        for (path, stamp, executable) in new {
-            in_time(until)?;
-            let copied = if is_private(&path) { Err(PRIVATE) } else { state.copy(&path, stamp.size)? };
-            state.insert(path, Seen { stamp, fresh: !stamp.is_before(since), executable, copied });
-        }
-        state.since = Some(since);
-        Ok(all)
+        self.look(search, may_keep, time, |_, _, _| Ok(())).map(|(all, ())| all)
     }
 
     /// Gives what differs from what was remembered to `take`, one after the other, sorted by path, until it has made
-    /// something of `most` of them. Gives what it made, and whether there is more. Nothing where nothing is remembered.
-    /// Blocks, at most for this time.
+    /// something of `most` of them; then remembers the files as they are now. Gives what it made, and whether there is more.
+    /// Nothing where nothing is remembered. Blocks, at most for this time.
     ///
     /// # Errors
-    /// See [`NotRemembered`].
-    pub fn changes<T>(
+    /// See [`NotRemembered`]. Nothing is known then to compare with the next time.
+    pub fn advance<T>(
         &self,
         search: &Search,
         may_keep: &Shows,
         time: Duration,
         most: usize,
-        mut take: impl FnMut(Changed) -> Option<T>,
-    ) -> Result<(Vec<T>, bool), NotRemembered> {
-        let until = Instant::now() + time;
-        let state = self.lock(until)?;
-        let Some(since) = state.since else { return Ok((Vec::new(), false)) };
-        let (found, _) = list(search, until)?;
-        let are_there: HashSet<&Path> = found.iter().map(|(path, ..)| path.as_path()).collect();
-        let gone: Vec<_> = state.files.keys().filter(|path| !are_there.contains(path.as_path())).cloned().collect();
-        let may_differ = |(path, stamp, _): &(PathBuf, Stamp, bool)| match state.files.get(path) {
-            Some(seen) => seen.stamp != *stamp || seen.fresh,
-            // One that was touched before was there, but not for us: it was ignored until now.
-            None => !stamp.is_before(since) && state.files.len() < MAX_FILES,
-        };
-        let found = found
-            .into_iter()
-            .filter(may_differ)
-            .map(|(path, stamp, executable)| (path, Some((stamp.size, executable))));
-        let mut files: Vec<_> = found.chain(gone.into_iter().map(|path| (path, None))).collect();
-        files.sort_by(|a, b| a.0.cmp(&b.0));
+        take: impl FnMut(Changed) -> Option<T>,
+    ) -> Result<Changes<T>, NotRemembered> {
+        let compare = |state: &State, found: &[Met], until| state.changes(found, may_keep, until, most, take);
+        let (all, (taken, more)) = self.look(search, may_keep, time, compare)?;
+        Ok(Changes { taken, more, all })
+    }
 
-        let is_private = |path: &Path| is_private(path, may_keep);
-        let look = |path: &Path, now| state.look(path, now, is_private(path));
-        let rules = files.iter().filter(|(path, _)| says_what_is_ignored(path));
-        let rules_changed = rules.filter_map(|(path, now)| look(path, *now)).next().is_some();
-        let mut taken = Vec::new();
-        for (path, now) in files {
-            in_time(until)?;
-            let Some(mut changed) = look(&path, now) else { continue };
-            if rules_changed && changed.before == Side::Absent {
-                changed.before = Side::Unknown(RULES_CHANGED);
+    /// Looks at the files, first what differs, then what they are now.
+    fn look<T: Default>(
+        &self,
+        search: &Search,
+        may_keep: &Shows,
+        time: Duration,
+        compare: impl FnOnce(&State, &[Met], Instant) -> Result<T, NotRemembered>,
+    ) -> Result<(bool, T), NotRemembered> {
+        let until = Instant::now() + time;
+        let mut state = self.lock(until)?;
+        let before = state.since.take();
+        let since = SystemTime::now();
+        let (found, all) = list(search, until)?;
+        let compared = match before {
+            Some(_) => {
+                state.since = before;
+                let compared = compare(&state, &found, until);
+                state.since = None;
+                compared?
             }
-            let Some(made) = take(changed) else { continue };
-            if taken.len() == most {
-                return Ok((taken, true));
-            }
-            taken.push(made);
+            None => T::default(),
+        };
+        if state.copy.is_none() || state.length > state.used + MAX_GARBAGE {
+            *state = State { copy: Some(private(&self.path)?), ..State::default() };
         }
-        Ok((taken, false))
+        state.remember(found, since, may_keep, until)?;
+        state.since = Some(since);
+        Ok((all, compared))
     }
 
     fn lock(&self, until: Instant) -> Result<MutexGuard<'_, State>, NotRemembered> {
@@ -235,6 +227,70 @@ impl Baseline {
 }
 
 impl State {
+    /// What differs from these files, which are there now.
+    fn changes<T>(
+        &self,
+        found: &[Met],
+        may_keep: &Shows,
+        until: Instant,
+        most: usize,
+        mut take: impl FnMut(Changed) -> Option<T>,
+    ) -> Result<(Vec<T>, bool), NotRemembered> {
+        let Some(since) = self.since else { return Ok((Vec::new(), false)) };
+        let are_there: HashSet<&Path> = found.iter().map(|(path, ..)| path.as_path()).collect();
+        let gone = self.files.keys().map(PathBuf::as_path).filter(|path| !are_there.contains(path));
+        let may_differ = |(path, stamp, _): &&Met| match self.files.get(path) {
+            Some(seen) => seen.stamp != *stamp || seen.fresh,
+            // One that was touched before was there, but not for us: it was ignored until now.
+            None => !stamp.is_before(since) && self.files.len() < MAX_FILES,
+        };
+        let found = found
+            .iter()
+            .filter(may_differ)
+            .map(|(path, stamp, executable)| (path.as_path(), Some((*stamp, *executable))));
+        let mut files: Vec<_> = found.chain(gone.map(|path| (path, None))).collect();
+        files.sort_by(|a, b| a.0.cmp(b.0));
+
+        let look = |path: &Path, now| self.look(path, now, is_private(path, may_keep));
+        let rules = files.iter().filter(|(path, _)| says_what_is_ignored(path));
+        let rules_changed = rules.filter_map(|(path, now)| look(path, *now)).next().is_some();
+        let mut taken = Vec::new();
+        for (path, now) in files {
+            in_time(until)?;
+            let Some(mut changed) = look(path, now) else { continue };
+            if rules_changed && changed.before == Side::Absent {
+                changed.before = Side::Unknown(RULES_CHANGED);
+            }
+            let Some(made) = take(changed) else { continue };
+            if taken.len() == most {
+                return Ok((taken, true));
+            }
+            taken.push(made);
+        }
+        Ok((taken, false))
+    }
+
+    /// Copies what is not known of these files, as they were met at `since`.
+    fn remember(
+        &mut self,
+        found: Vec<Met>,
+        since: SystemTime,
+        may_keep: &Shows,
+        until: Instant,
+    ) -> Result<(), NotRemembered> {
+        self.keep_only(&found);
+        let is_private = |path: &Path| is_private(path, may_keep);
+        let knows = |(path, stamp, _): &Met| self.knows(path, *stamp, is_private(path));
+        let mut new: Vec<_> = found.into_iter().filter(|file| !knows(file)).collect();
+        new.sort_by_key(|(_, stamp, _)| stamp.size);
+        for (path, stamp, executable) in new {
+            in_time(until)?;
+            let copied = if is_private(&path) { Err(PRIVATE) } else { self.copy(&path, stamp.size)? };
+            self.insert(path, Seen { stamp, fresh: !stamp.is_before(since), executable, copied });
+        }
+        Ok(())
+    }
+
     fn knows(&self, path: &Path, stamp: Stamp, private: bool) -> bool {
         let same = |seen: &Seen| {
             let kept_so = matches!(seen.copied, Err(PRIVATE)) == private && !matches!(seen.copied, Err(TOO_MUCH));
@@ -244,7 +300,7 @@ impl State {
     }
 
     /// Forgets all other files.
-    fn keep_only(&mut self, found: &[(PathBuf, Stamp, bool)]) {
+    fn keep_only(&mut self, found: &[Met]) {
         let found: HashSet<&Path> = found.iter().map(|(path, ..)| path.as_path()).collect();
         let used = &mut self.used;
         self.files.retain(|path, seen| {
@@ -281,14 +337,13 @@ impl State {
         Ok(Ok(copied))
     }
 
-    /// What became of a file, which the walk met with this size and as a program or not, or did not meet; none if it is
-    /// the same.
-    fn look(&self, path: &Path, now: Option<(u64, bool)>, private: bool) -> Option<Changed> {
+    /// What became of a file, which the walk met so and as a program or not, or did not meet; none if it is the same.
+    fn look(&self, path: &Path, now: Option<(Stamp, bool)>, private: bool) -> Option<Changed> {
         let read = |size, executable| {
             if private { Side::Unknown(PRIVATE) } else { read(path, size, executable) }
         };
         let after = match now {
-            Some((size, executable)) => read(size, executable),
+            Some((stamp, executable)) => read(stamp.size, executable),
             None => match fs::symlink_metadata(path) {
                 // It is ignored now.
                 Ok(metadata) if metadata.is_file() => read(metadata.len(), is_executable(&metadata)),
@@ -297,13 +352,16 @@ impl State {
             },
         };
         match self.files.get(path) {
-            Some(seen) => self.compare(path, seen, after),
-            None => Some(Changed { path: path.to_owned(), before: Side::Absent, after }),
+            Some(seen) => self.compare(path, seen, after, now.map(|(stamp, _)| stamp)),
+            None => {
+                let touched = now.map(|(stamp, _)| stamp.touched());
+                Some(Changed { path: path.to_owned(), before: Side::Absent, after, touched })
+            }
         }
     }
 
     /// What became of a file that was seen; none if it is the same.
-    fn compare(&self, path: &Path, seen: &Seen, after: Side) -> Option<Changed> {
+    fn compare(&self, path: &Path, seen: &Seen, after: Side, now: Option<Stamp>) -> Option<Changed> {
         let before = match seen.copied {
             Ok(copied) => self.copied(copied, seen.executable),
             Err(reason) => Side::Unknown(reason),
@@ -313,7 +371,8 @@ impl State {
             (Side::Unknown(_), _) => seen.fresh && Stamp::at(path) == Some(seen.stamp),
             (before, after) => before == after,
         };
-        (!same).then(|| Changed { path: path.to_owned(), before, after })
+        let touched = now.map(Stamp::touched);
+        (!same).then(|| Changed { path: path.to_owned(), before, after, touched })
     }
 
     fn copied(&self, copied: Copied, executable: bool) -> Side {
@@ -345,6 +404,13 @@ impl Stamp {
         }
     }
 
+    /// When the file was last touched.
+    fn touched(self) -> SystemTime {
+        let (seconds, nanoseconds) = self.changed;
+        let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+        UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
+    }
+
     /// Whether the file has surely not been touched since.
     fn is_before(&self, since: SystemTime) -> bool {
         let since = since.checked_sub(CLOCK).and_then(|since| since.duration_since(UNIX_EPOCH).ok());
@@ -352,10 +418,11 @@ impl Stamp {
     }
 }
 
-type Found = Vec<(PathBuf, Stamp, bool)>;
+/// A file that the walk met: its path, and whether it is a program.
+type Met = (PathBuf, Stamp, bool);
 
 /// The project's files on disk, and whether these are all.
-fn list(search: &Search, until: Instant) -> Result<(Found, bool), NotRemembered> {
+fn list(search: &Search, until: Instant) -> Result<(Vec<Met>, bool), NotRemembered> {
     let paths = thread::scope(|scope| {
         let (cancel, (walked, has_walked)) = (CancellationToken::new(), mpsc::channel::<()>());
         let clock = cancel.clone();
@@ -388,28 +455,7 @@ fn in_time(until: Instant) -> Result<(), NotRemembered> {
 
 /// Whether a file's text is not to be kept: the user's rules say so, or it is one in which keys and passwords usually are.
 fn is_private(path: &Path, may_keep: &Shows) -> bool {
-    !may_keep(path) || path.file_name().and_then(OsStr::to_str).is_some_and(is_for_keys)
-}
-
-fn is_for_keys(name: &str) -> bool {
-    const NAMES: [&str; 11] = [
-        ".env",
-        ".envrc",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".git-credentials",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-    ];
-    const ENDS: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
-    let name = name.to_ascii_lowercase();
-    let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_example = ["example", "sample", "template"].contains(&end);
-    NAMES.contains(&name.as_str()) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
+    !may_keep(path) || paths::is_for_keys(path)
 }
 
 fn read(path: &Path, size: u64, executable: bool) -> Side {
@@ -489,7 +535,7 @@ mod tests {
                 Side::Is(whole) => format!("{:?}", whole.decoded.text),
                 Side::Unknown(why) => format!("unknown, {why}"),
             };
-            let changes = self.baseline.changes(&self.search, &may_keep, LONG, 10, Some).unwrap().0.into_iter();
+            let changes = self.baseline.advance(&self.search, &may_keep, LONG, 10, Some).unwrap().taken.into_iter();
             let name = |path: PathBuf| path.strip_prefix(self.path("")).unwrap().display().to_string();
             changes.map(|changed| (name(changed.path), side(changed.before), side(changed.after))).collect()
         }
@@ -577,7 +623,7 @@ mod tests {
         world.remember();
         let _other = world.baseline.state.lock().unwrap();
         let short = Duration::from_millis(20);
-        let error = world.baseline.changes(&world.search, &may_keep, short, 10, Some).unwrap_err();
+        let error = world.baseline.advance(&world.search, &may_keep, short, 10, Some).unwrap_err();
         assert!(matches!(error, NotRemembered::TooSlow), "{error}");
     }
 
@@ -590,15 +636,27 @@ mod tests {
 
     #[test]
     fn of_many_changed_files_only_so_many_are_taken_and_it_is_said_that_there_are_more() {
-        let world = World::new(&[]);
-        world.remember();
-        ["a", "b", "c"].iter().for_each(|name| world.write(name, b"new\n"));
         let take = |most| {
+            let world = World::new(&[]);
+            world.remember();
+            ["a", "b", "c"].iter().for_each(|name| world.write(name, b"new\n"));
             let name = |changed: Changed| Some(changed.path.file_name()?.to_string_lossy().into_owned());
-            world.baseline.changes(&world.search, &may_keep, LONG, most, name).unwrap()
+            world.baseline.advance(&world.search, &may_keep, LONG, most, name).unwrap()
         };
-        assert_eq!(take(2), (vec!["a".to_owned(), "b".to_owned()], true));
-        assert!(!take(3).1);
+        let two = Changes { taken: vec!["a".to_owned(), "b".to_owned()], more: true, all: true };
+        assert_eq!(take(2), two);
+        assert!(!take(3).more);
+    }
+
+    #[test]
+    fn what_was_told_once_is_not_told_again() {
+        let world = World::new(&[("a", b"one\n")]);
+        world.remember();
+        world.write("a", b"two\n");
+        assert_eq!(world.changes(), [change("a", "\"one\\n\"", "\"two\\n\"")]);
+        assert!(world.changes().is_empty());
+        world.write("a", b"one\n");
+        assert_eq!(world.changes(), [change("a", "\"two\\n\"", "\"one\\n\"")]);
     }
 
     #[test]

@@ -237,6 +237,29 @@ pub fn shown(path: &Path) -> String {
     shown
 }
 
+/// Whether keys and passwords are usually in a file of this name.
+pub fn is_for_keys(path: &Path) -> bool {
+    const NAMES: [&str; 11] = [
+        ".env",
+        ".envrc",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".git-credentials",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+    ];
+    const ENDS: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
+    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return false };
+    let name = name.to_ascii_lowercase();
+    let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_example = ["example", "sample", "template"].contains(&end);
+    NAMES.contains(&name.as_str()) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
+}
+
 /// An absolute path without `.`, `..` and links. What does not exist yet is taken as it stands behind the nearest
 /// ancestor that does. Asks the disk.
 ///

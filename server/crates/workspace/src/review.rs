@@ -7,6 +7,10 @@
 //! the log, [`Review::notes`] for the model. Nothing here does I/O, and the time is looked at only to end a comparison of
 //! texts that takes too long; cloning is cheap enough to try an operation and go back.
 //!
+//! What others did to a file, a command or another program, is a proposal too ([`Review::land`]): its hunks are in the
+//! document already, and the engine holds the way back. To reject such a hunk applies it, to accept it drops it; the model's
+//! text is the document's, and nothing waits for the decision.
+//!
 //! All texts have LF line ends and no byte order mark.
 //!
 //! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and how
@@ -35,7 +39,7 @@ use std::sync::Arc;
 use agent::edit::{EditRefused, FilePlan, TextHash};
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
-use protocol::{HunkId, ProposalId, ToolCallId};
+use protocol::{HunkId, ProposalId, ToolCallId, TurnId};
 
 pub use self::diff::{LineEdit, diff, to_line_edits, with_mark};
 pub use self::document::Base;
@@ -52,13 +56,32 @@ const REMEMBERED: usize = 32;
 /// Files as the session proposes them: the text with all pending hunks in it, or none for one that is to be deleted.
 pub type Overlay = HashMap<PathBuf, Option<Arc<str>>>;
 
+/// What others made of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Landed<'t> {
+    /// The file, absolute.
+    pub path: &'t Path,
+    /// Its text before; none where there was no file.
+    pub before: Option<&'t str>,
+    /// Its text afterwards; none where there is no file any more.
+    pub after: Option<&'t str>,
+    /// The path for people.
+    pub display: &'t str,
+    /// The calls whose commands did it; none for another program.
+    pub calls: &'t [ToolCallId],
+    /// The turn that it belongs to.
+    pub turn: &'t TurnId,
+}
+
 /// A session's proposals.
 #[derive(Clone, Debug, Default)]
 pub struct Review {
-    /// At most one of a path is open. The oldest first.
+    /// At most one of a path is open that is landed, and one that is not. The oldest first.
     proposals: Vec<FileProposal>,
     /// How many proposals were made.
     made: u64,
+    /// What had landed when others were last about to change files.
+    marked: Vec<FileProposal>,
 }
 
 /// What a plan came to.
@@ -124,12 +147,21 @@ pub enum DecideError {
         proposals: Vec<Proposal>,
     },
     /// A hunk to accept is in conflict.
-    #[error("the text in {path} that the change was made for has changed; it cannot be accepted, only rejected")]
+    #[error("the text in {path} that the change was made for has changed; it cannot be {}, only {}",
+        if *landed { "taken back" } else { "accepted" }, if *landed { "kept" } else { "rejected" })]
     Conflicted {
         /// The file, for people.
         path: String,
         /// The hunk.
         hunk_id: HunkId,
+        /// Whether it is in the document already.
+        landed: bool,
+    },
+    /// What is in the document already is not proposed.
+    #[error("{path} is changed already; write what you want into the file itself, or take the change back")]
+    Landed {
+        /// The file, for people.
+        path: String,
     },
 }
 
@@ -153,7 +185,8 @@ impl Review {
     ) -> Result<Change, EditRefused> {
         let base = base.into();
         self.base_changed(&plan.path, base);
-        let open = self.proposals.iter_mut().find(|proposal| proposal.is_of(&plan.path) && proposal.is_open());
+        let is_it = |it: &&mut FileProposal| it.is_of(&plan.path) && it.is_open() && !it.landed;
+        let open = self.proposals.iter_mut().find(is_it);
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
             None => base.text(),
@@ -172,7 +205,7 @@ impl Review {
             Some(proposal) => proposal,
             None => {
                 self.made += 1;
-                let id = proposal_id(self.made, uri, call, read, wanted);
+                let id = proposal_id(&format!("{} {uri} {call}", self.made), read, wanted);
                 self.proposals.push(FileProposal::new(id, plan.path.clone(), uri, display, base));
                 let Some(proposal) = self.proposals.last_mut() else {
                     return Err(EditRefused::Failed(format!("{display} could not be proposed")));
@@ -185,9 +218,55 @@ impl Review {
         Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
     }
 
+    /// Others may change files from here on: what is listed of their changes is remembered as it is, so that [`Review::land`]
+    /// tells what they change again, even where the document was seen before that.
+    pub fn mark(&mut self) {
+        self.marked = self.proposals.iter().filter(|proposal| proposal.is_landing()).cloned().collect();
+    }
+
+    /// Lists what others made of a file, as far as it is in the document, which is `base` now. Further changes of others join
+    /// it for as long as a hunk is open; what they change back is gone. Nothing else may be on its way into the file.
+    ///
+    /// False if nothing of it is in the document, as before an editor has read the file anew.
+    pub fn land<'t>(&mut self, landed: &Landed<'_>, base: impl Into<Base<'t>>) -> bool {
+        let base = base.into();
+        let is_joined = |it: &&FileProposal| it.is_of(landed.path) && it.is_landing();
+        let known = self.proposals.iter().rfind(is_joined).cloned();
+        self.base_changed(landed.path, base);
+        let Some(without) = FileProposal::without(landed, base) else { return false };
+        if let Some(joined) = self.proposals.iter_mut().rev().find(|it| is_joined(&&**it)) {
+            let seen = known.iter().chain(self.marked.iter().filter(|it| it.id == joined.id));
+            let then = seen.filter_map(|seen| seen.then(joined, without.as_deref())).next();
+            let then = then.unwrap_or_else(|| joined.as_before(without.as_deref()));
+            joined.join(&then, landed.calls);
+            return true;
+        }
+        let uri = paths::to_uri(landed.path);
+        self.made += 1;
+        let id = proposal_id(&format!("landed {} {} {uri}", self.made, landed.turn), landed.before, landed.after);
+        let mut proposal = FileProposal::new(id, landed.path.to_owned(), &uri, landed.display, base);
+        proposal.landed = true;
+        proposal.propose(without.as_deref(), landed.calls);
+        self.proposals.push(proposal);
+        true
+    }
+
+    /// Whether the hunks of a proposal are in the document already.
+    pub fn is_landed(&self, id: &ProposalId) -> bool {
+        self.proposals.iter().any(|proposal| proposal.landed && proposal.id == *id)
+    }
+
+    /// Lists no longer the undecided hunks of a file that are in its document, if the calls they came from say so.
+    pub fn drop_landed(&mut self, path: &Path, whose: impl Fn(&[ToolCallId]) -> bool) {
+        for proposal in self.proposals.iter_mut().filter(|it| it.landed && it.is_of(path)) {
+            proposal.drop_hunks(&whose);
+        }
+    }
+
     /// Takes a decision on hunks: on all of them, or on none if one cannot be decided so.
     ///
-    /// Without hunk ids a target means all pending hunks, and to reject also those in conflict. A decision that all its
+    /// Without hunk ids a target means all pending hunks, and to reject also those in conflict; of those in the document
+    /// already it is to accept that takes the ones in conflict, since they cannot be taken back. A decision that all its
     /// hunks already have is harmless, whatever revision it names.
     ///
     /// An accepted hunk is applying at once. Further decisions on the file can follow; their applications are made for
@@ -211,27 +290,47 @@ impl Review {
                 }
             }
         }
+        let before = self.clone();
         let mut decided = Decided::default();
         for (at, ids) in chosen {
             let Some(proposal) = self.proposals.get_mut(at) else { continue };
-            if !ids.is_empty() {
-                match decision {
-                    Decision::Reject => {
-                        proposal.reject(&ids, message);
-                        decided.hunks.push((proposal.id.clone(), ids));
-                    }
-                    Decision::Accept => {
-                        let application = proposal.accept(&ids, message);
-                        decided.hunks.push((proposal.id.clone(), application.hunk_ids.clone()));
-                        decided.applications.push(application);
-                    }
+            let application = match proposal.way(decision) {
+                _ if ids.is_empty() => None,
+                Decision::Reject => {
+                    proposal.reject(&ids, message);
+                    decided.hunks.push((proposal.id.clone(), ids));
+                    None
                 }
-            }
+                Decision::Accept => {
+                    // What was decided a moment ago in the same file may have taken its place.
+                    let mut lost = proposal.in_state(HunkState::Conflicted).filter(|hunk| ids.contains(&hunk.id));
+                    if let Some(error) = lost.next().map(|lost| proposal.conflicted(lost)) {
+                        drop(lost);
+                        *self = before;
+                        return Err(error);
+                    }
+                    drop(lost);
+                    let application = proposal.accept(&ids, message);
+                    decided.hunks.push((proposal.id.clone(), application.hunk_ids.clone()));
+                    Some(application)
+                }
+            };
             decided.proposals.push(proposal.wire());
+            if let Some(application) = application {
+                self.beside(&application).for_each(|other| other.expect(&application));
+                decided.applications.push(application);
+            }
         }
         // What is moved is made at its new place before it goes from the old one.
         decided.applications.sort_by_key(|application| application.moved_to.is_some());
         Ok(decided)
+    }
+
+    /// The other open proposal of an application's file.
+    fn beside<'r>(&'r mut self, application: &'r Application) -> impl Iterator<Item = &'r mut FileProposal> {
+        let is_beside =
+            |it: &&mut FileProposal| it.is_of(&application.path) && it.is_open() && it.id != application.proposal_id;
+        self.proposals.iter_mut().filter(is_beside)
     }
 
     /// Finds the hunks of a target that are to be decided now.
@@ -250,6 +349,7 @@ impl Review {
             DecideError::Stale { proposals: self.proposals.iter().filter(named).map(FileProposal::wire).collect() }
         };
         let fresh = proposal.revision == target.revision;
+        let decision = proposal.way(decision);
         let is_so = |state: HunkState| match decision {
             Decision::Accept => {
                 matches!(state, HunkState::Applying | HunkState::Accepted | HunkState::Unverified)
@@ -285,7 +385,7 @@ impl Review {
             if can_be(hunk.state) {
                 open.push(hunk.id.clone());
             } else if hunk.state == HunkState::Conflicted {
-                return Err(DecideError::Conflicted { path: proposal.display.clone(), hunk_id: hunk.id.clone() });
+                return Err(proposal.conflicted(hunk));
             } else if !is_so(hunk.state) {
                 return Err(stale());
             }
@@ -311,10 +411,14 @@ impl Review {
     /// touch stay as they are, and the model is told.
     ///
     /// # Errors
-    /// [`DecideError::NotFound`], and [`DecideError::Stale`] if the proposal is not as the user saw it.
+    /// [`DecideError::NotFound`], [`DecideError::Stale`] if the proposal is not as the user saw it, and
+    /// [`DecideError::Landed`].
     pub fn change(&mut self, id: &ProposalId, revision: u64, wanted: &str) -> Result<Vec<Proposal>, DecideError> {
         let found = self.proposals.iter_mut().find(|proposal| proposal.id == *id);
         let proposal = found.ok_or_else(|| DecideError::NotFound { what: "proposal", id: id.as_str().to_owned() })?;
+        if proposal.landed {
+            return Err(DecideError::Landed { path: proposal.display.clone() });
+        }
         let wanted = text::normalise(wanted).0;
         if proposal.proposed().is_some_and(|proposed| **proposed == *wanted) {
             return Ok(vec![proposal.wire()]);
@@ -327,16 +431,15 @@ impl Review {
         Ok(vec![proposal.wire()])
     }
 
-    /// The texts of a proposal that is listed.
+    /// The texts of a proposal that is listed: the document and what is proposed, or for what is in the document already
+    /// what was there and the document.
     pub fn texts(&self, id: &ProposalId) -> Option<ProposedText> {
         let proposal = self.proposals.iter().find(|proposal| proposal.id == *id)?;
-        Some(ProposedText {
-            uri: proposal.uri.clone(),
-            path: proposal.display.clone(),
-            revision: proposal.revision,
-            base: proposal.document().map(str::to_owned),
-            proposed: proposal.proposed().map(|text| text.as_ref().to_owned()),
-        })
+        let (document, other) =
+            (proposal.document().map(str::to_owned), proposal.proposed().map(|text| (**text).into()));
+        let (base, proposed) = if proposal.landed { (other, document) } else { (document, other) };
+        let (uri, path, revision) = (proposal.uri.clone(), proposal.display.clone(), proposal.revision);
+        Some(ProposedText { uri, path, revision, base, proposed })
     }
 
     /// Makes a formatter's text what is to be done to a document. It goes the way of accepted hunks, after those that are
@@ -354,14 +457,21 @@ impl Review {
         let base = base.into();
         self.base_changed(path, base);
         let is_open = |proposal: &FileProposal| proposal.is_of(path) && proposal.is_open();
-        if let Some(open) = self.proposals.iter_mut().find(|proposal| is_open(proposal)) {
-            return open.format(formatted);
+        if !self.proposals.iter().filter(|it| is_open(it)).all(|it| it.is_clear_of(formatted)) {
+            return None;
         }
-        self.made += 1;
-        let id = proposal_id(self.made, uri, &ToolCallId::from(""), base.text(), Some(formatted));
-        let mut proposal = FileProposal::new(id, path.to_owned(), uri, display, base);
-        let application = proposal.format(formatted)?;
-        self.proposals.push(proposal);
+        let application = match self.proposals.iter_mut().find(|it| is_open(it) && !it.landed) {
+            Some(open) => open.format(formatted)?,
+            None => {
+                self.made += 1;
+                let id = proposal_id(&format!("formatted {} {uri}", self.made), base.text(), Some(formatted));
+                let mut proposal = FileProposal::new(id, path.to_owned(), uri, display, base);
+                let application = proposal.format(formatted)?;
+                self.proposals.push(proposal);
+                application
+            }
+        };
+        self.beside(&application).for_each(|other| other.expect(&application));
         Some(application)
     }
 
@@ -378,6 +488,10 @@ impl Review {
             return;
         };
         proposal.applied(application, outcome);
+        self.beside(application).for_each(|other| other.applied_beside(application, outcome));
+        let Some(proposal) = self.proposals.iter().find(|proposal| proposal.id == application.proposal_id) else {
+            return;
+        };
         let base = proposal.document().map(str::to_owned);
         let path = proposal.path.clone();
         for other in self.proposals.iter_mut().filter(|other| other.is_of(&path) && !other.is_open()) {
@@ -397,7 +511,9 @@ impl Review {
     /// application of ours is known as such and moves nothing, also where an editor tells it bit by bit.
     pub fn base_changed<'t>(&mut self, path: &Path, base: impl Into<Base<'t>>) -> bool {
         let base = base.into();
-        if self.proposals.iter_mut().any(|proposal| proposal.is_of(path) && proposal.is_arriving(base)) {
+        // Each of the file's proposals is to know of it.
+        let own = self.proposals.iter_mut().filter(|proposal| proposal.is_of(path));
+        if own.filter_map(|proposal| proposal.is_arriving(base).then_some(())).count() > 0 {
             return false;
         }
         let mut by = None;
@@ -419,7 +535,7 @@ impl Review {
 
     /// The files as the model reads them, where these differ from the documents.
     pub fn overlay(&self) -> Arc<Overlay> {
-        let overlaying = self.proposals.iter().filter(|proposal| proposal.overlays());
+        let overlaying = self.proposals.iter().filter(|proposal| proposal.overlays() && !proposal.landed);
         Arc::new(overlaying.map(|proposal| (proposal.path.clone(), proposal.proposed().cloned())).collect())
     }
 
@@ -429,7 +545,7 @@ impl Review {
         listed.map(FileProposal::wire).collect()
     }
 
-    /// All pending hunks, to be decided as one.
+    /// All pending hunks, to be decided as one, but for those in the documents already: nothing waits for these.
     pub fn all_pending(&self) -> Vec<DecisionTarget> {
         self.pending(|_| true)
     }
@@ -440,7 +556,7 @@ impl Review {
     }
 
     fn pending(&self, wanted: impl Fn(&Hunk) -> bool) -> Vec<DecisionTarget> {
-        let targets = self.proposals.iter().filter_map(|proposal| {
+        let targets = self.proposals.iter().filter(|proposal| !proposal.landed).filter_map(|proposal| {
             let pending = proposal.in_state(HunkState::Pending).filter(|hunk| wanted(hunk));
             let ids: Vec<HunkId> = pending.map(|hunk| hunk.id.clone()).collect();
             (!ids.is_empty()).then(|| DecisionTarget {
@@ -457,6 +573,11 @@ impl Review {
         self.proposals.iter().any(FileProposal::is_applying)
     }
 
+    /// Whether an application for this file is on its way.
+    pub fn is_applying_to(&self, path: &Path) -> bool {
+        self.proposals.iter().any(|proposal| proposal.is_of(path) && proposal.is_applying())
+    }
+
     /// The proposals that changed since this was last asked, for the log: new or vanished hunks, new states, hunks that
     /// moved to other lines. After it a proposal without open hunks is no longer listed.
     pub fn take_changed(&mut self) -> Vec<Proposal> {
@@ -471,20 +592,24 @@ impl Review {
 
     /// Forgets finished proposals that nothing can come of, and the oldest ones of too many.
     fn forget(&mut self) {
-        let mut excess =
-            self.proposals.iter().filter(|proposal| !proposal.is_open()).count().saturating_sub(REMEMBERED);
+        let finished = |landed: bool| {
+            let finished = self.proposals.iter().filter(|it| it.landed == landed && !it.is_open());
+            finished.count().saturating_sub(REMEMBERED)
+        };
+        let (mut ordinary, mut landed) = (finished(false), finished(true));
         self.proposals.retain(|proposal| {
-            let old = !proposal.is_open() && excess > 0;
-            excess -= usize::from(old);
+            let excess = if proposal.landed { &mut landed } else { &mut ordinary };
+            let old = !proposal.is_open() && *excess > 0;
+            *excess -= usize::from(old);
             let empty = proposal.hunks.is_empty() && !proposal.is_open();
             !old && !empty
         });
     }
 
-    /// What became of the model's edits since this was last asked, in words for it. Bounded; what is left out is said, and
-    /// given the next time.
-    pub fn notes(&mut self) -> Vec<Note> {
-        notes::take(&mut self.proposals)
+    /// What became of the model's edits since this was last asked, in words for it, and of what others changed. Bounded; what
+    /// is left out is said, and given the next time. `who` says who changed something by these calls, or by none.
+    pub fn notes(&mut self, who: &dyn Fn(&[ToolCallId]) -> String) -> Vec<Note> {
+        notes::take(&mut self.proposals, who)
     }
 
     /// What became of accepted hunks of a file is told to the model in another way.
@@ -523,8 +648,8 @@ impl Review {
 
 /// An id that no other proposal of the session has, one from before a restart included: it is made of what the proposal
 /// is, so that no counter needs to be kept.
-fn proposal_id(number: u64, uri: &str, call: &ToolCallId, read: Option<&str>, wanted: Option<&str>) -> ProposalId {
+fn proposal_id(what: &str, before: Option<&str>, after: Option<&str>) -> ProposalId {
     let hash = |text: Option<&str>| text.map(|text| text::hash(text).0).unwrap_or_default();
-    let all = text::hash(&format!("{number} {uri} {call} {} {}", hash(read), hash(wanted))).0;
+    let all = text::hash(&format!("{what} {} {}", hash(before), hash(after))).0;
     ProposalId::new(format!("p{}", all.get(..12).unwrap_or(&all)))
 }

@@ -4,11 +4,11 @@
 //! the last one first; to redo it puts them again. The changes of several turns become one step from what the file is
 //! to what it was before the first of them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use protocol::checkpoint::{Direction, FileImage, RestoreOutcome, RestoreStep, RestoredFile};
 use protocol::event::ApplyOutcome;
-use protocol::{Event, ToolCallId, TurnId};
+use protocol::{Event, ProposalId, ToolCallId, TurnId};
 
 /// What turns did to files.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub(super) struct Checkpoints {
     places: HashMap<TurnId, usize>,
     /// The turn that each call was made in.
     calls: HashMap<ToolCallId, TurnId>,
+    /// The proposals of what commands and other programs changed.
+    landed: HashSet<ProposalId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
     /// What was undone at once and not redone, the last last; also where a file was left as it was.
@@ -79,6 +81,10 @@ impl Checkpoints {
             Event::ToolCallStarted { turn_id, tool_call_id, .. } => {
                 self.calls.insert(tool_call_id.clone(), turn_id.clone());
             }
+            Event::ProposalChanged { proposal } if proposal.landed => {
+                self.landed.insert(proposal.proposal_id.clone());
+            }
+            Event::EditApplied { proposal_id, turn_id: None, .. } if self.landed.contains(proposal_id) => {}
             Event::EditApplied {
                 turn_id,
                 uri,
@@ -99,6 +105,8 @@ impl Checkpoints {
                 let (before, after) = (Some(FileImage::text(before)), Some(FileImage::text(after)));
                 self.push(uri, Change { turn, before, after, unknown: None, undone: false });
             }
+            // What other programs do is not the turn's, and is not taken back with it.
+            Event::FilesChanged { tool_call_id: None, .. } => {}
             Event::FilesChanged { turn_id, files, .. } => {
                 for file in files {
                     let (before, after) = (file.before.clone(), file.after.clone());

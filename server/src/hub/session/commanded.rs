@@ -1,19 +1,22 @@
-//! What commands change in the project: the files are looked at before one and after it, and what differs is recorded
-//! with what it was, so that it can be undone like an edit (design D4).
+//! What commands and other programs change in the project while a turn runs: the files are looked at where it begins, before
+//! each command and after it, and where it ends. What differs is recorded with what it was, so that it can be reviewed,
+//! and what commands did undone like an edit (design D4).
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use agent::edit::TextHash;
 use agent::store::Store;
-use protocol::Event;
 use protocol::checkpoint::{ChangedFile, FileImage};
 use protocol::event::Severity;
+use protocol::{Event, ToolCallId, TurnId};
 use tokio::sync::oneshot;
-use workspace::baseline::{Baseline, Changed, MAX_FILES, Side};
-use workspace::buffers::Open;
+use workspace::baseline::{Baseline, Changed, Changes, MAX_FILES, NotRemembered, Side};
+use workspace::buffers::{Buffers, Open};
+use workspace::files::Whole;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::review::Application;
@@ -22,28 +25,50 @@ use workspace::text::hash;
 
 use super::carry::{image, keep};
 use super::load::may_read;
+use super::rounds::{Landing, Landings};
 use super::{Own, Session};
 
-/// How long a command waits at most until the files have been looked at.
+/// How long a command waits at most until the files have been looked at, and how long that takes at most where nobody waits.
 const LOOKING: Duration = Duration::from_secs(3);
-/// How long it may take at most to tell what it changed.
-const COMPARING: Duration = Duration::from_secs(10);
+/// How long it may take at most to tell what a command changed.
+pub(super) const COMPARING: Duration = Duration::from_secs(10);
 /// Of one command at most so many changed files are recorded.
 const MOST_CHANGED: usize = 2000;
 /// Why it is not known what a command made of a file.
 const SAVED_TOO: &str = "it was also saved in the editor while the command ran";
 const EDITED_TOO: &str = "it was also changed by an accepted edit while the command ran";
+/// Why files were not looked at.
+const TOO_LATE: &str = "looking at the project's files takes too long";
 
-/// A command that runs, from the look before it on.
+/// The time from one look at the files to the next, in which all that is neither ours nor an editor's is a command's or
+/// another program's.
 #[derive(Clone)]
 pub(super) struct Following {
     /// When each open document was last saved, by its version: what is saved meanwhile is the user's change.
     saved: HashMap<PathBuf, Option<i32>>,
-    /// The files that we changed meanwhile, which is recorded otherwise. More of them come while it is looked what the
-    /// command changed.
+    /// What was saved since, in any window, as text hashes.
+    saves: Arc<Mutex<HashMap<PathBuf, TextHash>>>,
+    /// The files that we changed meanwhile, which is recorded otherwise. More of them come while it is looked what
+    /// changed.
     ours: Arc<Mutex<HashMap<PathBuf, Ours>>>,
-    /// Whether it has been looked what it changed, or is about to be.
-    looked: bool,
+    /// Whether a command runs.
+    in_command: bool,
+}
+
+/// The looks that were begun and have not ended, one after the other.
+#[derive(Default)]
+pub(super) struct Looks {
+    /// What each looks back at; our own changes go there too, since it may see them.
+    ends: VecDeque<Option<Following>>,
+    /// Comes when the last one has ended.
+    last: Option<oneshot::Receiver<()>>,
+}
+
+impl Looks {
+    /// Whether one has not ended.
+    pub(super) fn are_on(&self) -> bool {
+        !self.ends.is_empty()
+    }
 }
 
 /// What accepted hunks made of a file, from the first to the last, as text hashes; none where there is no file.
@@ -55,15 +80,24 @@ struct Ours {
 
 /// Who changed a file while a command ran.
 enum Whose {
-    Commands,
     Others,
+    /// We, or the user in an editor.
+    Known,
+    /// We, and then others.
+    OthersAfter(Ours),
     /// Perhaps both, as these words say.
     Both(&'static str),
 }
 
-/// How to look at the files after a command, apart from the session's task.
+/// How to look at the files, apart from the session's task.
 pub(super) struct Look {
-    following: Following,
+    /// Since when; none where nothing is known to compare with.
+    following: Option<Following>,
+    /// The turn, and the calls whose commands ran; none for other programs.
+    turn: TurnId,
+    calls: Vec<ToolCallId>,
+    /// What was touched from then on is no more of it.
+    until: Option<SystemTime>,
     baseline: Arc<Baseline>,
     search: Search,
     may_keep: Arc<MayRead>,
@@ -72,39 +106,61 @@ pub(super) struct Look {
     store: Arc<dyn Store>,
 }
 
-/// What a command changed.
+/// What changed.
 #[derive(Default)]
 pub(super) struct Found {
+    turn: Option<TurnId>,
+    call: Option<ToolCallId>,
     files: Vec<ChangedFile>,
+    /// The texts of those that can be reviewed.
+    landings: Landings,
     /// What the user is to know.
     warning: Option<String>,
+    /// Whether nothing is known to compare with the next time.
+    failed: bool,
 }
 
 impl Session {
+    /// A turn begins: what other programs change from here on is looked for.
+    pub(super) fn follow_turn(&mut self, turn: &TurnId) {
+        self.following = None;
+        if !self.reviews_others() {
+            return;
+        }
+        let look = self.look_back(turn.clone(), Vec::new());
+        self.follow_files(false);
+        self.begin_look(None, LOOKING, move |late| {
+            let looked = if late { Err(TOO_LATE.to_owned()) } else { look.remember(LOOKING) };
+            let failed = looked.is_err();
+            Own::Looked(Box::new(Found { failed, ..Found::default() }))
+        });
+    }
+
     /// Looks at the project's files before a command, which waits for it a bounded time.
     pub(super) fn before_command(&mut self, reply: oneshot::Sender<()>) {
-        self.following = None;
-        if !self.config.undo_commands {
+        let (undo_commands, turn) = (self.config.undo_commands, self.state.last_turn());
+        if !undo_commands {
+            self.following = None;
             let _ = reply.send(());
             return;
         }
+        let look = self.look_back(turn, Vec::new());
         // From here on: what others change while it is looked is not the command's either.
-        let open = self.reader.buffers().all();
-        let saved = open.iter().map(|buffer| (buffer.path.clone(), buffer.saved_version)).collect();
-        self.following = Some(Following { saved, ours: Arc::default(), looked: false });
-        self.applying.values().flatten().for_each(|application| self.changed_by_us(application));
-        let (baseline, search, own) = (Arc::clone(&self.baseline), self.search.clone(), self.own.clone());
-        let may_keep = may_read(&self.rules, &self.roots);
-        tokio::task::spawn_blocking(move || {
-            let remembered = baseline.remember(&search, &*may_keep(None), LOOKING).map_err(|error| error.to_string());
-            let _ = own.send(Own::Remembered(remembered, reply));
+        self.follow_files(true);
+        self.begin_look(look.following.clone(), LOOKING, move |late| {
+            let remembered = if late { Err(TOO_LATE.to_owned()) } else { look.before_command() };
+            Own::Remembered(Box::new(remembered), reply)
         });
     }
 
     /// The files have been looked at, all of them or not, or could not be.
-    pub(super) fn remembered(&mut self, remembered: Result<bool, String>, reply: oneshot::Sender<()>) {
+    pub(super) fn remembered(&mut self, remembered: Result<(Found, bool), String>, reply: oneshot::Sender<()>) {
+        self.looks.ends.pop_front();
         let limit = match remembered {
-            Ok(all) => (!all).then(|| format!("only the first {MAX_FILES} files of the project are followed")),
+            Ok((found, all)) => {
+                self.record_found(found);
+                (!all).then(|| format!("only the first {MAX_FILES} files of the project are followed"))
+            }
             Err(error) => {
                 // One that nobody waits for any more says nothing of the command that runs now.
                 if !reply.is_closed() {
@@ -121,101 +177,235 @@ impl Session {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         let _ = reply.send(());
+        self.restore_if_settled();
     }
 
-    /// We are about to change a file ourselves.
-    pub(super) fn changed_by_us(&self, application: &Application) {
-        let Some(following) = &self.following else { return };
-        let mut ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner);
-        let to = application.target_text.as_deref().map(hash);
-        let first = || Ours { from: application.base_hash.clone(), to: None };
-        ours.entry(application.path.clone()).or_insert_with(first).to = to;
+    /// How to look at the files after a command, once; none where they were not looked at before it. What other programs
+    /// change from here on is looked for.
+    pub(super) fn look_after_command(&mut self, turn: &TurnId, call: &ToolCallId) -> Option<(Following, Look)> {
+        let since = self.following.clone().filter(|following| following.in_command)?;
+        let look = self.look_back(turn.clone(), vec![call.clone()]);
+        if self.reviews_others() {
+            self.follow_files(false);
+        }
+        Some((since, look))
     }
 
-    /// How to look at the files after the command, once; none where they were not looked at before it.
-    pub(super) fn take_look(&mut self) -> Option<Look> {
-        let following = self.following.as_mut().filter(|following| !following.looked)?;
-        following.looked = true;
-        Some(Look {
-            following: following.clone(),
+    /// The turn has ended: what other programs changed since the last look is looked for.
+    pub(super) fn look_after_turn(&mut self, turn: &TurnId) {
+        if self.following.as_ref().is_none_or(|following| following.in_command) || !self.reviews_others() {
+            return;
+        }
+        let look = Look { until: self.state.turn_ended, ..self.look_back(turn.clone(), Vec::new()) };
+        self.begin_look(look.following.clone(), LOOKING, move |late| Own::Looked(Box::new(look.find(LOOKING, late))));
+    }
+
+    /// Takes what a look came to that nobody waits for.
+    pub(super) fn looked(&mut self, found: Found) {
+        self.looks.ends.pop_front();
+        self.record_found(found);
+        self.restore_if_settled();
+    }
+
+    /// Whether what others change is listed for review.
+    fn reviews_others(&self) -> bool {
+        self.config.undo_commands && self.config.review_commands
+    }
+
+    /// Follows what changes from here on.
+    fn follow_files(&mut self, in_command: bool) {
+        let open = self.reader.buffers().all();
+        let saved = open.iter().map(|buffer| (buffer.path.clone(), buffer.saved_version)).collect();
+        self.following = Some(Following { saved, saves: Arc::default(), ours: Arc::default(), in_command });
+        self.applying.values().flatten().for_each(|application| self.changed_by_us(application));
+        self.review.mark();
+    }
+
+    /// A look at what has changed since the last one.
+    fn look_back(&mut self, turn: TurnId, calls: Vec<ToolCallId>) -> Look {
+        Look {
+            following: self.following.take(),
+            turn,
+            calls,
+            until: None,
             baseline: Arc::clone(&self.baseline),
             search: self.search.clone(),
             may_keep: may_read(&self.rules, &self.roots),
             reader: Arc::clone(&self.reader),
             roots: Arc::clone(&self.roots),
             store: Arc::clone(&self.shared.parts.store),
-        })
+        }
     }
 
-    /// Records what a command changed.
-    pub(super) fn record_found(&mut self, turn_id: protocol::TurnId, call: protocol::ToolCallId, found: Found) {
-        if let Some(text) = found.warning {
+    /// Begins a look back at what was followed, after the looks before it. For one that has to wait longer than this it is
+    /// too late: it is not to look.
+    pub(super) fn begin_look(
+        &mut self,
+        since: Option<Following>,
+        time: Duration,
+        look: impl FnOnce(bool) -> Own + Send + 'static,
+    ) {
+        self.looks.ends.push_back(since);
+        let (done, ended) = oneshot::channel::<()>();
+        let (before, own) = (self.looks.last.replace(ended), self.own.clone());
+        tokio::spawn(async move {
+            let mut before = before;
+            let late = match &mut before {
+                Some(before) => tokio::time::timeout(time, before).await.is_err(),
+                None => false,
+            };
+            let looked = tokio::task::spawn_blocking(move || look(late)).await;
+            let broke = || Own::Looked(Box::new(Found { failed: true, ..Found::default() }));
+            let _ = own.send(looked.unwrap_or_else(|_| broke()));
+            if let (true, Some(before)) = (late, before) {
+                let _ = before.await;
+            }
+            drop(done);
+        });
+    }
+
+    /// We are about to change a file ourselves.
+    pub(super) fn changed_by_us(&self, application: &Application) {
+        let to = application.target_text.as_deref().map(hash);
+        for following in self.looks.ends.iter().flatten().chain(&self.following) {
+            let mut ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = || Ours { from: application.base_hash.clone(), to: None };
+            ours.entry(application.path.clone()).or_insert_with(first).to.clone_from(&to);
+        }
+    }
+
+    /// A document of a client's has changed, or was saved.
+    pub(super) fn note_saved(&self, buffers: &Buffers, path: &Path) {
+        let Open::Yes(buffer) = buffers.get(path) else { return };
+        if buffer.saved_version != Some(buffer.version) {
+            return;
+        }
+        for following in self.looks.ends.iter().flatten().chain(&self.following) {
+            let mut saves = following.saves.lock().unwrap_or_else(PoisonError::into_inner);
+            saves.insert(path.to_path_buf(), buffer.hash().clone());
+        }
+    }
+
+    /// Records what others changed, and lists it for review.
+    pub(super) fn record_found(&mut self, found: Found) {
+        let Found { turn, call, files, landings, warning, failed } = found;
+        if failed {
+            self.following.take_if(|following| !following.in_command);
+        }
+        if let Some(text) = warning {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
-        if !found.files.is_empty() {
-            self.record(Event::FilesChanged { turn_id, tool_call_id: Some(call), files: found.files });
+        let Some(turn_id) = turn else { return };
+        if !files.is_empty() {
+            self.record(Event::FilesChanged { turn_id: turn_id.clone(), tool_call_id: call, files });
+            self.list_landed(&turn_id, landings);
         }
     }
 }
 
 impl Look {
-    /// What the command changed, with what it was kept. Blocks.
-    pub(super) fn find(self) -> Found {
+    /// Looks at the files, and not at what changed. Blocks.
+    fn remember(&self, time: Duration) -> Result<bool, String> {
         let may_keep = (self.may_keep)(None);
-        let record = |changed| self.recorded(changed);
-        match self.baseline.changes(&self.search, &*may_keep, COMPARING, MOST_CHANGED, record) {
-            Ok((files, more)) => {
-                let warning =
-                    format!("the command changed more than {MOST_CHANGED} files; only the first can be undone");
-                Found { files, warning: more.then_some(warning) }
-            }
-            Err(error) => {
-                let warning = format!("what the command changed is not known and cannot be undone: {error}");
-                Found { files: Vec::new(), warning: Some(warning) }
-            }
-        }
+        self.baseline.remember(&self.search, &*may_keep, time).map_err(|error| error.to_string())
     }
 
-    /// A changed file for the log; none if it was not the command that changed it.
-    fn recorded(&self, changed: Changed) -> Option<ChangedFile> {
-        if self.roots.protected(&changed.path).is_some() {
+    /// What other programs changed before a command, and whether all files are followed. Blocks.
+    fn before_command(self) -> Result<(Found, bool), String> {
+        if self.following.is_none() {
+            return self.remember(LOOKING).map(|all| (Found::default(), all));
+        }
+        self.changes(LOOKING).map_err(|error| error.to_string())
+    }
+
+    /// What changed, with what it was kept. Blocks.
+    pub(super) fn find(self, time: Duration, late: bool) -> Found {
+        let is_command = !self.calls.is_empty();
+        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| (!late).then(|| self.changes(time)))) {
+            Ok(Some(Ok((found, _)))) => return found,
+            Ok(Some(Err(error))) => error.to_string(),
+            Ok(None) => TOO_LATE.to_owned(),
+            Err(_) => String::from("a fault in Azimuth; its log says more"),
+        };
+        let warning = format!("what the command changed is not known and cannot be undone: {failure}");
+        Found { warning: is_command.then_some(warning), failed: true, ..Found::default() }
+    }
+
+    /// What differs from the last look, as far as it is others'.
+    fn changes(&self, time: Duration) -> Result<(Found, bool), NotRemembered> {
+        let may_keep = (self.may_keep)(None);
+        let mut landings = Landings::default();
+        let record = |changed| self.recorded(changed, &mut landings);
+        let Changes { taken, more, all } =
+            self.baseline.advance(&self.search, &*may_keep, time, MOST_CHANGED, record)?;
+        let warning = format!("the command changed more than {MOST_CHANGED} files; only the first can be undone");
+        let warning = (more && !self.calls.is_empty()).then_some(warning);
+        let (turn, call) = (Some(self.turn.clone()), self.calls.first().cloned());
+        Ok((Found { turn, call, files: taken, landings, warning, failed: false }, all))
+    }
+
+    /// A changed file for the log; none if it was not the command, or another program, that changed it.
+    fn recorded(&self, mut changed: Changed, landings: &mut Landings) -> Option<ChangedFile> {
+        let is_later = self.until.zip(changed.touched).is_some_and(|(until, touched)| touched >= until);
+        if is_later || self.roots.protected(&changed.path).is_some() {
             return None;
         }
-        match self.whose(&changed) {
-            Whose::Commands => Some(self.kept(changed)),
-            Whose::Others => None,
-            Whose::Both(words) => {
-                let (uri, unknown) = (paths::to_uri(&changed.path), Some(words.to_owned()));
-                Some(ChangedFile { uri, before: None, after: None, unknown })
+        let is_command = !self.calls.is_empty();
+        let words = match self.whose(&changed) {
+            Whose::Known => return None,
+            Whose::Others => return Some(self.kept(changed, landings)),
+            Whose::OthersAfter(ours) if !is_command => {
+                changed.before = self.side(ours.to.as_ref())?;
+                return Some(self.kept(changed, landings));
             }
-        }
+            Whose::OthersAfter(_) => EDITED_TOO,
+            Whose::Both(words) => words,
+        };
+        let (uri, unknown) = (paths::to_uri(&changed.path), Some(words.to_owned()));
+        is_command.then_some(ChangedFile { uri, before: None, after: None, unknown })
+    }
+
+    /// A text that an accepted edit left, which is kept.
+    fn side(&self, text: Option<&TextHash>) -> Option<Side> {
+        let Some(hash) = text else { return Some(Side::Absent) };
+        Whole::new(self.store.blob(&hash.0).ok()?, false).ok().map(Side::Is)
     }
 
     fn whose(&self, changed: &Changed) -> Whose {
+        let Some(following) = &self.following else { return Whose::Known };
         let is = |side: &Side, text: Option<&TextHash>| match side {
             Side::Absent => text.is_none(),
             Side::Is(whole) => Some(&hash(&whole.decoded.text)) == text,
             Side::Unknown(_) => false,
         };
-        if let Open::Yes(buffer) = self.reader.buffers().get(&changed.path) {
-            let before = self.following.saved.get(&changed.path).copied().flatten();
-            if buffer.saved_version != before {
-                let is_as_saved = is(&changed.after, Some(buffer.hash()));
-                return if is_as_saved { Whose::Others } else { Whose::Both(SAVED_TOO) };
-            }
+        let saved =
+            |text: &TextHash| if is(&changed.after, Some(text)) { Whose::Known } else { Whose::Both(SAVED_TOO) };
+        if let Open::Yes(buffer) = self.reader.buffers().get(&changed.path)
+            && buffer.saved_version != following.saved.get(&changed.path).copied().flatten()
+        {
+            return saved(buffer.hash());
         }
-        let ours = self.following.ours.lock().unwrap_or_else(PoisonError::into_inner).get(&changed.path).cloned();
+        if let Some(text) = following.saves.lock().unwrap_or_else(PoisonError::into_inner).get(&changed.path) {
+            return saved(text);
+        }
+        let ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner).get(&changed.path).cloned();
         match ours {
-            None => Whose::Commands,
-            Some(ours) if is(&changed.before, ours.from.as_ref()) && is(&changed.after, ours.to.as_ref()) => {
-                Whose::Others
-            }
-            Some(_) => Whose::Both(EDITED_TOO),
+            None => Whose::Others,
+            Some(ours) if !is(&changed.before, ours.from.as_ref()) => Whose::Both(EDITED_TOO),
+            Some(ours) if is(&changed.after, ours.to.as_ref()) => Whose::Known,
+            Some(ours) => Whose::OthersAfter(ours),
         }
     }
 
-    /// A changed file for the log. What it is now need not be kept: that is done before it is taken back.
-    fn kept(&self, changed: Changed) -> ChangedFile {
+    /// A changed file for the log, and for the review if its texts are known. What it is now need not be kept: that is done
+    /// before it is taken back.
+    fn kept(&self, changed: Changed, landings: &mut Landings) -> ChangedFile {
+        let text = |side: &Side| match side {
+            Side::Absent => Some(None),
+            Side::Is(whole) => Some(Some(Arc::clone(&whole.decoded.text))),
+            Side::Unknown(_) => None,
+        };
+        let texts: Option<(Option<Arc<str>>, _)> = text(&changed.before).zip(text(&changed.after));
         let mut unknown = None;
         let mut of = |side: Side, kept: bool| -> Option<FileImage> {
             match side {
@@ -235,6 +425,10 @@ impl Look {
             }
         };
         let (before, after) = (of(changed.before, true), of(changed.after, false));
-        ChangedFile { uri: paths::to_uri(&changed.path), before, after, unknown }
+        let uri = paths::to_uri(&changed.path);
+        if let (Some((before, after)), None) = (texts, &unknown) {
+            landings.push(Landing { path: changed.path, before, after, calls: self.calls.clone() });
+        }
+        ChangedFile { uri, before, after, unknown }
     }
 }

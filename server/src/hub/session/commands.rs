@@ -10,6 +10,7 @@ use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
+use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::Mode;
 use protocol::{Event, SessionId, TurnId};
 use providers::cost::format_cost;
@@ -67,6 +68,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             done.model = Some(model);
             Ok(text)
         }
+        Command::Auto(switch) => auto(preparation, switch).await,
         Command::Costs => Ok(costs(preparation)),
         Command::Restore(direction, over) => restore(preparation, direction, over).await,
         Command::Conversations => conversations(preparation).await,
@@ -81,6 +83,23 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             done.switch_to = Some(session.clone());
             Ok(format!("new conversation {session}"))
         }
+    }
+}
+
+/// Switches whether edits are accepted as they come, or tells how it is.
+async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> Result<String, String> {
+    let Some((on, scope)) = switch else { return Ok(auto_in_words(preparation.accept_edits).to_owned()) };
+    let params = ReviewAutoParams { session_id: preparation.info.session_id.clone(), on, scope };
+    ask(preparation, |reply| Request::ReviewAuto(params, reply)).await?;
+    Ok(auto_in_words((on, scope)).to_owned())
+}
+
+fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {
+    match (on, scope) {
+        (true, AutoScope::Session) => "edits are accepted as they come in this conversation, until Azimuth ends",
+        (true, AutoScope::Project) => "edits are accepted as they come in this project; `/auto off --project` ends it",
+        (false, AutoScope::Session) => "edits wait for your review in this conversation",
+        (false, AutoScope::Project) => "edits wait for your review in this project",
     }
 }
 

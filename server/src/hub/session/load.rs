@@ -19,8 +19,11 @@ use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
 use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
+use super::accepting::{self, Accepting};
+use super::commanded::Looks;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
+use super::rounds::Rounds;
 use super::state::State;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
@@ -66,13 +69,14 @@ pub(super) async fn load(
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = store.grants(&project)?;
+        let always = accepting::of_project(&*store, &project)?;
         let spool = match spool {
             Some(spool) => spool.catch_up().map(|()| spool),
             None => Spool::open(&folder).map(Arc::new),
         };
-        Ok((state, last, folder, spool, grants))
+        Ok((state, last, folder, spool, grants, always))
     });
-    let (state, last, folder, spool, grants) = read.await?;
+    let (state, last, folder, spool, grants, always) = read.await?;
     let spool = spool.map_err(|error| {
         let text = format!("the folder of the session's terminal cannot be used: {error}");
         Error::new(ErrorCode::OperationFailed, text)
@@ -139,12 +143,15 @@ pub(super) async fn load(
         looking: 0,
         baseline,
         following: None,
+        looks: Looks::default(),
+        rounds: Rounds::default(),
         limit_told: false,
         begun: 0,
         went_well: true,
         ours: HashMap::new(),
         rules,
         grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
+        accepting: Accepting::new(always),
         tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
         search,
@@ -174,7 +181,7 @@ pub(super) async fn load(
     }
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
-    session.accept_edits(session.config.accept_edits);
+    session.accepting_changed();
     for text in warnings {
         session.record(Event::Notice { severity: Severity::Warning, text });
     }

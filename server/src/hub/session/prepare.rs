@@ -11,6 +11,7 @@ use agent::model::{Model, ToolSpec};
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
+use protocol::review::AutoScope;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::{TurnQueueParams, TurnStartResult};
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
@@ -40,6 +41,8 @@ pub(super) struct Preparation {
     pub(super) reader: Arc<Reader>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
     pub(super) info: SessionInfo,
+    /// Whether edits are accepted as they come, and for how long.
+    pub(super) accept_edits: (bool, AutoScope),
     pub(super) caller: Caller,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,

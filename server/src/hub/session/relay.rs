@@ -221,6 +221,8 @@ impl Relay<'_> {
             Message::FilesChanged(paths) => self.links.values().for_each(|link| link.files_changed(&paths)),
             // It counts once this process is the host.
             Message::Config(config) => self.open.config = config,
+            // Its host reads it from the store.
+            Message::Always(..) => {}
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }

@@ -12,8 +12,7 @@ use futures_util::FutureExt;
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionAbout, PermissionOutcome};
 use protocol::review::{
-    AutoScope, Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams,
-    ReviewResult,
+    Decision, DecisionTarget, HunkState, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewResult,
 };
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
@@ -25,7 +24,7 @@ use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
 use super::carry::{Carried, Carrier, Change, base, still_writable};
-use super::commanded::{Found, Look};
+use super::commanded::{COMPARING, Found};
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
@@ -39,11 +38,10 @@ pub(super) struct Applied {
 
 /// What a command left.
 pub(super) struct AfterCommand {
-    turn: TurnId,
-    call: ToolCallId,
     /// The texts of the files with pending hunks.
     texts: Vec<(PathBuf, Option<Arc<str>>)>,
-    found: Found,
+    /// What it changed; none where that was not looked for.
+    found: Option<Found>,
 }
 
 impl Session {
@@ -82,7 +80,8 @@ impl Session {
             .iter()
             .map(|file| (file.path.clone(), file.read.clone(), file.new_text.as_deref().map(hash)))
             .collect();
-        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied: self.state.accept_edits };
+        let applied = self.accepts(plan.files.iter().map(|file| file.path.as_path()));
+        let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.
             let open = self.reader.buffers().get(&file.path);
@@ -111,7 +110,7 @@ impl Session {
             self.seen.edited(&path, read.as_ref(), now);
         }
         self.review_changed();
-        if self.state.accept_edits {
+        if applied {
             let (done, applied) = oneshot::channel();
             self.accept_hunks(self.review.pending_of(call), done);
             tokio::spawn(async move {
@@ -162,13 +161,6 @@ impl Session {
         Ok(ReviewResult { proposals: changed })
     }
 
-    /// Has edits accepted as they come from now on, or no longer.
-    pub(super) fn accept_edits(&mut self, on: bool) {
-        if on != self.state.accept_edits {
-            self.record(Event::AcceptEditsChanged { on, scope: AutoScope::Session });
-        }
-    }
-
     /// Accepts everything that is pending; answers when it has arrived.
     pub(super) fn accept_all(&mut self, done: oneshot::Sender<Vec<String>>) {
         self.accept_hunks(self.review.all_pending(), done);
@@ -214,10 +206,11 @@ impl Session {
     /// Starts the first application of a queue: through the editor where it has the file open, else on disk.
     fn apply_first(&mut self, queue: &Path) {
         let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
-        let (carrier, own) = (self.carrier(), self.own.clone());
+        let (carrier, own, exactly) = (self.carrier(), self.own.clone(), self.exactly(&application));
         let made = application.moved_to.as_deref().is_some_and(|to| self.state.checkpoints.made(&paths::to_uri(to)));
         tokio::spawn(async move {
-            let change = Change::new(&application, made);
+            let exactly = tokio::task::spawn_blocking(exactly).await.ok().flatten();
+            let change = Change { exactly, ..Change::new(&application, made) };
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
             let _ = own.send(Own::Applied(Box::new(Applied { application, carried })));
@@ -276,8 +269,8 @@ impl Session {
             });
         }
         if failed {
-            // Those after it were made for the text that it would have left, and the review has taken them back. What
-            // would have been moved there stays.
+            // Those after it were made for the text that it would have left, so they are void. What would have been moved
+            // there stays.
             let is_void =
                 |it: &Application| it.path == application.path || it.moved_to.as_ref() == Some(&application.path);
             let (void, others): (VecDeque<_>, _) = rest.into_iter().partition(is_void);
@@ -288,8 +281,8 @@ impl Session {
                     let failure = format!("{}: {reason}", self.roots.display(&void.path));
                     self.settling.iter_mut().for_each(|(_, failures)| failures.push(failure.clone()));
                 }
+                self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
                 if void.path != application.path {
-                    self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
                     self.text_changed(&void.path);
                 }
                 self.record(Event::EditApplied {
@@ -306,7 +299,8 @@ impl Session {
         }
         // What failed was made for a text that is no longer there; and what the user typed into one that was on its way was
         // not looked at until now.
-        if failed || matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
+        let is_open = matches!(self.reader.buffers().get(&application.path), Open::Yes(_));
+        if failed || is_open || self.waits_to_land(&application.path) {
             self.text_changed(&application.path);
         }
         if !rest.is_empty() {
@@ -345,7 +339,8 @@ impl Session {
 
     /// What a call has proposed already, as it stands; none if nothing of it is undecided.
     pub(super) fn proposed(&self, call: &ToolCallId) -> Option<Proposed> {
-        let hunks = self.review.proposals().into_iter().flat_map(|proposal| proposal.hunks);
+        let proposals = self.review.proposals().into_iter().filter(|proposal| !proposal.landed);
+        let hunks = proposals.flat_map(|proposal| proposal.hunks);
         let undecided = hunks.filter(|hunk| hunk.state == HunkState::Pending && hunk.tool_call_ids.contains(call));
         undecided.fold(None, |sum: Option<Proposed>, hunk| {
             let mut sum = sum.unwrap_or(Proposed { pending_hunks: 0, added: 0, removed: 0, applied: false });
@@ -359,36 +354,46 @@ impl Session {
     /// Looks at all files with pending hunks again after a command, which may have changed any of them, and then at what
     /// the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
-        let look = self.take_look();
         self.looking += 1;
         let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
         let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
-        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
-        tokio::task::spawn_blocking(move || {
-            let read = |path: PathBuf| match base(&reader, &path) {
-                Ok(text) => Some((path, text)),
-                Err(error) => {
-                    tracing::warn!(%error, "a file with pending hunks cannot be read");
-                    None
-                }
-            };
-            let looking = || {
-                let texts = paths.into_iter().filter_map(read).collect();
-                (texts, look.map(Look::find).unwrap_or_default())
-            };
-            // An undo waits for it, whatever comes of it.
-            let (texts, found) = std::panic::catch_unwind(AssertUnwindSafe(looking)).unwrap_or_default();
-            let _ = own.send(Own::ReadAfterCommand(Box::new(AfterCommand { turn, call, texts, found }), reply));
-        });
+        let reader = Arc::clone(&self.reader);
+        let read = move |path: PathBuf| match base(&reader, &path) {
+            Ok(text) => Some((path, text)),
+            Err(error) => {
+                tracing::warn!(%error, "a file with pending hunks cannot be read");
+                None
+            }
+        };
+        // An undo waits for it, whatever comes of it.
+        let texts = move || {
+            let reading = || paths.into_iter().filter_map(read).collect();
+            std::panic::catch_unwind(AssertUnwindSafe(reading)).unwrap_or_default()
+        };
+        match self.look_after_command(&turn, &call) {
+            Some((since, look)) => self.begin_look(Some(since), COMPARING, move |late| {
+                let after = AfterCommand { texts: texts(), found: Some(look.find(COMPARING, late)) };
+                Own::ReadAfterCommand(Box::new(after), reply)
+            }),
+            None => {
+                let own = self.own.clone();
+                tokio::task::spawn_blocking(move || {
+                    let after = AfterCommand { texts: texts(), found: None };
+                    let _ = own.send(Own::ReadAfterCommand(Box::new(after), reply));
+                });
+            }
+        }
     }
 
     /// Takes the texts that a command left.
     pub(super) fn read_after_command(&mut self, after: AfterCommand, reply: oneshot::Sender<Vec<String>>) {
-        let AfterCommand { turn, call, texts, found } = after;
+        let AfterCommand { texts, found } = after;
         self.looking -= 1;
-        self.record_found(turn, call, found);
         for (path, text) in texts {
             self.base_read(&path, text.as_deref());
+        }
+        if let Some(found) = found {
+            self.looked(found);
         }
         let (reader, roots, seen) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.seen.clone());
         tokio::task::spawn_blocking(move || {
@@ -406,11 +411,14 @@ impl Session {
 
     /// A file's text changed: what is pending for it is measured against the new one.
     pub(super) fn text_changed(&mut self, path: &Path) {
-        if !self.review.concerns(path) {
+        if !self.review.concerns(path) && !self.waits_to_land(path) {
             return;
         }
         match self.reader.buffers().get(path) {
-            Open::Yes(snapshot) => self.base_changed(path, Base::Open(&snapshot)),
+            Open::Yes(snapshot) => {
+                self.base_changed(path, Base::Open(&snapshot));
+                self.land_waiting(path, None);
+            }
             Open::OutOfSync => {}
             Open::No => {
                 let (path, reader, own) = (path.to_path_buf(), Arc::clone(&self.reader), self.own.clone());
@@ -435,7 +443,10 @@ impl Session {
     /// Takes a file's text as it was read a moment ago, unless an editor has it open by now.
     pub(super) fn base_read(&mut self, path: &Path, text: Option<&str>) {
         match self.reader.buffers().get(path) {
-            Open::No => self.base_changed(path, Base::Text(text)),
+            Open::No => {
+                self.base_changed(path, Base::Text(text));
+                self.land_waiting(path, Some(text));
+            }
             Open::Yes(_) | Open::OutOfSync => self.text_changed(path),
         }
     }
@@ -478,7 +489,8 @@ impl Session {
 
     /// Tells the model what became of its edits.
     pub(super) fn note(&mut self) -> Vec<Note> {
-        let mut notes = self.review.notes();
+        let state = &self.state;
+        let mut notes = self.review.notes(&|calls| state.who(calls));
         notes.extend(self.formatting.take_news());
         for note in &notes {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text: note.text.clone() });
@@ -500,7 +512,7 @@ impl Session {
             return;
         }
         let mut unsettled = Unsettled::default();
-        for proposal in self.review.proposals() {
+        for proposal in self.review.proposals().into_iter().filter(|proposal| !proposal.landed) {
             let pending = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
             if pending > 0 {
                 unsettled.pending_hunks += pending;
@@ -575,7 +587,9 @@ fn not_decided(error: DecideError) -> Error {
             let data = json!({ "proposals": proposals });
             Error::new(ErrorCode::StaleReview, error.to_string()).with_data(data)
         }
-        DecideError::Conflicted { .. } => Error::new(ErrorCode::OperationFailed, error.to_string()),
+        DecideError::Conflicted { .. } | DecideError::Landed { .. } => {
+            Error::new(ErrorCode::OperationFailed, error.to_string())
+        }
     }
 }
 

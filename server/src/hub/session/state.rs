@@ -1,17 +1,25 @@
 //! What a session's log comes to. The same fold serves a running session and one that is read from the store.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::path::Path;
+use std::time::SystemTime;
 
 use agent::history::History;
+use protocol::checkpoint::FileImage;
 use protocol::content::Usage;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{Decision, HunkState, Proposal};
+use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::StopReason;
-use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TurnId};
+use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
+use workspace::paths;
+use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
 use crate::hub::feed::now;
+
+/// Of a command that the model is reminded of it hears this many characters.
+const LONGEST_COMMAND: usize = 60;
 
 /// A session's state, as far as its log tells it.
 #[derive(Default)]
@@ -22,20 +30,26 @@ pub(super) struct State {
     pub(super) folders: Vec<String>,
     pub(super) model: Option<String>,
     pub(super) mode: Mode,
-    /// Whether edits are accepted as they come.
-    pub(super) accept_edits: bool,
+    /// Whether edits are accepted as they come, and for how long.
+    pub(super) accept_edits: (bool, AutoScope),
     pub(super) usage: Usage,
     pub(super) cost: f64,
     pub(super) created_at: u64,
     pub(super) updated_at: u64,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
+    /// When the last turn ended.
+    pub(super) turn_ended: Option<SystemTime>,
     /// The last turn that began.
     last_turn: Option<TurnId>,
     /// Decisions that the model has not been told of, and what was formatted after them, in words.
     untold: Vec<String>,
-    /// What the files of proposals are called.
-    paths: BTreeMap<ProposalId, String>,
+    /// What the files of proposals are called, and whether these had landed.
+    paths: BTreeMap<ProposalId, (String, bool)>,
+    /// The commands that were run, by their calls.
+    commands: HashMap<ToolCallId, String>,
+    /// What files were beyond their texts that others deleted, by their URIs.
+    deleted: HashMap<String, FileImage>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
     /// The questions without an answer.
@@ -83,7 +97,7 @@ impl State {
             Event::SessionStarted { folders } => self.folders.clone_from(folders),
             Event::TitleChanged { title } => self.title.clone_from(title),
             Event::ModelChanged { model, .. } => self.model = Some(model.clone()),
-            Event::AcceptEditsChanged { on, .. } => self.accept_edits = *on,
+            Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
             Event::TurnStarted { turn_id, .. } => {
                 self.last_turn = Some(turn_id.clone());
@@ -97,6 +111,7 @@ impl State {
             }
             Event::TurnEnded { usage, cost, .. } => {
                 self.open_turn = None;
+                self.turn_ended = Some(SystemTime::now());
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
             }
@@ -113,21 +128,37 @@ impl State {
             }
             Event::Noted { .. } => self.untold.clear(),
             Event::ReviewDecided { proposal_id, hunk_ids, decision, message } => {
+                let (path, landed) =
+                    self.paths.get(proposal_id).map_or(("a file", false), |(path, landed)| (path, *landed));
                 let what = match decision {
+                    // What stays as it is, is no news.
+                    Decision::Accept if landed => return,
+                    Decision::Reject if landed => "took back what was changed in",
                     Decision::Accept => "accepted",
                     Decision::Reject => "rejected",
                 };
-                let path = self.paths.get(proposal_id).map_or("a file", String::as_str);
                 let why = message.as_ref().map(|message| format!(" (\u{201c}{message}\u{201d})")).unwrap_or_default();
                 let (count, hunks) = (hunk_ids.len(), if hunk_ids.len() == 1 { "hunk" } else { "hunks" });
-                self.untold.push(format!("{what} {count} {hunks} of {path}{why}"));
+                self.untold.push(match landed {
+                    true => format!("{what} {count} {} of {path}{why}", if count == 1 { "place" } else { "places" }),
+                    false => format!("{what} {count} {hunks} of {path}{why}"),
+                });
+            }
+            Event::TerminalStarted { tool_call_id, command, .. } => {
+                self.commands.insert(tool_call_id.clone(), command.clone());
+            }
+            Event::FilesChanged { files, .. } => {
+                for file in files.iter().filter(|file| file.after.is_none() && file.unknown.is_none()) {
+                    self.deleted.extend(file.before.clone().map(|image| (file.uri.clone(), image)));
+                }
             }
             Event::Formatted { uri, .. } => {
                 let file = uri.rsplit('/').next().unwrap_or_default();
                 self.untold.push(format!("and the editor formatted {file} then"));
             }
             Event::ProposalChanged { proposal } => {
-                self.paths.insert(proposal.proposal_id.clone(), proposal.path.clone());
+                let path = (proposal.path.clone(), proposal.landed);
+                self.paths.insert(proposal.proposal_id.clone(), path);
                 let open = |state| matches!(state, HunkState::Pending | HunkState::Applying | HunkState::Conflicted);
                 if proposal.hunks.iter().any(|hunk| open(hunk.state)) {
                     self.proposals.insert(proposal.proposal_id.clone(), proposal.clone());
@@ -137,6 +168,21 @@ impl State {
             }
             _ => {}
         }
+    }
+
+    /// What a file was beyond this text when others deleted it, if they did.
+    pub(super) fn deleted(&self, path: &Path, text: &str) -> Option<&FileImage> {
+        self.deleted.get(&paths::to_uri(path)).filter(|image| image.hash == hash(text).0)
+    }
+
+    /// Who changed something by these calls, in words for the model.
+    pub(super) fn who(&self, calls: &[ToolCallId]) -> String {
+        let Some(last) = calls.last() else { return String::from("another program") };
+        let Some(command) = self.commands.get(last) else { return String::from("a command") };
+        let line = command.lines().next().unwrap_or_default();
+        let short: String = line.chars().take(LONGEST_COMMAND).collect();
+        let rest = if short.len() < command.len() { "…" } else { "" };
+        format!("`{short}{rest}`")
     }
 
     /// The last turn that began; before the first one an id that is none's.

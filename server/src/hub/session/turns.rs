@@ -91,6 +91,7 @@ impl Session {
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
             info: self.info(),
+            accept_edits: self.state.accept_edits,
             reader: self.reader.clone(),
             caller,
             turn: id,
@@ -162,6 +163,7 @@ impl Session {
             mode: prepared.mode,
         });
         self.dequeue_begun();
+        self.follow_turn(&id);
         self.given = prepared.given;
         self.tags.set(turn.form == EditForm::Hashline);
         match (model, &mut self.turn) {
@@ -425,6 +427,7 @@ impl Session {
             self.record(turn.broken_off(StopReason::Error, error));
         }
         self.wait_again();
+        self.look_after_turn(&end.turn);
         self.note();
         self.queue.extend(queued);
         // After a cancel or a failure the user is to decide what happens to what waits.

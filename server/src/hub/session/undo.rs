@@ -143,7 +143,7 @@ impl Session {
     /// Begins the undo or redo that waits, once no accepted hunk is on its way into a file, and what commands changed is
     /// recorded, which would else hold what the undo itself writes.
     pub(super) fn restore_if_settled(&mut self) {
-        if self.review.is_applying() || self.looking > 0 {
+        if self.review.is_applying() || self.looking > 0 || self.looks.are_on() {
             return;
         }
         let Some(Restoring { direction, params, reply }) = self.restoring.take() else { return };
@@ -192,6 +192,9 @@ impl Session {
                     self.review.base_changed(&gone.path, Base::Text(text.as_deref()));
                 }
             }
+            if direction == Direction::Undo {
+                self.drop_landed(&gone.path, &turn_ids);
+            }
             self.review.told(&gone.path);
         }
         self.answer_when_stored(reply, Ok(CheckpointRestoreResult { turn_ids, files: wire }));
@@ -236,7 +239,8 @@ impl Session {
 
     /// The undecided hunks that only these turns had a part in.
     fn undecided_of(&self, turns: &[TurnId]) -> Vec<DecisionTarget> {
-        let targets = self.review.proposals().into_iter().filter_map(|proposal| {
+        let proposals = self.review.proposals().into_iter().filter(|proposal| !proposal.landed);
+        let targets = proposals.filter_map(|proposal| {
             let undecided = proposal.hunks.iter().filter(|hunk| {
                 matches!(hunk.state, HunkState::Pending | HunkState::Conflicted)
                     && self.state.checkpoints.are_of(&hunk.tool_call_ids, turns)
@@ -369,9 +373,13 @@ fn target(store: &dyn Store, image: Option<&FileImage>) -> Result<Target, StoreE
     let Some(image) = image else { return Ok(Target { text: None, exactly: None, merged: false }) };
     let text = String::from_utf8(store.blob(&image.hash)?)
         .map_err(|_| StoreError::Failed("a kept text is not UTF-8".to_owned()))?;
+    Ok(Target { text: Some(text.into()), exactly: Some(kept_file(store, image)?), merged: false })
+}
+
+/// What a file that is kept was beyond its text. Blocks.
+pub(super) fn kept_file(store: &dyn Store, image: &FileImage) -> Result<Exactly, StoreError> {
     let bytes = image.bytes.as_ref().map(|hash| store.blob(hash)).transpose()?;
-    let exactly = Exactly { bytes: bytes.map(Into::into), executable: image.executable };
-    Ok(Target { text: Some(text.into()), exactly: Some(exactly), merged: false })
+    Ok(Exactly { bytes: bytes.map(Into::into), executable: image.executable })
 }
 
 /// What clients are shown of files. Blocks.

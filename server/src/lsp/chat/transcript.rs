@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
+use protocol::checkpoint::{ChangedFile, Direction, RestoreOutcome, RestoredFile};
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
-use protocol::review::{HunkState, Proposal};
+use protocol::review::{AutoScope, HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, ToolCallId};
 
@@ -18,6 +18,9 @@ use super::document::{ANSWER, MARK, quoted};
 
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
+
+/// Of files that others changed so many are named.
+const MOST_NAMED: usize = 10;
 
 /// What is to be written of a session.
 #[derive(Default)]
@@ -34,6 +37,10 @@ pub(super) struct Transcript {
     plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
+    /// Whether edits are accepted as they come, and for how long.
+    accepting: (bool, AutoScope),
+    /// Whether a turn runs.
+    is_in_turn: bool,
     /// Whether the next prompt is the one that was sent from the document, and stands there already.
     is_own: bool,
     /// Whether the last turn broke off, and can be gone on with.
@@ -115,6 +122,10 @@ impl Transcript {
                     self.paragraph(in_words(prompt).trim_start());
                 }
                 self.paragraph(ANSWER);
+                self.is_in_turn = true;
+                if self.accepting.0 {
+                    self.say_accepting();
+                }
             }
             Event::Steered { prompt, .. } if !std::mem::take(&mut self.is_own) => {
                 self.paragraph(&format!("> {}", flat(&in_words(prompt))));
@@ -134,6 +145,13 @@ impl Transcript {
             Event::Retrying { reason, delay_ms, .. } => {
                 self.say(&format!("{reason}; trying again in {} s", (delay_ms + 500) / 1000));
             }
+            Event::AcceptEditsChanged { on, scope } => {
+                self.accepting = (*on, *scope);
+                // Between turns it would stand where the next prompt is written; whoever switches it there is told.
+                if self.is_in_turn {
+                    self.say_accepting();
+                }
+            }
             Event::PlanUpdated { entries, .. } => self.planned(entries),
             Event::ToolCallStarted { tool_call_id, title, .. } => {
                 self.titles.insert(tool_call_id.clone(), title.clone());
@@ -148,7 +166,8 @@ impl Transcript {
             Event::PermissionAsked { request, .. } => self.asked(request),
             Event::PermissionAnswered { permission_id, outcome } => self.answered(permission_id, outcome),
             Event::PermissionJudged { allowed: false, reason, .. } => self.item(&format!("✗ {}", flat(reason))),
-            Event::ProposalChanged { proposal } => self.proposed(proposal),
+            Event::ProposalChanged { proposal } if !proposal.landed => self.proposed(proposal),
+            Event::FilesChanged { tool_call_id, files, .. } => self.changed(tool_call_id.is_some(), files),
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 self.item(&format!("✗ {} was not changed: {}", flat(uri), flat(reason)));
             }
@@ -157,6 +176,7 @@ impl Transcript {
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
+                self.is_in_turn = false;
                 self.plan.clear();
                 self.is_broken_off = *stop_reason == StopReason::Interrupted;
                 // An answer to a question of a turn that broke off goes on with it.
@@ -170,6 +190,15 @@ impl Transcript {
             }
             _ => {}
         }
+    }
+
+    /// Says whether edits wait for the user.
+    fn say_accepting(&mut self) {
+        self.say(match self.accepting {
+            (true, AutoScope::Session) => "Edits are accepted as they come in this conversation.",
+            (true, AutoScope::Project) => "Edits are accepted as they come in this project.",
+            (false, _) => "Edits wait for your review.",
+        });
     }
 
     /// The steps of a plan that are new or further than they were.
@@ -219,6 +248,20 @@ impl Transcript {
             let changes = if pending == 1 { "1 change waits" } else { &format!("{pending} changes wait") };
             self.item(&format!("{}: {changes} for you, as hints with code actions in the file", flat(&proposal.path)));
         }
+    }
+
+    /// Says which files others changed. In the files themselves they are hints with code actions.
+    fn changed(&mut self, is_command: bool, files: &[ChangedFile]) {
+        // Between turns it would stand where the next prompt is written.
+        if !self.is_in_turn {
+            return;
+        }
+        let who = if is_command { "a command" } else { "another program" };
+        let name = |file: &ChangedFile| flat(file.uri.rsplit('/').next().unwrap_or(&file.uri));
+        let named: Vec<_> = files.iter().take(MOST_NAMED).map(name).collect();
+        let more = files.len() - named.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.item(&format!("{who} changed {}{more}", named.join(", ")));
     }
 
     fn stream(&mut self, message: &MessageId, text: &str) {

@@ -711,7 +711,7 @@
 ---@field hunks azimuth.Hunk[] The hunks, from top to bottom, decided ones included.
 ---@field baseHash? string The hash of the document in which the hunks have their lines; absent where there is no file. By it the server knows after a restart whether they still have them.
 ---@field movedTo? string The document to which the deleted file's text goes; absent where it goes nowhere. The deletion can be accepted once that document has it, or together with it.
----@field landed? boolean Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision.
+---@field landed? boolean Whether the hunks are in the document already, since a command put them there, or another program while the turn ran. To accept such a hunk keeps it; to reject takes it back. Its `startLine` is that of `newText`, which stands in the document now; `oldText` is what was there. `change` is what became of the file. Nothing waits for the decision. A hunk that is `applying` is being taken back; one in conflict can only be kept; `undone` means that it was taken back and is there again. Without `toolCallIds` it was another program.
 
 ---The pending change of one file.
 ---@alias azimuth.ProposalId string
@@ -721,8 +721,8 @@
 ---@field uri string The document.
 ---@field path string Its path for people.
 ---@field revision integer The proposal's revision.
----@field base? string The text as the user has it; absent where there is no file.
----@field proposed? string The text with every pending hunk in it; absent where the file is to be deleted.
+---@field base? string The text as the user has it; absent where there is no file. Where the hunks have landed, the text without those that are pending.
+---@field proposed? string The text with every pending hunk in it; absent where the file is to be deleted. Where the hunks have landed, the text as the user has it.
 
 ---A prompt that waits for the running turn to end.
 ---@alias azimuth.QueueId string
@@ -1054,7 +1054,7 @@ M.requests = {
   review_change = "azimuth/review/change",
   ---Says something of a hunk to the model. Nothing is decided by it. Params: `azimuth.ReviewCommentParams`. Result: `azimuth.ReviewResult`.
   review_comment = "azimuth/review/comment",
-  ---Has edits accepted as they come, or no longer, until the server ends. They stay listed and can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
+  ---Has edits accepted as they come, or no longer: in the session until the server ends, or in its project for good. They can be undone. Params: `azimuth.ReviewAutoParams`. Result: `azimuth.Done`.
   review_auto = "azimuth/review/auto",
   ---Lists the turns that changed files, with what they changed and how that stands now. Params: `azimuth.CheckpointListParams`. Result: `azimuth.CheckpointListResult`.
   checkpoint_list = "azimuth/checkpoint/list",

@@ -66,9 +66,21 @@ fn what_is_wrong_with_a_command_is_said() {
 }
 
 #[test]
+fn edits_are_accepted_as_they_come_here_or_in_the_project() {
+    let auto = |switch| [Ok(Command::Auto(switch))];
+    assert_eq!(commands("/auto"), auto(None));
+    assert_eq!(commands("/auto on"), auto(Some((true, AutoScope::Session))));
+    assert_eq!(commands("/auto off --project"), auto(Some((false, AutoScope::Project))));
+    assert_eq!(parse("/auto on --project fix it").remaining, " fix it");
+    assert!(commands("/auto yes")[0].as_ref().is_err_and(|error| error.contains("`yes`")));
+    assert!(commands("/auto --project")[0].is_err());
+}
+
+#[test]
 fn every_command_listed_can_be_parsed() {
     for spec in COMMANDS {
-        let results = commands(&format!("/{} ask", spec.name));
+        let argument = if spec.name == "auto" { "on" } else { "ask" };
+        let results = commands(&format!("/{} {argument}", spec.name));
         assert!(matches!(results.as_slice(), [Ok(_)]), "/{}: {results:?}", spec.name);
         assert!(spec.usage.starts_with(&format!("/{}", spec.name)));
     }

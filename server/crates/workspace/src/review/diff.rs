@@ -20,6 +20,18 @@ impl LineEdit {
     pub(super) fn of(block: &Block, new_text: &str) -> Self {
         Self { start_line: block.old.start, end_line: block.old.end, new_text: new_text.to_owned() }
     }
+
+    /// What edits of one text change, from top to bottom.
+    pub(super) fn blocks(edits: &[Self]) -> Vec<Block> {
+        let (mut added, mut removed) = (0, 0);
+        let blocks = edits.iter().map(|edit| {
+            let start = edit.start_line + added - removed;
+            added += lines::count(&edit.new_text);
+            removed += edit.end_line - edit.start_line;
+            Block { old: edit.start_line..edit.end_line, new: start..start + lines::count(&edit.new_text) }
+        });
+        blocks.collect()
+    }
 }
 
 /// The edits for a text as an editor holds it, which may begin with a byte order mark that the edits know nothing of: an

@@ -47,9 +47,11 @@ impl Flights {
         self.start(hunks, back, before, after);
     }
 
-    /// Sends off changes that are no hunks.
-    pub(super) fn send_blocks(&mut self, blocks: &[Block], before: Document, after: Document) {
-        self.start(Vec::new(), blocks.iter().map(Block::reversed).collect(), before, after);
+    /// Sends off changes that have no hunks here: a formatter's, which have none at all, or those of the file's other proposal.
+    pub(super) fn send_blocks(&mut self, ids: Vec<HunkId>, blocks: &[Block], before: Document, after: Document) {
+        let (back, places) = (blocks.iter().map(Block::reversed).collect(), HashMap::new());
+        self.awaited.push(ids.clone());
+        self.unseen.push_back(Flight { ids, places, before, after, back });
     }
 
     fn start(&mut self, hunks: Vec<(HunkId, Block)>, back: Vec<Block>, before: Document, after: Document) {

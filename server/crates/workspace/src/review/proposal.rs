@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use protocol::event::ApplyOutcome;
-use protocol::review::{FileChange, HunkState};
+use protocol::review::{Decision, FileChange, HunkState};
 use protocol::{HunkId, ProposalId, ToolCallId};
 
 use super::clusters::clusters;
@@ -18,7 +18,7 @@ use super::document::{Base, Document};
 use super::flights::Flights;
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
-use super::{Application, LineEdit, to_line_edits};
+use super::{Application, DecideError, Landed, LineEdit, to_line_edits};
 use crate::buffers::{Move, Snapshot, TextId};
 use crate::{paths, text};
 
@@ -32,6 +32,8 @@ pub(super) struct FileProposal {
     pub(super) display: String,
     pub(super) revision: u64,
     pub(super) change: FileChange,
+    /// Whether its hunks lead back: others changed the document, and what they made of it stands there.
+    pub(super) landed: bool,
     /// The document to which the text of the file goes that is deleted, if it is moved.
     pub(super) moved_to: Option<String>,
     /// From top to bottom.
@@ -65,6 +67,7 @@ impl FileProposal {
             display: display.to_owned(),
             revision: 0,
             change: FileChange::Modify,
+            landed: false,
             moved_to: None,
             hunks: Vec::new(),
             next_hunk: 1,
@@ -136,6 +139,105 @@ impl FileProposal {
         self.revision += 1;
         self.unreported = true;
         self.settle();
+    }
+
+    /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it is.
+    pub(super) fn without(landed: &Landed<'_>, base: Base<'_>) -> Option<Option<Arc<str>>> {
+        let mut back = Self::new(ProposalId::from(""), landed.path.to_owned(), "", "", Base::Text(landed.after));
+        back.propose(landed.before, &[]);
+        back.base_changed(base, By::Others);
+        let is_there = back.in_state(HunkState::Pending).next().is_some();
+        is_there.then(|| back.proposed().cloned())
+    }
+
+    /// A landed proposal before a further change, if this one is it: its document is `without`, what the document is without
+    /// that change. What the user has decided to keep meanwhile stays.
+    pub(super) fn then(&self, now: &Self, without: Option<&str>) -> Option<Self> {
+        if !self.document.is(without) || !self.flights.is_empty() {
+            return None;
+        }
+        let mut then = self.clone();
+        let kept = |id: &HunkId| now.in_state(HunkState::Rejected).any(|hunk| hunk.id == *id);
+        for hunk in then.hunks.iter_mut().filter(|hunk| kept(&hunk.id)) {
+            hunk.state = HunkState::Rejected;
+        }
+        then.settle();
+        Some(then)
+    }
+
+    /// A landed proposal as it was before a further change, as far as its hunks tell: `without` is what the document is
+    /// without that change.
+    pub(super) fn as_before(&self, without: Option<&str>) -> Self {
+        let mut back = self.clone();
+        back.base_changed(without.into(), By::Others);
+        // What the further change itself has changed back is as it was.
+        for hunk in back.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Undone && hunk.lost.is_none()) {
+            if !self.is_decided(&hunk.id) {
+                hunk.state = HunkState::Pending;
+            }
+        }
+        back.settle();
+        back
+    }
+
+    /// Takes in a further change of others by these calls, before which the proposal was `then`.
+    pub(super) fn join(&mut self, then: &Self, calls: &[ToolCallId]) {
+        // The way back to what was before them all leads over these too.
+        let led_over = |id: &HunkId| then.in_state(HunkState::Pending).any(|hunk| hunk.id == *id);
+        let is_over = |hunk: &Hunk| hunk.state == HunkState::Conflicted && led_over(&hunk.id);
+        let (over, rest): (Vec<Hunk>, _) = std::mem::take(&mut self.hunks).into_iter().partition(is_over);
+        self.hunks = rest;
+        let known: HashSet<HunkId> = self.hunks.iter().map(|hunk| hunk.id.clone()).collect();
+        self.propose(then.proposed().map(|text| &**text), calls);
+        for new in self.hunks.iter_mut().filter(|hunk| !known.contains(&hunk.id)) {
+            for over in over.iter().filter(|over| touch(&over.place, &new.place)) {
+                let own = std::mem::replace(&mut new.calls, over.calls.clone());
+                add_calls(&mut new.calls, &own);
+            }
+        }
+    }
+
+    /// Whether further changes of others join it: something may come of it, or has without the user.
+    pub(super) fn is_landing(&self) -> bool {
+        let turned = |hunk: &Hunk| hunk.state == HunkState::Accepted && !self.is_decided(&hunk.id);
+        self.landed && (self.is_open() || self.hunks.iter().any(turned))
+    }
+
+    /// Whether the user has decided on a hunk that was put into the text.
+    pub(super) fn is_decided(&self, hunk: &HunkId) -> bool {
+        self.groups.iter().any(|group| group.contains(hunk))
+    }
+
+    /// What a decision of the user's does here: what has landed is kept by dropping the way back.
+    pub(super) fn way(&self, decision: Decision) -> Decision {
+        match decision {
+            Decision::Accept if self.landed => Decision::Reject,
+            Decision::Reject if self.landed => Decision::Accept,
+            decision => decision,
+        }
+    }
+
+    /// A hunk cannot be decided so, since it is in conflict.
+    pub(super) fn conflicted(&self, hunk: &Hunk) -> DecideError {
+        DecideError::Conflicted { path: self.display.clone(), hunk_id: hunk.id.clone(), landed: self.landed }
+    }
+
+    /// Drops the undecided hunks whose calls are these.
+    pub(super) fn drop_hunks(&mut self, whose: impl Fn(&[ToolCallId]) -> bool) {
+        let before = self.hunks.len();
+        // One that the change itself has turned is as good as undecided.
+        let stays = |own: &Hunk, groups: &[Vec<HunkId>]| {
+            let decided = own.state == HunkState::Rejected || groups.iter().any(|group| group.contains(&own.id));
+            decided || !whose(&own.calls)
+        };
+        let groups = std::mem::take(&mut self.groups);
+        self.hunks.retain(|hunk| stays(hunk, &groups));
+        self.groups = groups;
+        if self.hunks.len() != before {
+            self.revision += 1;
+            self.unreported = true;
+            self.settle();
+        }
     }
 
     /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, and these.
@@ -306,20 +408,23 @@ impl FileProposal {
         }
     }
 
+    /// Whether a formatter's text changes no lines of a pending hunk, nor lines beside one.
+    pub(super) fn is_clear_of(&self, formatted: &str) -> bool {
+        let blocks = lines::changes(self.text.get().map_or("", |text| &**text), formatted);
+        let is_clear =
+            |hunk: &Hunk| hunk.kind == Kind::Lines && !blocks.iter().any(|block| touch(&block.old, &hunk.place));
+        self.in_state(HunkState::Pending).all(is_clear)
+    }
+
     /// Sends a formatter's text to the document: no hunk is decided by it, and all follow it as a change of ours. None
-    /// where there is no document, something is on its way to it, or lines of a pending hunk would change.
+    /// where there is no document, or something is on its way to it.
     pub(super) fn format(&mut self, formatted: &str) -> Option<Application> {
         let before = self.text.clone();
         let base = before.get().filter(|_| !self.is_applying())?;
         let blocks = lines::changes(base, formatted);
-        let is_clear =
-            |hunk: &Hunk| hunk.kind == Kind::Lines && !blocks.iter().any(|block| touch(&block.old, &hunk.place));
-        if !self.in_state(HunkState::Pending).all(is_clear) {
-            return None;
-        }
         let after = Document::new(Some(formatted));
         self.follow(after.clone(), &blocks, &[], By::Us);
-        self.flights.send_blocks(&blocks, before.clone(), after.clone());
+        self.flights.send_blocks(Vec::new(), &blocks, before.clone(), after.clone());
         self.settle();
         Some(Application {
             proposal_id: self.id.clone(),
@@ -332,6 +437,41 @@ impl FileProposal {
             target_text: after.get().cloned(),
             edits: to_line_edits(base, formatted),
         })
+    }
+
+    /// Takes an application of the file's other proposal, which counts on what is on its way here.
+    pub(super) fn expect(&mut self, application: &Application) {
+        if !self.text.is(application.base_text.as_deref()) {
+            return;
+        }
+        let before = self.text.clone();
+        let after = match &application.target_text {
+            Some(text) => Document::new(Some(text)),
+            None => before.gone(),
+        };
+        let blocks = if after.present { LineEdit::blocks(&application.edits) } else { Vec::new() };
+        self.reported(|own| {
+            own.follow(after.clone(), &blocks, &[], By::Us);
+            own.flights.send_blocks(application.hunk_ids.clone(), &blocks, before, after);
+            own.settle();
+        });
+    }
+
+    /// Takes the outcome of an application of the file's other proposal.
+    pub(super) fn applied_beside(&mut self, application: &Application, outcome: &ApplyOutcome) {
+        self.reported(|own| own.applied(application, outcome));
+    }
+
+    /// Does something that is news only if it shows.
+    fn reported(&mut self, with: impl FnOnce(&mut Self)) {
+        let (unreported, before) = (self.unreported, self.visible());
+        with(self);
+        self.unreported = unreported || self.visible() != before;
+    }
+
+    /// What others see of the hunks.
+    fn visible(&self) -> Vec<(HunkState, usize)> {
+        self.hunks.iter().map(|hunk| (hunk.state, self.place_in_document(hunk).start)).collect()
     }
 
     /// Takes the outcome of an application.
@@ -415,10 +555,7 @@ impl FileProposal {
     }
 
     fn document_changed(&mut self, base: Base<'_>, by: By) -> Option<By> {
-        let seen = |own: &Self| -> Vec<(HunkState, usize)> {
-            own.hunks.iter().map(|hunk| (hunk.state, own.place_in_document(hunk).start)).collect()
-        };
-        let before = seen(self);
+        let before = self.visible();
         let text = base.text();
         let news = if let Some(at) = self.flights.made(text) {
             self.landed(at + 1);
@@ -442,7 +579,7 @@ impl FileProposal {
             hunk.state = HunkState::Accepted;
         }
         self.settle();
-        let visible = seen(self) != before;
+        let visible = self.visible() != before;
         self.unreported |= visible;
         news.or(visible.then_some(By::Us))
     }

@@ -5,6 +5,7 @@ use protocol::review::Hunk;
 
 use super::*;
 
+mod landed;
 mod typing;
 
 /// A session's review, one file, and the document that an editor or the disk holds.
@@ -18,7 +19,7 @@ struct World {
 impl World {
     /// The words for the model.
     fn notes(&mut self) -> Vec<String> {
-        self.review.notes().into_iter().map(|note| note.text).collect()
+        self.review.notes(&who).into_iter().map(|note| note.text).collect()
     }
 
     fn new(document: Option<&str>) -> Self {
@@ -99,6 +100,11 @@ impl World {
 
 fn numbered(lines: impl IntoIterator<Item = usize>) -> String {
     lines.into_iter().map(|n| format!("line {n}\n")).collect()
+}
+
+/// Who changed something by these calls.
+fn who(calls: &[ToolCallId]) -> String {
+    calls.first().map_or_else(|| "another program".to_owned(), |call| format!("`{call}`"))
 }
 
 const TEN: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
@@ -668,17 +674,17 @@ fn of_forty_words_of_the_user_none_is_lost() {
         let word = (at % 10 != 0).then(|| format!("word {at}."));
         world.review.decide(Decision::Reject, &[target], word.as_deref()).unwrap();
     }
-    let first = world.review.notes();
+    let first = world.review.notes(&who);
     assert_eq!(first.len(), 31);
     assert!(first[..30].iter().all(|note| note.has_word), "what the user said goes first");
     assert_eq!(first[30].text, "There is more news of your edits, 7 notes; it follows with your next request.");
-    let second = world.review.notes();
+    let second = world.review.notes(&who);
     assert_eq!(second.len(), 7);
     let said: String = first.iter().chain(&second).map(|note| format!("{}\n", note.text)).collect();
     for at in (0..40).filter(|at| at % 10 != 0) {
         assert_eq!(said.matches(&format!("They said: word {at}.\n")).count(), 1);
     }
-    assert_eq!(world.review.notes(), []);
+    assert_eq!(world.review.notes(&who), []);
 }
 
 /// The process ends, and another takes up what the log last said.

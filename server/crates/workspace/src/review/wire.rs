@@ -47,7 +47,7 @@ impl FileProposal {
                 untold_comments: hunk.comments.len() - hunk.told_comments.min(hunk.comments.len()),
             }
         });
-        wire::Proposal {
+        let proposal = wire::Proposal {
             hunks: hunks.collect(),
             proposal_id: self.id.clone(),
             revision: self.revision,
@@ -56,15 +56,18 @@ impl FileProposal {
             change: self.change,
             base_hash: self.document().map(|text| text::hash(text).0),
             moved_to: self.moved_to.clone(),
-            landed: false,
-        }
+            landed: self.landed,
+        };
+        if self.landed { turned_round(proposal) } else { proposal }
     }
 
     /// Makes a proposal out of what clients last saw of it, over the document as it is now.
     pub(super) fn restore(seen: wire::Proposal, path: PathBuf, base: Option<&str>) -> Self {
+        let seen = if seen.landed { turned_round(seen) } else { seen };
         let mut own = Self::new(seen.proposal_id.clone(), path, &seen.uri, &seen.path, base.into());
         own.revision = seen.revision;
         own.change = seen.change;
+        own.landed = seen.landed;
         own.moved_to.clone_from(&seen.moved_to);
         let text = Arc::clone(&own.text.text);
         let text = Lines::new(&text);
@@ -112,6 +115,24 @@ impl FileProposal {
         own.settle();
         own
     }
+}
+
+/// A landed proposal the other way round: as others see it, what was done, or as it is held here, the way back.
+fn turned_round(mut proposal: wire::Proposal) -> wire::Proposal {
+    proposal.change = match proposal.change {
+        FileChange::Create => FileChange::Delete,
+        FileChange::Modify => FileChange::Modify,
+        FileChange::Delete => FileChange::Create,
+    };
+    for hunk in &mut proposal.hunks {
+        std::mem::swap(&mut hunk.old_text, &mut hunk.new_text);
+        hunk.state = match hunk.state {
+            HunkState::Accepted => HunkState::Rejected,
+            HunkState::Rejected => HunkState::Accepted,
+            state => state,
+        };
+    }
+    proposal
 }
 
 /// The text in which hunks were last seen.

@@ -151,7 +151,7 @@ fn an_accepted_edit_that_the_editor_tells_in_pieces_is_ours() {
             }
             editor.review.applied(&application, &outcome);
             assert_eq!(editor.states(), [HunkState::Accepted; 2], "{pieces:?}");
-            assert!(editor.review.notes().iter().all(|note| note.text.contains("accepted")));
+            assert!(editor.review.notes(&who).iter().all(|note| note.text.contains("accepted")));
         }
     }
 }

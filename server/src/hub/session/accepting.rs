@@ -1,0 +1,150 @@
+//! Whether edits are accepted as they come: in a session until the server ends, in a project for good, or by the
+//! configuration (design D4).
+//!
+//! What is said of the session counts most, then what is kept for its project, then the configuration. A change of the
+//! configuration's word is newer than what was said of the session, and takes its place.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agent::store::{Store, StoreError};
+use protocol::Event;
+use protocol::review::{AutoScope, ReviewAutoParams};
+use protocol::terminal::Done;
+use workspace::paths;
+
+use super::{Own, Session, tell_router};
+use crate::config::Config;
+use crate::hub::feed::blocking;
+use crate::hub::{Error, Reply, router};
+
+/// Who said that edits are accepted as they come, or not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Accepting {
+    /// What was said of this session.
+    session: Option<bool>,
+    /// Whether it is so in the whole project.
+    always: bool,
+}
+
+impl Accepting {
+    /// Nothing was said of the session yet; `always` is what is kept for its project.
+    pub(super) fn new(always: bool) -> Self {
+        Self { session: None, always }
+    }
+
+    /// Whether edits are accepted as they come, and for how long.
+    fn in_force(self, config: &Config) -> (bool, AutoScope) {
+        // While the user's own configuration is not understood, nothing is accepted that they do not see.
+        let always = self.always && config.errors.is_empty();
+        match self.session {
+            Some(on) => (on, AutoScope::Session),
+            None if always => (true, AutoScope::Project),
+            None => (config.accept_edits, AutoScope::Session),
+        }
+    }
+}
+
+/// Whether the user has edits accepted as they come in a project. Blocks.
+pub(super) fn of_project(store: &dyn Store, project: &str) -> Result<bool, StoreError> {
+    Ok(store.get(&key(project))?.is_some_and(|kept| kept == ALWAYS))
+}
+
+/// What is kept for a project where edits are accepted as they come; anything else says that they are not.
+const ALWAYS: &str = "always";
+
+/// The setting that keeps it, in the user's data and never in the project.
+fn key(project: &str) -> String {
+    format!("accept_edits {project}")
+}
+
+impl Session {
+    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, all of the edit waits
+    /// for the user: what is accepted by itself is not looked at.
+    pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
+        let is_protected = |file: &Path| self.roots.protected(file).is_some() || paths::is_for_keys(file);
+        self.state.accept_edits.0 && !files.any(is_protected)
+    }
+
+    /// Has edits accepted as they come from now on, or no longer.
+    pub(super) fn accept_edits(&mut self, params: &ReviewAutoParams, reply: Reply<Done>) {
+        let on = params.on;
+        if params.scope == AutoScope::Session {
+            self.accepting.session = Some(on);
+            self.accepting_changed();
+            return self.answer_when_stored(reply, Ok(Done {}));
+        }
+        let (store, project, own) = (Arc::clone(&self.shared.parts.store), self.project(), self.own.clone());
+        self.begun += 1;
+        tokio::spawn(async move {
+            let kept = blocking(move || store.set(&key(&project), if on { ALWAYS } else { "" })).await;
+            let _ = own.send(Own::AlwaysKept(on, kept, reply));
+        });
+    }
+
+    /// What the user wants for the project is kept, or could not be.
+    pub(super) fn always_kept(&mut self, on: bool, kept: Result<(), StoreError>, reply: Reply<Done>) {
+        self.begun -= 1;
+        if let Err(error) = kept {
+            return drop(reply.send(Err(Error::from(error))));
+        }
+        self.accepting = Accepting::new(on);
+        if !on && self.config.accept_edits {
+            // The user has just switched it off here.
+            self.accepting.session = Some(false);
+        }
+        self.record(Event::AcceptEditsChanged { on, scope: AutoScope::Project });
+        self.accepting_changed();
+        tell_router(&self.shared, router::Message::Always(self.project().into(), on));
+        self.answer_when_stored(reply, Ok(Done {}));
+    }
+
+    /// A session of some project had edits accepted as they come in all of the project, or no longer.
+    pub(super) fn always(&mut self, project: &str, on: bool) {
+        if project == self.project() {
+            self.accepting.always = on;
+            self.accepting_changed();
+        }
+    }
+
+    /// The configuration changed.
+    pub(super) fn accepting_configured(&mut self, before: &Config) {
+        if before.accept_edits != self.config.accept_edits {
+            self.accepting.session = None;
+        }
+        self.accepting_changed();
+    }
+
+    /// Records how it stands, where that is news.
+    pub(super) fn accepting_changed(&mut self) {
+        let (on, scope) = self.accepting.in_force(&self.config);
+        let (was, until) = self.state.accept_edits;
+        if on != was || (on && scope != until) {
+            self.record(Event::AcceptEditsChanged { on, scope });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigError;
+
+    #[test]
+    fn the_session_counts_more_than_its_project_and_that_more_than_the_configuration() {
+        let (off, on) = (Config::default(), Config { accept_edits: true, ..Config::default() });
+        let of = |session, always, config| Accepting { session, always }.in_force(config);
+        assert_eq!(of(None, false, &off), (false, AutoScope::Session));
+        assert_eq!(of(None, false, &on), (true, AutoScope::Session));
+        assert_eq!(of(None, true, &off), (true, AutoScope::Project));
+        assert_eq!(of(Some(false), true, &on), (false, AutoScope::Session));
+        assert_eq!(of(Some(true), false, &off), (true, AutoScope::Session));
+    }
+
+    #[test]
+    fn while_the_users_configuration_is_not_understood_the_project_accepts_nothing_by_itself() {
+        let error = ConfigError { place: "config.toml".into(), problem: "line 1".into() };
+        let config = Config { errors: vec![error], ..Config::default() };
+        assert!(!Accepting::new(true).in_force(&config).0);
+    }
+}

@@ -1,0 +1,177 @@
+//! What commands and other programs changed, in the review beside what the agent proposes: from a look at the files to hunks
+//! that are kept or taken back (design D4).
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use protocol::event::Severity;
+use protocol::{Event, ToolCallId, TurnId};
+use workspace::buffers::Open;
+use workspace::review::{Application, Base, Landed};
+
+use super::Session;
+use super::carry::Exactly;
+use super::undo::kept_file;
+
+/// At most so many files of a turn are listed.
+const MOST_LISTED: usize = 200;
+/// A longer text, in bytes, is not listed: nobody reviews it hunk by hunk.
+const LONGEST: usize = 1 << 20;
+/// The texts of one look that are listed come to so many bytes at most.
+const MOST_BYTES: usize = 32 << 20;
+
+/// A file that others changed, with its texts; none where there is no file.
+pub(super) struct Landing {
+    pub(super) path: PathBuf,
+    pub(super) before: Option<Arc<str>>,
+    pub(super) after: Option<Arc<str>>,
+    /// The calls whose commands did it; none for another program.
+    pub(super) calls: Vec<ToolCallId>,
+}
+
+/// The files that a look found, as many as are listed.
+#[derive(Default)]
+pub(super) struct Landings {
+    files: Vec<Landing>,
+    bytes: usize,
+    /// How many more there are.
+    more: usize,
+}
+
+impl Landings {
+    /// Takes a file, if it has hunks.
+    pub(super) fn push(&mut self, file: Landing) {
+        let length = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
+        let (before, after) = (length(&file.before), length(&file.after));
+        // Line ends alone are no lines.
+        if file.before == file.after || before.max(after) > LONGEST {
+            return;
+        }
+        if self.files.len() == MOST_LISTED || self.bytes + before + after > MOST_BYTES {
+            self.more += 1;
+            return;
+        }
+        self.bytes += before + after;
+        self.files.push(file);
+    }
+}
+
+/// What of a session's files others changed, beside the review.
+#[derive(Default)]
+pub(super) struct Rounds {
+    /// The files of the turn that are listed, or were.
+    listed: HashSet<PathBuf>,
+    turn: Option<TurnId>,
+    /// What is not in the documents yet, since an editor has still to read them anew.
+    waiting: Vec<(TurnId, Landing)>,
+}
+
+impl Session {
+    /// Lists what others changed, but where edits are accepted as they come: it is kept at once.
+    pub(super) fn list_landed(&mut self, turn: &TurnId, landings: Landings) {
+        if !self.config.review_commands || self.state.accept_edits.0 {
+            return;
+        }
+        if self.rounds.turn.as_ref() != Some(turn) {
+            self.rounds.turn = Some(turn.clone());
+            self.rounds.listed.clear();
+        }
+        let mut more = landings.more;
+        for file in landings.files {
+            if self.rounds.listed.len() == MOST_LISTED && !self.rounds.listed.contains(&file.path) {
+                more += 1;
+                continue;
+            }
+            self.rounds.listed.insert(file.path.clone());
+            if !self.land(turn, &file, None) {
+                self.wait_to_land(turn, file);
+            }
+        }
+        if more > 0 {
+            let files = if more == 1 { "file" } else { "files" };
+            let text = format!("{more} more {files} changed than the review lists, {MOST_LISTED} in a turn");
+            self.record(Event::Notice { severity: Severity::Warning, text });
+        }
+        self.review_changed();
+    }
+
+    /// Lists one file, if its document has the change: the editor's, else what is on disk, which is as others left it where
+    /// it has not been read since.
+    fn land(&mut self, turn: &TurnId, file: &Landing, on_disk: Option<Option<&str>>) -> bool {
+        if self.review.is_applying_to(&file.path) {
+            return false;
+        }
+        let open = self.reader.buffers().get(&file.path);
+        let base = match &open {
+            Open::Yes(snapshot) if file.after.is_none() && snapshot.is_blank() => Base::Text(None),
+            Open::Yes(snapshot) => Base::Open(snapshot),
+            Open::No => Base::Text(on_disk.unwrap_or(file.after.as_deref())),
+            Open::OutOfSync => return false,
+        };
+        let display = self.roots.display(&file.path);
+        let (before, after) = (file.before.as_deref(), file.after.as_deref());
+        let landed = Landed { path: &file.path, before, after, display: &display, calls: &file.calls, turn };
+        self.review.land(&landed, base)
+    }
+
+    /// An editor holds another text than the file has: the change is listed once the document shows it.
+    fn wait_to_land(&mut self, turn: &TurnId, file: Landing) {
+        let waiting = &mut self.rounds.waiting;
+        match waiting.iter_mut().find(|(_, earlier)| earlier.path == file.path && earlier.after == file.before) {
+            Some((of, earlier)) => {
+                earlier.after = file.after;
+                earlier.calls.extend(file.calls);
+                of.clone_from(turn);
+            }
+            None => waiting.push((turn.clone(), file)),
+        }
+        waiting.retain(|(_, file)| file.before != file.after);
+        let excess = waiting.len().saturating_sub(MOST_LISTED);
+        waiting.drain(..excess);
+    }
+
+    /// Whether a change of a file waits until its document shows it.
+    pub(super) fn waits_to_land(&self, path: &Path) -> bool {
+        self.rounds.waiting.iter().any(|(_, file)| file.path == path)
+    }
+
+    /// A document changed, perhaps to what others made of its file. `on_disk` is the file's text where no editor holds it,
+    /// and then this is the last time that it is looked.
+    pub(super) fn land_waiting(&mut self, path: &Path, on_disk: Option<Option<&str>>) {
+        if !self.waits_to_land(path) {
+            return;
+        }
+        let (here, others) =
+            std::mem::take(&mut self.rounds.waiting).into_iter().partition(|(_, file)| file.path == path);
+        self.rounds.waiting = others;
+        let here: Vec<(TurnId, Landing)> = here;
+        let mut landed = false;
+        for (turn, file) in here {
+            if self.land(&turn, &file, on_disk) {
+                landed = true;
+            } else if on_disk.is_none() || self.review.is_applying_to(path) {
+                self.rounds.waiting.push((turn, file));
+            }
+        }
+        if landed {
+            self.review_changed();
+        }
+    }
+
+    /// These turns were taken back in a file: what their commands changed in it is no longer there.
+    pub(super) fn drop_landed(&mut self, path: &Path, turns: &[TurnId]) {
+        let checkpoints = &self.state.checkpoints;
+        self.review.drop_landed(path, |calls| checkpoints.are_of(calls, turns));
+        self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
+    }
+
+    /// What a file that others deleted was beyond its text, for who makes it again; blocks when called.
+    pub(super) fn exactly(&self, application: &Application) -> impl FnOnce() -> Option<Exactly> + Send + 'static {
+        let is_it = self.review.is_landed(&application.proposal_id) && application.base_text.is_none();
+        let image = application.target_text.as_deref().filter(|_| is_it);
+        let image = image.and_then(|text| self.state.deleted(&application.path, text)).cloned();
+        let store = Arc::clone(&self.shared.parts.store);
+        move || kept_file(&*store, image.as_ref()?).ok()
+    }
+}

@@ -1,0 +1,169 @@
+//! Edits that are accepted as they come: in a session, and always in a project.
+
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use protocol::review::{AutoScope, HunkState, Proposal};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, methods};
+use serde_json::json;
+
+struct World {
+    setup: Setup,
+    model: ModelServer,
+    project: Project,
+    client: Client,
+    session: SessionId,
+}
+
+impl World {
+    async fn new(profile: Profile) -> Self {
+        let model = ModelServer::start([]).await;
+        let setup = Setup::model(&model, Wire::Anthropic);
+        let project = Project::new([("a.txt", "one\ntwo\nthree\n"), (".env", "KEY=old\n")]);
+        let client = Client::start(&setup, &project, profile).await;
+        let session = client.new_session().await;
+        Self { setup, model, project, client, session }
+    }
+
+    async fn auto(&self, session: &SessionId, on: bool, scope: &str) {
+        self.client.call::<methods::ReviewAuto>(json!({ "sessionId": session, "on": on, "scope": scope })).await;
+    }
+
+    /// A turn of a session in which the model makes these edits.
+    async fn turn(&self, session: &SessionId, edits: &[(&str, &str, &str)]) -> Vec<Event> {
+        let call = |answer: Answer, (path, old, new): &(&str, &str, &str)| {
+            answer.call("edit_replace_exact", json!({ "path": path, "old_text": old, "new_text": new }))
+        };
+        self.model.then(edits.iter().fold(Answer::nothing(), call));
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(session, "Change the files.").await;
+        self.client.until_end(session, StopReason::EndTurn).await
+    }
+
+    async fn waits(&self, session: &SessionId) -> Vec<Proposal> {
+        self.client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals
+    }
+
+    /// Waits until a session's log says so.
+    async fn until_auto(&self, session: &SessionId, on: bool, scope: AutoScope) {
+        let says = Event::AcceptEditsChanged { on, scope };
+        self.client.until(session, "the switch", |event| *event == says).await;
+    }
+
+    async fn restarted(self) -> Self {
+        let Self { setup, model, project, client, session } = self;
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        Self { setup, model, project, client, session }
+    }
+
+    /// How a session stands, by the events that a client gets when it opens it.
+    async fn opened(&self, session: &SessionId) -> (bool, AutoScope) {
+        let opened = self.client.call::<methods::SessionOpen>(json!({ "sessionId": session, "since": 0 })).await;
+        let said = opened.events.iter().rev().find_map(|event| match event.event {
+            Event::AcceptEditsChanged { on, scope } => Some((on, scope)),
+            _ => None,
+        });
+        said.unwrap_or_default()
+    }
+
+    async fn finish(self) {
+        self.client.waive("azimuth/event");
+        assert_eq!(self.client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_always_accepted_in_a_project_is_so_in_all_its_sessions_and_after_a_restart() {
+    let world = World::new(Profile::panel()).await;
+    let other = world.client.new_session().await;
+    world.model.may_rewrite();
+    world.auto(&world.session, true, "project").await;
+    world.until_auto(&other, true, AutoScope::Project).await;
+    world.turn(&other, &[("a.txt", "one", "1")]).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
+    let in_project: Vec<_> =
+        std::fs::read_dir(world.project.folder()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(in_project.len(), 2, "nothing is kept in the project: {in_project:?}");
+
+    // Off in one session, it is off there and nowhere else, until the server ends.
+    world.auto(&other, false, "session").await;
+    world.until_auto(&other, false, AutoScope::Session).await;
+    world.turn(&other, &[("a.txt", "two", "2")]).await;
+    assert_eq!(world.waits(&other).await.len(), 1);
+    world.turn(&world.session, &[("a.txt", "three", "3")]).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\n3\n");
+
+    let world = world.restarted().await;
+    for session in [&world.session, &other, &world.client.new_session().await] {
+        assert_eq!(world.opened(session).await, (true, AutoScope::Project));
+    }
+    world.auto(&world.session, false, "project").await;
+    world.until_auto(&other, false, AutoScope::Session).await;
+    world.turn(&other, &[("a.txt", "1", "one")]).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\n3\n");
+
+    let world = world.restarted().await;
+    assert!(!world.opened(&world.client.new_session().await).await.0, "it is forgotten");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn another_project_is_not_asked_to_accept_anything() {
+    let world = World::new(Profile::panel()).await;
+    world.auto(&world.session, true, "project").await;
+    let elsewhere = Project::new([("a.txt", "one\n")]);
+    let new = json!({ "folders": [elsewhere.uri("")] });
+    let session = world.client.call::<methods::SessionNew>(new).await.session.session_id;
+    assert!(!world.opened(&session).await.0);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_with_keys_always_waits_for_the_user() {
+    let world = World::new(Profile::panel()).await;
+    world.auto(&world.session, true, "project").await;
+    world.turn(&world.session, &[(".env", "old", "new")]).await;
+    assert_eq!(world.project.read(".env"), "KEY=old\n");
+    let waits = world.waits(&world.session).await;
+    assert_eq!((waits[0].path.as_str(), waits[0].hunks[0].state), (".env", HunkState::Pending));
+    let told = world.model.asked().last().unwrap().last_results().concat();
+    assert!(told.contains("1 hunk waits for the user's review"), "{told}");
+
+    // What belongs to git is no edit at all, accepted as it comes or not.
+    world.project.write(".git/config", "[core]\n");
+    world.turn(&world.session, &[(".git/config", "core", "alias")]).await;
+    assert_eq!(world.project.read(".git/config"), "[core]\n");
+    assert_eq!(world.waits(&world.session).await.len(), 1);
+    let told = world.model.asked().last().unwrap().last_results().concat();
+    assert!(told.contains("belongs to git itself"), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() {
+    let world = World::new(Profile::plain()).await;
+    world.client.waive("textDocument/publishDiagnostics");
+    let said = async |prompt: &str| {
+        let words = json!([{ "type": "text", "text": prompt }]);
+        world.client.call::<methods::TurnStart>(json!({ "sessionId": world.session, "prompt": words })).await;
+        let is_it = |event: &Event| matches!(event, Event::CommandExecuted { .. });
+        match world.client.until(&world.session, "the command", is_it).await.pop() {
+            Some(Event::CommandExecuted { message, .. }) => message,
+            _ => unreachable!("the last event is it"),
+        }
+    };
+    assert_eq!(said("/auto").await, "edits wait for your review in this conversation");
+    assert!(said("/auto on --project").await.starts_with("edits are accepted as they come in this project"));
+    world.turn(&world.session, &[("a.txt", "one", "1")]).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
+    assert!(said("/auto").await.contains("in this project"));
+    assert!(said("/auto yes").await.contains("`yes` is not understood"));
+
+    let off = json!({ "sessionId": world.session, "on": false });
+    let command = json!({ "command": "azimuth.review.auto", "arguments": [off] });
+    world.client.request("workspace/executeCommand", command).await.unwrap();
+    world.turn(&world.session, &[("a.txt", "two", "2")]).await;
+    assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
+    world.finish().await;
+}
