@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::SystemTime;
 
 use agent::store::{SessionFilter, Store, StoreError};
-use protocol::SessionId;
+use protocol::{Event, SessionId};
 
 use crate::SqliteStore;
 use crate::blobs::GRACE;
@@ -108,7 +108,7 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
     for (id, folder, title) in [("a", "file:///a", "Größe ändern"), ("b", "file:///b", "Größe messen")] {
         let id = SessionId::from(id);
         store.create(&id, &["file:///x".into(), folder.into()]).unwrap();
-        store.append(&id, vec![(1, protocol::Event::TitleChanged { title: title.into() })], false).unwrap();
+        store.append(&id, vec![(1, Event::TitleChanged { title: title.into() })], false).unwrap();
     }
     let found = |folders: &[&str], query: Option<&str>| {
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
@@ -188,20 +188,30 @@ fn a_blob_that_went_bad_is_refused_and_can_be_put_again() {
 fn what_old_edits_wrote_over_is_let_go_but_for_what_newer_ones_need() {
     let (folder, store) = store();
     let id = session(&store, "one");
-    let [old, both, new, unstored] = [b"old", b"two", b"new", b"not"].map(|bytes| store.put_blob(bytes).unwrap());
-    store.append(&id, vec![(10, edit(&old, &both)), (20, edit(&both, &new))], true).unwrap();
+    let [old, both, new, formatted, unstored] =
+        [b"old", b"two", b"new", b"fmt", b"not"].map(|bytes| store.put_blob(bytes).unwrap());
+    let formatting = Event::Formatted {
+        turn_id: None,
+        uri: "file:///project/main.rs".into(),
+        before: new.clone(),
+        after: formatted.clone(),
+        added: 1,
+        removed: 1,
+        by: None,
+    };
+    store.append(&id, vec![(10, edit(&old, &both)), (20, edit(&both, &new)), (20, formatting)], true).unwrap();
     let long_ago = SystemTime::now() - GRACE * 2;
-    for hash in [&old, &both, &new] {
+    for hash in [&old, &both, &new, &formatted] {
         let path = folder.path().join("blobs").join(&hash[..2]).join(&hash[2..]);
         File::options().append(true).open(path).unwrap().set_modified(long_ago).unwrap();
     }
     assert_eq!(store.forget_blobs(10), Ok(0));
     assert_eq!(store.forget_blobs(11), Ok(1));
     is_not_found(store.blob(&old));
-    for hash in [&both, &new, &unstored] {
+    for hash in [&both, &new, &formatted, &unstored] {
         assert!(store.blob(hash).is_ok());
     }
-    assert_eq!(store.info(&id).unwrap().last_seq, 3, "the log stays");
+    assert_eq!(store.info(&id).unwrap().last_seq, 4, "the log stays");
 }
 
 #[test]
