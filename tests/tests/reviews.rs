@@ -388,6 +388,25 @@ async fn a_command_may_run_without_the_pending_edits_which_stay() {
 }
 
 #[tokio::test]
+async fn after_edits_in_a_row_that_the_editor_refused_a_command_is_not_held_up() {
+    let world = World::new(Profile::panel(), true, &[("one", "1"), ("four", "4")]).await;
+    world.client.on_request("workspace/applyEdit", |_| Ok(json!({ "applied": false })));
+    let proposal = world.proposal().await;
+    world.decide(&proposal, "accept", &[0]).await;
+    world.decide(&proposal, "accept", &[1]).await;
+    for _ in 0..2 {
+        let failed = |event: &Event| matches!(event, Event::EditApplied { outcome: ApplyOutcome::Failed { .. }, .. });
+        world.client.until(&world.session, "the refusal", failed).await;
+    }
+    command(&world, SEE).await;
+    let question = asked(&world, "Accept the pending edits").await;
+    assert!(question.detail.contains("2 pending hunks in a.txt"), "{question:?}");
+    world.client.choose(&world.session, &question, "run_without").await;
+    assert!(result(&world).await.contains("one\n"));
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_command_may_be_rejected_for_the_pending_edits() {
     let world = World::new(Profile::panel(), true, &[("one", "1")]).await;
     command(&world, "touch made.txt").await;

@@ -1,12 +1,11 @@
 //! A session: one task that owns all of its state. Whatever changes a session is a message to it, handled at once.
 //!
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
-//! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests), `state` (what the
-//! log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of its session),
-//! `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the documents) and `formatting`
-//! (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs
-//! change) and `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another
-//! process holds).
+//! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
+//! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
+//! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
+//! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
+//! `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod carry;

@@ -77,7 +77,7 @@ pub const COMMANDS: &[Spec] = &[
     Spec {
         name: "auto",
         usage: "/auto [on|off] [--project]",
-        description: "Accept edits as they come, or no longer, in this conversation; `--project` in the project for good",
+        description: "Accept edits as they come, or no longer; with `--project` in the project for good",
         max_positionals: 1,
         flags: PROJECT,
     },

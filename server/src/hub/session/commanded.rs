@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use agent::edit::TextHash;
 use agent::store::Store;
@@ -129,9 +129,8 @@ impl Session {
         }
         let look = self.look_back(turn.clone(), Vec::new());
         self.follow_files(false);
-        self.begin_look(None, LOOKING, move |late| {
-            let looked = if late { Err(TOO_LATE.to_owned()) } else { look.remember(LOOKING) };
-            let failed = looked.is_err();
+        self.begin_look(None, LOOKING, move |left| {
+            let failed = left.is_none_or(|left| look.remember(left).is_err());
             Own::Looked(Box::new(Found { failed, ..Found::default() }))
         });
     }
@@ -147,8 +146,8 @@ impl Session {
         let look = self.look_back(turn, Vec::new());
         // From here on: what others change while it is looked is not the command's either.
         self.follow_files(true);
-        self.begin_look(look.following.clone(), LOOKING, move |late| {
-            let remembered = if late { Err(TOO_LATE.to_owned()) } else { look.before_command() };
+        self.begin_look(look.following.clone(), LOOKING, move |left| {
+            let remembered = left.map_or_else(|| Err(TOO_LATE.to_owned()), |left| look.before_command(left));
             Own::Remembered(Box::new(remembered), reply)
         });
     }
@@ -197,7 +196,7 @@ impl Session {
             return;
         }
         let look = Look { until: self.state.turn_ended, ..self.look_back(turn.clone(), Vec::new()) };
-        self.begin_look(look.following.clone(), LOOKING, move |late| Own::Looked(Box::new(look.find(LOOKING, late))));
+        self.begin_look(look.following.clone(), LOOKING, move |left| Own::Looked(Box::new(look.find(left))));
     }
 
     /// Takes what a look came to that nobody waits for.
@@ -237,24 +236,25 @@ impl Session {
         }
     }
 
-    /// Begins a look back at what was followed, after the looks before it. For one that has to wait longer than this it is
-    /// too late: it is not to look.
+    /// Begins a look back at what was followed, after the looks before it. It gets what is left of the time by then; none where
+    /// it is too late to look.
     pub(super) fn begin_look(
         &mut self,
         since: Option<Following>,
         time: Duration,
-        look: impl FnOnce(bool) -> Own + Send + 'static,
+        look: impl FnOnce(Option<Duration>) -> Own + Send + 'static,
     ) {
         self.looks.ends.push_back(since);
         let (done, ended) = oneshot::channel::<()>();
         let (before, own) = (self.looks.last.replace(ended), self.own.clone());
         tokio::spawn(async move {
-            let mut before = before;
+            let (mut before, until) = (before, Instant::now() + time);
             let late = match &mut before {
                 Some(before) => tokio::time::timeout(time, before).await.is_err(),
                 None => false,
             };
-            let looked = tokio::task::spawn_blocking(move || look(late)).await;
+            let left = (!late).then(|| until.saturating_duration_since(Instant::now()));
+            let looked = tokio::task::spawn_blocking(move || look(left)).await;
             let broke = || Own::Looked(Box::new(Found { failed: true, ..Found::default() }));
             let _ = own.send(looked.unwrap_or_else(|_| broke()));
             if let (true, Some(before)) = (late, before) {
@@ -311,17 +311,17 @@ impl Look {
     }
 
     /// What other programs changed before a command, and whether all files are followed. Blocks.
-    fn before_command(self) -> Result<(Found, bool), String> {
+    fn before_command(self, time: Duration) -> Result<(Found, bool), String> {
         if self.following.is_none() {
-            return self.remember(LOOKING).map(|all| (Found::default(), all));
+            return self.remember(time).map(|all| (Found::default(), all));
         }
-        self.changes(LOOKING).map_err(|error| error.to_string())
+        self.changes(time).map_err(|error| error.to_string())
     }
 
-    /// What changed, with what it was kept. Blocks.
-    pub(super) fn find(self, time: Duration, late: bool) -> Found {
+    /// What changed, with what it was kept. Blocks, at most for this time; none where it is too late.
+    pub(super) fn find(self, time: Option<Duration>) -> Found {
         let is_command = !self.calls.is_empty();
-        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| (!late).then(|| self.changes(time)))) {
+        let failure = match std::panic::catch_unwind(AssertUnwindSafe(|| time.map(|time| self.changes(time)))) {
             Ok(Some(Ok((found, _)))) => return found,
             Ok(Some(Err(error))) => error.to_string(),
             Ok(None) => TOO_LATE.to_owned(),

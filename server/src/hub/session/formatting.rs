@@ -94,7 +94,9 @@ impl Session {
     /// Edits, or a formatter's changes, have arrived in a document.
     pub(super) fn arrived(&mut self, application: &Application, turn: Option<TurnId>) {
         let (Some(before), Some(after)) = (&application.base_text, &application.target_text) else { return };
-        if !matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
+        // What a command did and the user took back is to be as it was.
+        let is_landed = self.review.is_landed(&application.proposal_id);
+        if is_landed || !matches!(self.reader.buffers().get(&application.path), Open::Yes(_)) {
             return;
         }
         if self.config.save_edits {

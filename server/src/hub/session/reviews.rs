@@ -371,8 +371,8 @@ impl Session {
             std::panic::catch_unwind(AssertUnwindSafe(reading)).unwrap_or_default()
         };
         match self.look_after_command(&turn, &call) {
-            Some((since, look)) => self.begin_look(Some(since), COMPARING, move |late| {
-                let after = AfterCommand { texts: texts(), found: Some(look.find(COMPARING, late)) };
+            Some((since, look)) => self.begin_look(Some(since), COMPARING, move |left| {
+                let after = AfterCommand { texts: texts(), found: Some(look.find(left)) };
                 Own::ReadAfterCommand(Box::new(after), reply)
             }),
             None => {
