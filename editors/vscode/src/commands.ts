@@ -12,8 +12,9 @@ import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
-import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
+import { pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
+import { restore } from './session/undo';
 import type { Terminals } from './terminal/terminals';
 import { iconless, unlinked, visible } from './text';
 
@@ -55,7 +56,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const chosen = mode ?? (await pickMode(session.mode));
       if (chosen !== undefined) session.mode = chosen;
     },
-    'azimuth.acceptEdits.toggle': () => session.setAcceptEdits(!(session.state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false))),
+    'azimuth.acceptEdits.select': () => pickAcceptEdits(session),
+    'azimuth.turn.undo': () => restore('undo', {}, session, request),
+    'azimuth.turn.redo': () => restore('redo', {}, session, request),
 
     'azimuth.review.open': (given?: Given) => openReview(parts, given),
     'azimuth.review.next': () => diffs.go('next'),

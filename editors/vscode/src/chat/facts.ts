@@ -41,14 +41,14 @@ export class FactsKeeper implements vscode.Disposable {
   get current(): Facts {
     const trusted = vscode.workspace.isTrusted;
     const configuration = vscode.workspace.getConfiguration('azimuth');
-    const { state } = this.session;
+    const accepts = this.session.accepts;
     return {
       server: this.server.state,
       sessions: this.sessions,
       models: this.models.models,
       ...(this.models.default === undefined ? {} : { defaultModel: this.models.default }),
       mode: this.session.mode,
-      acceptEdits: state?.acceptEdits ?? configuration.get('acceptEdits', false),
+      ...(accepts === undefined ? {} : { accepts }),
       trusted,
       enterSends: configuration.get('chat.enterSends', true),
       ...(this.selection === undefined ? {} : { selection: this.selection }),

@@ -2,7 +2,7 @@
 // terminals. Pure; the chat has a fold of its own for what was said.
 
 import type {
-  Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
+  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
   ToolCallId, TurnId,
 } from '../generated/protocol';
 
@@ -25,7 +25,15 @@ export interface SessionState {
   /** The terminals, each with the command that ran last and whether it still does. */
   terminals: ReadonlyMap<TerminalId, { toolCallId: ToolCallId; command: string; running: boolean }>;
   /** Whether edits are accepted as they come; undefined where the session has not said. */
-  acceptEdits: boolean | undefined;
+  acceptEdits: AcceptEdits | undefined;
+}
+
+/** Whether edits are accepted as they come, and for how long that was said. */
+export interface AcceptEdits {
+  on: boolean;
+  scope: AutoScope;
+  /** Whether it was last switched on for the project, whatever this session says. */
+  project: boolean;
 }
 
 /** Before the first event. */
@@ -58,8 +66,13 @@ export function compact(events: readonly SequencedEvent[]): SequencedEvent[] {
     if (event.type === 'messageCompleted' || event.type === 'messageDiscarded') over.add(event.messageId);
   }
   const isOver = (event: Event): boolean =>
-    (event.type === 'messageDelta' || event.type === 'thinkingDelta') && over.has(event.messageId);
+    isDelta(event) && over.has(event.messageId);
   return events.filter(({ event }) => !isOver(event));
+}
+
+/** Whether an event is a piece of a message that is not whole yet. */
+export function isDelta(event: Event): event is Extract<Event, { type: 'messageDelta' | 'thinkingDelta' | 'editDelta' }> {
+  return event.type === 'messageDelta' || event.type === 'thinkingDelta' || event.type === 'editDelta';
 }
 
 /** The hunks that wait for a decision. */
@@ -81,7 +94,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'modeChanged':
       return { mode: event.mode };
     case 'acceptEditsChanged':
-      return { acceptEdits: event.on };
+      return { acceptEdits: accepting(event, state.acceptEdits) };
     case 'turnStarted':
       return { runningTurn: event.turnId, model: event.model, mode: event.mode };
     case 'turnEnded':
@@ -109,6 +122,10 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     default:
       return {};
   }
+}
+
+function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {
+  return { on, scope, project: scope === 'project' ? on : (before?.project ?? false) };
 }
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {

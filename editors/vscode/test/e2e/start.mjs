@@ -72,7 +72,7 @@ try {
   told('a model is chosen, asked with the key, and the key stands in no file');
 
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Accept Edits Automatically (On/Off)');
+  await steps.azimuth(world, 'Accept Edits Automatically');
   await steps.status(world, /Edits are accepted as they come/);
   const edit = { tool: 'edit_replace_exact', input: { path: 'lib.rs', old_text: '    1\n', new_text: '    10\n' } };
   model.add({ calls: [edit] }, { text: 'Changed.' });
