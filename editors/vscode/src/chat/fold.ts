@@ -2,7 +2,7 @@
 // its end, and the webview goes on from there.
 
 import type {
-  Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  AutoScope, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
   QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
 import { pendingHunks } from '../session/fold';
@@ -74,6 +74,7 @@ export interface ChatSnapshot {
   saidBefore: string[];
   /** The session's folders, as URIs. */
   folders: string[];
+  accepts: AutoScope | undefined;
 }
 
 /** So many earlier prompts can be recalled. */
@@ -97,6 +98,8 @@ export class Chat {
   doing = '';
   lastSeq = 0;
   folders: string[] = [];
+  /** For how long edits are accepted as they come, as was last said. */
+  accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
   /** The words that began turns. */
@@ -135,13 +138,13 @@ export class Chat {
     const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders } = this;
+    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts } = this;
     return {
       entries: this.entries.slice(from),
       earlier: from,
       proposals: pending,
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders,
+      title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
     };
   }
@@ -306,9 +309,12 @@ export class Chat {
         this.add(`f${seq}`, { kind: 'files', ...restoredFiles(event) });
         break;
       }
-      case 'acceptEditsChanged':
-        this.note(seq, 'info', autoInWords(event));
+      case 'acceptEditsChanged': {
+        const accepts = event.on ? event.scope : undefined;
+        if (accepts !== this.accepts) this.note(seq, 'info', autoInWords(event));
+        this.accepts = accepts;
         break;
+      }
       case 'notice':
         this.note(seq, event.severity, event.text);
         break;

@@ -47,7 +47,7 @@ async function agree(direction: Direction, preview: CheckpointPreviewResult): Pr
   pick.ignoreFocusOut = true;
   pick.items = [
     ...group(words.done, sure),
-    ...group('Changed since: left as they are, unless you mark them', open),
+    ...group('Changed since', open),
     ...group('Left as they are', other.map(itemOf)),
   ];
   pick.selectedItems = sure;
@@ -83,7 +83,8 @@ function sorted(direction: Direction, files: readonly CheckpointFile[]): [Checkp
 function placeholder(doing: string, ready: number, changed: number, hunks: number): string {
   const sentences = [
     `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
-    changed > 0 ? `${changed} ${changed === 1 ? 'was' : 'were'} changed since.` : '',
+    changed === 1 ? '1 was changed since and stays as it is, unless you mark it.' : '',
+    changed > 1 ? `${changed} were changed since and stay as they are, unless you mark them.` : '',
     hunks > 0 ? `${hunks} ${hunks === 1 ? 'hunk that waits is' : 'hunks that wait are'} rejected.` : '',
   ];
   return sentences.filter((sentence) => sentence !== '').join(' ');

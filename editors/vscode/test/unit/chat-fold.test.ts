@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Event, PermissionRequest, Usage } from '../../src/generated/protocol';
+import type { AutoScope, Event, PermissionRequest, Usage } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
@@ -184,9 +184,11 @@ describe('the chat', () => {
 
   it('says what a formatter did, and for how long edits are accepted as they come', () => {
     const formatted: Event = { type: 'formatted', uri: 'file:///p/src/a.rs', before: 'a', after: 'b', added: 2, removed: 1, turnId: 't', by: 'rustfmt' };
-    const chat = chatOf(folder, started, formatted, { type: 'acceptEditsChanged', on: true, scope: 'project' });
+    const accepts = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
+    const chat = chatOf(folder, started, accepts(false, 'session'), formatted, accepts(true, 'project'), accepts(false, 'project'), accepts(false, 'session'));
     assert.deepEqual(chat.entries.flatMap((entry) => (entry.kind === 'note' ? [entry.text] : [])), [
       'rustfmt formatted src/a.rs (+2 −1)', 'Edits are accepted as they come, in every session of this project, from here on.',
+      'Edits wait for your review, in every session of this project, from here on.',
     ]);
     assert.deepEqual(filesOf(chat, 0), { 'file:///p/src/a.rs': 'applied' });
   });
