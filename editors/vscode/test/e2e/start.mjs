@@ -100,6 +100,22 @@ try {
   await auto.waitFor({ state: 'hidden' });
   told('they are reviewed again once the switch says so');
 
+  await steps.azimuth(world, 'Accept Edits Automatically…');
+  await row('Accept edits in this project').click();
+  await auto.getByText('accepts edits in project').waitFor();
+  await frame.getByText('Edits are accepted as they come, in every session of this project, from here on.').waitFor();
+  await shot('edits-project');
+  await steps.azimuth(world, 'New Session');
+  await frame.locator('.header', { hasText: 'New conversation' }).waitFor();
+  await frame.getByRole('button', { name: 'edits: as they come, in this project' }).click();
+  await row('Review edits in this project again').click();
+  await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
+  await auto.waitFor({ state: 'hidden' });
+  await steps.azimuth(world, 'Open Session…');
+  await row('Say hello').click();
+  await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
+  told('in a project they are accepted in each of its sessions, until one of them says otherwise');
+
   // The window looks away, as when another program is in front.
   await page.evaluate(() => {
     document.hasFocus = () => false;
