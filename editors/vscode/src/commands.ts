@@ -68,8 +68,15 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.hunk.comment': (given?: Given) => commentOnHunk(parts, given),
     'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', given),
     'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', given),
-    'azimuth.all.accept': () => decideAll(review, 'accept'),
-    'azimuth.all.reject': () => decideAll(review, 'reject'),
+    'azimuth.all.accept': () => decideAll(review, 'accept', review.pending),
+    'azimuth.all.reject': () => decideAll(review, 'reject', review.pending),
+    // What a command has changed already is decided in the same way, and said in other words.
+    'azimuth.hunk.keep': (given?: Given) => decideHunk(parts, 'accept', given),
+    'azimuth.hunk.takeBack': (given?: Given) => decideHunk(parts, 'reject', given),
+    'azimuth.file.keep': (given?: Given) => decideFile(parts, 'accept', given),
+    'azimuth.file.takeBack': (given?: Given) => decideFile(parts, 'reject', given),
+    'azimuth.all.keep': () => decideAll(review, 'accept', review.landed),
+    'azimuth.all.takeBack': () => decideAll(review, 'reject', review.landed),
 
     'azimuth.terminal.show': () => terminals.show(),
     'azimuth.terminal.kill': () => terminals.kill(),
@@ -133,7 +140,7 @@ async function withSession(session: Session, work: (current: { sessionId: string
 
 async function openReview({ review, diffs, threads }: Parts, given: Given): Promise<void> {
   const meant = resolve(review, threads, given);
-  const proposal = meant?.proposal ?? review.pending[0];
+  const proposal = meant?.proposal ?? review.open[0];
   if (proposal === undefined) throw new Error('No hunk waits for a decision.');
   await diffs.open(proposal, meant?.hunk?.hunkId);
 }
@@ -161,9 +168,9 @@ async function decideFile({ review, threads }: Parts, decision: Decision, given:
   await review.decideFile(decision, meant.proposal);
 }
 
-async function decideAll(review: Review, decision: Decision): Promise<void> {
-  if (review.pendingCount === 0) throw new Error('No hunk waits for a decision.');
-  await review.decideAll(decision);
+async function decideAll(review: Review, decision: Decision, proposals: readonly Proposal[]): Promise<void> {
+  if (proposals.length === 0) throw new Error('No hunk waits for a decision.');
+  await review.decideAll(decision, proposals);
 }
 
 /** What was written in the thread that a command was given. */
@@ -197,7 +204,7 @@ function resolve(review: Review, threads: Threads, given: Given): { proposal: Pr
 /** A button in an editor's title bar gives the document there: of a diff the right one, wherever its cursor is. */
 function editorOf(review: Review, uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
-  const meant = uri && review.of(uri)?.proposal.proposalId;
-  if (uri === undefined || (active !== undefined && review.of(active.document.uri)?.proposal.proposalId === meant)) return active;
+  const meant = uri && review.of(uri)[0]?.proposal.proposalId;
+  if (uri === undefined || (active !== undefined && review.of(active.document.uri)[0]?.proposal.proposalId === meant)) return active;
   return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

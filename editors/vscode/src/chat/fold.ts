@@ -5,7 +5,7 @@ import type {
   AutoScope, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
   QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { pendingHunks } from '../session/fold';
+import { pendingProposals } from '../session/fold';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
@@ -142,7 +142,7 @@ export class Chat {
     return {
       entries: this.entries.slice(from),
       earlier: from,
-      proposals: pending,
+      proposals: [...pending.proposed, ...pending.landed],
       queue: [...queue],
       title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
@@ -181,8 +181,8 @@ export class Chat {
   }
 
   /** The proposals with a hunk that waits. */
-  get pending(): Proposal[] {
-    return [...this.proposals.values()].filter((proposal) => pendingHunks(proposal).length > 0);
+  get pending(): { proposed: Proposal[]; landed: Proposal[] } {
+    return pendingProposals(this.proposals.values());
   }
 
   /** What was said in this session, last first. */

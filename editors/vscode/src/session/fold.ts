@@ -80,9 +80,15 @@ export function pendingHunks(proposal: Proposal): Hunk[] {
   return proposal.hunks.filter((hunk) => hunk.state === 'pending');
 }
 
-/** The proposals that hold a hunk that waits. */
-export function pendingProposals(state: SessionState | undefined): Proposal[] {
-  return [...(state?.proposals.values() ?? [])].filter((proposal) => pendingHunks(proposal).length > 0);
+/** The proposals that hold a hunk that waits: of the agent's, and of those that landed already, for which nothing waits. */
+export function pendingProposals(proposals: Iterable<Proposal>): { proposed: Proposal[]; landed: Proposal[] } {
+  const open = [...proposals].filter((proposal) => pendingHunks(proposal).length > 0);
+  return { proposed: open.filter(({ landed }) => landed !== true), landed: open.filter(({ landed }) => landed === true) };
+}
+
+/** Who made the change of a proposal that landed, for people. */
+export function landedBy({ hunks }: Proposal): string {
+  return hunks.some(({ toolCallIds }) => toolCallIds.length > 0) ? 'a command' : 'another program';
 }
 
 function change(state: SessionState, event: Event): Partial<SessionState> {

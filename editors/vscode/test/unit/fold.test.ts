@@ -43,9 +43,14 @@ test('an unknown event is passed over, and counted', () => {
 test('a proposal waits while one of its hunks does', () => {
   const hunk = { hunkId: 'h', toolCallIds: [], startLine: 0, oldText: '', newText: 'a\n', state: 'pending' as const };
   const proposal = { proposalId: 'p', revision: 1, uri: 'file:///a', path: 'a', change: 'create' as const, hunks: [hunk] };
-  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal })).length, 1);
+  const pending = (...events: Event[]): unknown => {
+    const { proposed, landed } = pendingProposals(after(...events).proposals.values());
+    return [proposed.length, landed.length];
+  };
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal }), [1, 0]);
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal: { ...proposal, landed: true } }), [0, 1], 'nothing waits for what has landed');
   const decided = { ...proposal, hunks: [{ ...hunk, state: 'accepted' as const }] };
-  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal }, { type: 'proposalChanged', proposal: decided })).length, 0);
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal }, { type: 'proposalChanged', proposal: decided }), [0, 0]);
 });
 
 test('the end of an older command does not end the one that runs now', () => {
