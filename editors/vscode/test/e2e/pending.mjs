@@ -1,6 +1,7 @@
 // What becomes of hunks that wait while files go on changing, in a real VS Code: an edit lands where it was meant, or is
 // refused with a reason, and what the user typed stays. `node test/e2e/pending.mjs --vsix FILE [--shots FOLDER] [--theme NAME]`.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -43,6 +44,9 @@ const goTo = async (line) => {
   await page.keyboard.press('Enter');
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 };
+
+/** The process that has started another. */
+const parentOf = (pid) => Number(/^\d+ \(.*\) \S (\d+)/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))[1]);
 
 try {
   await steps.openFile(world, 'lib.rs');
@@ -90,18 +94,101 @@ try {
   await steps.pendingHunks(world, 1);
   assert.equal(model.asked.length, before + 1);
   assert.match(heard(), /rejected/);
-  await steps.chord(world, 'g');
+  await steps.azimuth(world, 'Accept All Hunks');
   await steps.pendingHunks(world, 0);
   await steps.openFile(world, 'lib.rs');
-  assert.match(await steps.bufferText(world), /^    10$[^]*^    31$/m);
+  assert.match(await steps.bufferText(world), /^ {4}10$[^]*^ {4}31$/m);
   told('a hunk is rejected while the turn runs, and the model hears of it at its next request');
 
   // A file that is deleted meanwhile.
   await propose(1, edit('gone.rs', '    2\n', '    20\n'));
   fs.rmSync(at('gone.rs'));
-  await steps.azimuth(world, 'Accept All Hunks');
+  // VS Code watches the disk, and the server hears of it.
+  await steps.pendingHunks(world, 0);
+  await row('6: 20').filter({ hasText: 'does not fit the text any more' }).waitFor();
   await shot('deleted');
-  console.log(await steps.status(world, /./), await frame.locator('.transcript').innerText(), await row('gone.rs').innerText());
+  assert.ok(!fs.existsSync(at('gone.rs')), 'it is not made again');
+  told('an edit of a file that was deleted meanwhile is refused with the reason, and the file stays away');
+
+  // Windows' line ends and a byte order mark, in a file that is open and in one that is not.
+  await steps.openFile(world, 'open.txt');
+  await propose(2, edit('open.txt', 'second\n', 'zweite\n'), edit('closed.txt', 'second\n', 'zweite\n'));
+  for (const name of ['closed.txt', 'open.txt']) {
+    await row(name).click();
+    await page.locator(`.tab.active[aria-label*="${name} (proposed changes)"]`).waitFor();
+    const lines = page.locator('.monaco-diff-editor .editor.modified .view-overlays .line-insert');
+    await lines.first().waitFor();
+    assert.equal(await lines.count(), 1, `one line of ${name} differs`);
+    assert.equal(await page.locator('.monaco-diff-editor .editor.original .view-overlays .line-delete').count(), 1);
+  }
+  await shot('windows');
+  await steps.azimuth(world, 'Accept All Hunks');
+  await steps.pendingHunks(world, 0);
+  await steps.openFile(world, 'open.txt');
+  await page.keyboard.press('Control+s');
+  await steps.until('open.txt on disk', () => fs.readFileSync(at('open.txt'), 'utf8') !== windows);
+  for (const name of ['closed.txt', 'open.txt']) assert.equal(fs.readFileSync(at(name), 'utf8'), windows.replace('second', 'zweite'), name);
+  told('in a file with CRLF and a byte order mark one line differs, in the diff and in the bytes');
+
+  // A version that is stale. The server stands still while the user accepts and goes on typing: it hears of both together.
+  await steps.openFile(world, 'late.rs');
+  await propose(1, edit('late.rs', '    3\n', '    30\n'));
+  await steps.openFile(world, 'late.rs');
+  await goTo(1);
+  const pid = steps.serverPid(world.server.dir);
+  const paused = async (process_, work) => {
+    process.kill(process_, 'SIGSTOP');
+    try {
+      await work();
+    } finally {
+      process.kill(process_, 'SIGCONT');
+    }
+  };
+  await paused(pid, async () => {
+    await steps.chord(world, 'Shift+G');
+    await page.keyboard.insertText('static LATE: u8 = 1;\n');
+  });
+  await row('late.rs').filter({ hasText: 'decided' }).waitFor();
+  const late = `static LATE: u8 = 1;\n${three.replace('    3\n', '    30\n')}`;
+  assert.equal(await steps.bufferText(world), late);
+  told('what is typed between an accept and its arrival stays, and the edit lands where it was meant');
+
+  // The extension host stands still as well, so that the edit comes for a version that is no more. VS Code skips none
+  // silently: its client compares versions and refuses, and the window compares them again when it applies.
+  await propose(1, edit('late.rs', '    30\n', '    300\n'));
+  await steps.openFile(world, 'late.rs');
+  await goTo(1);
+  const host = parentOf(pid);
+  const later = late.replace('    30\n', '    300\n');
+  await paused(host, async () => {
+    await paused(pid, async () => {
+      process.kill(host, 'SIGCONT');
+      await steps.chord(world, 'Shift+G');
+      // The list is the extension's, too: when it is there, the accept is on its way to the server.
+      await steps.azimuth(world, 'Select Mode…');
+      await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Everything, within the permissions' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+      process.kill(host, 'SIGSTOP');
+      await page.keyboard.insertText('static LATER: u8 = 2;\n');
+    });
+    // What the file is to be is kept just before it is sent to the editor.
+    const hash = createHash('sha256').update(later).digest('hex');
+    await steps.until('the edit on its way', () => fs.existsSync(path.join(world.home, 'data/blobs', hash.slice(0, 2), hash.slice(2))));
+  });
+  const refused = frame.locator('.entry.note', { hasText: 'An edit was not made: the editor refused' });
+  const outcome = await steps.until('the end of the accept', async () => ((await refused.count()) ? 'refused' : (await row('late.rs').innerText()).includes('decided') && 'landed'));
+  await shot('late');
+  if (outcome === 'refused') {
+    await steps.pendingHunks(world, 1);
+    assert.equal(await steps.bufferText(world), `static LATER: u8 = 2;\n${late}`, 'nothing but what was typed is changed');
+    await steps.azimuth(world, 'Accept All Hunks');
+    await steps.pendingHunks(world, 0);
+    await steps.openFile(world, 'late.rs');
+  }
+  await row('late.rs').filter({ hasText: 'decided' }).waitFor();
+  assert.equal(await steps.bufferText(world), `static LATER: u8 = 2;\n${later}`);
+  told(`an edit for a version that is no more is refused and said, and waits to be accepted again (${outcome} at first)`);
 } catch (error) {
   await shot('failure').catch(() => {});
   throw error;
