@@ -41,7 +41,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
     'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
-    'azimuth.ask': (text?: string) => ask(session, text),
+    'azimuth.ask': (text?: string) => ask(session, chat, text),
     'azimuth.answer': () => answer(session),
     'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
@@ -117,11 +117,15 @@ async function addFiles(chat: ChatView, uri?: vscode.Uri, uris?: vscode.Uri[]): 
 }
 
 /** A prompt without the chat. While a turn runs, it waits for its end. */
-async function ask(session: Session, text?: string): Promise<void> {
+async function ask(session: Session, chat: ChatView, text?: string): Promise<void> {
   const prompt = text ?? (await vscode.window.showInputBox({ title: 'Azimuth', prompt: 'What should be done?', ignoreFocusOut: true }));
   if (prompt === undefined || prompt.trim() === '') return;
   const blocks = [{ type: 'text' as const, text: prompt }];
-  await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+  try {
+    await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+  } catch (error) {
+    await chat.giveBack(prompt, messageOf(error));
+  }
 }
 
 /** Answers the question that has waited longest. */

@@ -33,6 +33,7 @@ export class FactsKeeper implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(() => this.selectionChanged()),
       vscode.window.onDidChangeActiveTextEditor(() => this.selectionChanged()),
       vscode.workspace.onDidGrantWorkspaceTrust(tell),
+      vscode.workspace.onDidChangeWorkspaceFolders(tell),
       vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth') ? tell() : undefined)),
       this.changed,
     ];
@@ -49,6 +50,7 @@ export class FactsKeeper implements vscode.Disposable {
       ...(this.models.default === undefined ? {} : { defaultModel: this.models.default }),
       mode: this.session.mode,
       ...(accepts === undefined ? {} : { accepts }),
+      folder: (vscode.workspace.workspaceFolders ?? []).length > 0,
       trusted,
       enterSends: configuration.get('chat.enterSends', true),
       ...(this.selection === undefined ? {} : { selection: this.selection }),

@@ -60,6 +60,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');
+    case 'openFolder': return run('workbench.action.files.openFolder');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');
     // The view answers these itself.

@@ -16,6 +16,7 @@ export type HostMessage =
   | EarlierMessage
   | FactsMessage
   | PromptSettledMessage
+  | RefusedMessage
   | CompletionsMessage
   | AttachMessage
   | FocusMessage
@@ -69,6 +70,8 @@ export interface Facts {
   mode: Mode;
   /** For how long edits are accepted as they come; absent where they wait for a review. */
   accepts?: AutoScope;
+  /** False where no folder is open to work in. */
+  folder: boolean;
   /** False in an untrusted workspace, where there is only the mode `ask`. */
   trusted: boolean;
   /** Whether Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
@@ -90,6 +93,14 @@ export interface PromptSettledMessage {
   promptId: string;
   /** Why it was not taken, and what to do. */
   error?: string;
+}
+
+/** A prompt that was given elsewhere was not taken: it goes into the draft, so that it is not lost. */
+export interface RefusedMessage {
+  type: 'refused';
+  text: string;
+  /** Why it was not taken, and what to do. */
+  error: string;
 }
 
 /** The answer to `complete`. Empty where there is nothing, or it failed. */
@@ -173,6 +184,7 @@ export type Intent =
   /** Files that were dropped, as URIs. */
   | { type: 'dropped'; uris: string[] }
   | { type: 'setKey' }
+  | { type: 'openFolder' }
   | { type: 'restartServer' }
   | { type: 'openLog' };
 

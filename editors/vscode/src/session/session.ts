@@ -186,6 +186,9 @@ export class Session implements vscode.Disposable {
   }
 
   private async makeOne(): Promise<void> {
+    if ((vscode.workspace.workspaceFolders ?? []).length === 0) {
+      throw new Error('This window has no folder, and Azimuth works in one: open a folder ("File: Open Folder…") and send it again.');
+    }
     const { session } = await this.server.request('azimuth/session/new', { mode: this.mode });
     await this.leave();
     this.show({ session, events: [], queue: [] });

@@ -93,6 +93,11 @@ export class Prompt {
     const sent = this.sent.get(promptId);
     this.sent.delete(promptId);
     if (error === undefined || !sent) return this.keep();
+    this.giveBack(sent, error);
+  }
+
+  /** A prompt that was not taken comes back into the draft. */
+  giveBack(sent: SentPrompt, error: string): void {
     // Whatever was typed since stays behind it.
     this.text.value = [sent.text, this.text.value].filter((text) => text !== '').join('\n');
     this.attachments = [...sent.attachments, ...this.attachments];
