@@ -26,7 +26,8 @@ export class LiveDiff {
     this.lines += rest.length - 1;
     this.whole = text.lastIndexOf('\n') + 1;
     this.shorten();
-    if (follows) element.scrollTop = element.scrollHeight;
+    // At first it is not on the page yet, and has no height.
+    if (follows) requestAnimationFrame(() => (element.scrollTop = element.scrollHeight));
   }
 
   private shorten(): void {
