@@ -2,8 +2,8 @@
 // its end, and the webview goes on from there.
 
 import type {
-  AutoScope, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
-  QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
+  AutoScope, Direction, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  QueueId, RestoreStep, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
 import { pendingProposals } from '../session/fold';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
@@ -29,8 +29,16 @@ export interface PromptEntry {
   said: 'prompt' | 'steer' | 'continue';
   /** The turn that it began; absent where it began none. */
   turnId?: TurnId;
-  /** The files that this turn changed, by URI, and whether that is taken back. */
-  files: Record<string, 'applied' | 'undone'>;
+  /** What this turn made of files, by URI; undefined for one that it has changed back itself. */
+  files: Record<string, TurnChange | undefined>;
+}
+
+/** What a turn made of a file: the hashes of its text before and after, absent where there was none, or is none. */
+export interface TurnChange {
+  before?: string | undefined;
+  after?: string | undefined;
+  /** Whether it is taken back. */
+  undone: boolean;
 }
 
 /** The diff that an edit comes to, while the call for it still arrives. */
@@ -293,22 +301,20 @@ export class Chat {
         break;
       case 'editApplied':
         if (event.outcome.type === 'failed') this.note(seq, 'error', `An edit was not made: ${event.outcome.reason}`);
-        else if (event.turnId !== undefined) this.fileOf(event.turnId, event.uri, 'applied');
+        else this.changedBy(event.turnId, event.uri, event.before, event.after);
         break;
       case 'formatted':
         this.note(seq, 'info', formattedInWords(event, this.folders));
-        if (event.turnId !== undefined) this.fileOf(event.turnId, event.uri, 'applied');
+        this.changedBy(event.turnId, event.uri, event.before, event.after);
         break;
       case 'filesChanged':
-        for (const file of event.files) if (file.unknown === undefined) this.fileOf(event.turnId, file.uri, 'applied');
+        for (const { uri, before, after, unknown } of event.files) if (unknown === undefined) this.changedBy(event.turnId, uri, before?.hash, after?.hash);
         this.add(`f${seq}`, { kind: 'files', ...changedFiles(event, this.folders) });
         break;
-      case 'checkpointRestored': {
-        const stands = event.direction === 'undo' ? 'undone' : 'applied';
-        for (const { uri, steps } of event.files) for (const { turnId } of steps ?? []) this.fileOf(turnId, uri, stands);
+      case 'checkpointRestored':
+        for (const { uri, steps } of event.files) for (const step of steps ?? []) this.restored(event.direction, uri, step);
         this.add(`f${seq}`, { kind: 'files', ...restoredFiles(event) });
         break;
-      }
       case 'acceptEditsChanged': {
         const accepts = event.on ? event.scope : undefined;
         if (accepts !== this.accepts) this.note(seq, 'info', autoInWords(event));
@@ -386,11 +392,23 @@ export class Chat {
     this.add(`n${seq}`, { kind: 'note', tone, text });
   }
 
-  /** How a turn's change of a file stands. */
-  private fileOf(turnId: TurnId, uri: string, stands: 'applied' | 'undone'): void {
+  /** A turn changed a file. What it has changed back is no change. */
+  private changedBy(turnId: TurnId | undefined, uri: string, before: string | undefined, after: string | undefined): void {
+    const entry = turnId === undefined ? undefined : this.byTurn.get(turnId);
+    if (entry === undefined) return;
+    const known = entry.files[uri];
+    const first = known !== undefined && !known.undone && known.after === before ? known.before : before;
+    entry.files[uri] = first === after ? undefined : { before: first, after, undone: false };
+    this.touch(entry);
+  }
+
+  /** A turn's change of a file was taken back, or put again. Its hashes are then those that the file really had. */
+  private restored(direction: Direction, uri: string, { turnId, from, to }: RestoreStep): void {
     const entry = this.byTurn.get(turnId);
-    if (entry === undefined || entry.files[uri] === stands) return;
-    entry.files[uri] = stands;
+    if (entry === undefined) return;
+    const undone = direction === 'undo';
+    const [before, after] = undone ? [to, from] : [from, to];
+    entry.files[uri] = { before: before?.hash, after: after?.hash, undone };
     this.touch(entry);
   }
 

@@ -71,8 +71,11 @@ export class Diffs implements vscode.Disposable {
     for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
       const address = tab.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
       const proposal = address && this.review.proposal(address.proposalId);
-      if (proposal === undefined || tab.isDirty || proposal.hunks.some(isOpen)) continue;
+      if (proposal === undefined || proposal.hunks.some(isOpen)) continue;
       const looked = tab.isActive && tab.group.isActive;
+      // What is unsaved in it is the user's text of the proposal, or the document itself, which stays open beside it.
+      if (tab.isDirty && !(proposal.landed === true && looked)) continue;
+      if (tab.isDirty) await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri), { preview: false });
       // The user may have closed it meanwhile.
       const closed = await vscode.window.tabGroups.close(tab, true).then((done) => done, () => false);
       if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));

@@ -66,7 +66,7 @@ function fileItem(proposal: Proposal): vscode.TreeItem {
   const waiting = pendingHunks(proposal).length;
   const item = new vscode.TreeItem(visible(path.posix.basename(proposal.path)), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
   const folder = path.posix.dirname(proposal.path);
-  const change = { create: 'new', modify: '', delete: 'delete' }[proposal.change];
+  const change = { create: 'new', modify: '', delete: proposal.landed === true ? 'deleted' : 'delete' }[proposal.change];
   item.id = proposal.proposalId;
   const landed = proposal.landed === true ? `by ${landedBy(proposal)}` : '';
   item.description = [folder === '.' ? '' : visible(folder), change, landed, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');

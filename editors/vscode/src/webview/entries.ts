@@ -92,9 +92,10 @@ export class EntryView {
   /** What the turn of a prompt did to files can be taken back here, and put again. */
   private turnTools({ turnId, files }: PromptEntry): Child {
     if (turnId === undefined) return undefined;
-    const of = (state: 'applied' | 'undone'): number => Object.values(files).filter((one) => one === state).length;
-    const [applied, undone] = [of('applied'), of('undone')];
-    if (applied + undone === 0) return undefined;
+    const changes = Object.values(files).filter((one) => one !== undefined);
+    const undone = changes.filter((one) => one.undone).length;
+    const applied = changes.length - undone;
+    if (changes.length === 0) return undefined;
     const count = (number: number): string => (number === 1 ? '1 file' : `${number} files`);
     const act = (label: string, direction: Direction, andLater: boolean, title: string): Child =>
       button(label, () => this.post({ type: 'restore', direction, turnId, andLater }), { class: 'link', title });

@@ -122,7 +122,8 @@ describe('the chat', () => {
   const folder: Event = { type: 'sessionStarted', folders: ['file:///p'] };
   const filesOf = (chat: Chat, at: number): unknown => {
     const entry = chat.entries[at];
-    return entry?.kind === 'prompt' ? entry.files : undefined;
+    if (entry?.kind !== 'prompt') return undefined;
+    return Object.fromEntries(Object.entries(entry.files).flatMap(([uri, change]) => (change ? [[uri, change.undone ? 'undone' : 'applied']] : [])));
   };
 
   it('knows at each message which files its turn changed, and what of that is taken back', () => {
@@ -153,6 +154,14 @@ describe('the chat', () => {
     assert.deepEqual(restored.files.map(({ path, words, problem }) => [path, words, problem]), [
       ['b', 'left as it is', 'it was changed since'], ['a', 'taken back', undefined],
     ]);
+  });
+
+  it('takes what a turn has changed back for no change', () => {
+    const change = (before: string, after: string): Event =>
+      ({ type: 'editApplied', proposalId: 'p', hunkIds: [], uri: 'file:///p/a', outcome: { type: 'verified' }, turnId: 't', before, after });
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('b', 'c')), 0), { 'file:///p/a': 'applied' });
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('b', 'a')), 0), {});
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('x', 'a')), 0), { 'file:///p/a': 'applied' }, 'somebody else was there');
   });
 
   it('takes no edit for made that was not, and knows an earlier turn that came later', () => {
