@@ -308,7 +308,10 @@ export class Chat {
         this.changedBy(event.turnId, event.uri, event.before, event.after);
         break;
       case 'filesChanged':
-        for (const { uri, before, after, unknown } of event.files) if (unknown === undefined) this.changedBy(event.turnId, uri, before?.hash, after?.hash);
+        // What another program did is not the turn's, and is not taken back with it.
+        for (const { uri, before, after, unknown } of event.toolCallId === undefined ? [] : event.files) {
+          if (unknown === undefined) this.changedBy(event.turnId, uri, before?.hash, after?.hash);
+        }
         this.add(`f${seq}`, { kind: 'files', ...changedFiles(event, this.folders) });
         break;
       case 'checkpointRestored':

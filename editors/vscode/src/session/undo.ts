@@ -38,15 +38,15 @@ interface FileItem extends vscode.QuickPickItem {
 /** The list of files, to be agreed to. Gives those that the user has marked of the ones that were changed since. */
 async function agree(direction: Direction, preview: CheckpointPreviewResult): Promise<ConfirmedFile[] | undefined> {
   const [ready, changed, other] = sorted(direction, preview.files);
-  const words = direction === 'undo' ? { done: 'Taken back', name: 'undo', doing: 'take back' } : { done: 'Put again', name: 'redo', doing: 'put again' };
+  const words = direction === 'undo' ? { done: 'taken back', doing: 'take back' } : { done: 'put again', doing: 'put again' };
   const [sure, open] = [ready.map(itemOf), changed.map(itemOf)];
   const pick = vscode.window.createQuickPick<FileItem | vscode.QuickPickItem>();
-  pick.title = `Azimuth: ${words.name} ${preview.turnIds.length === 1 ? 'a turn' : `${preview.turnIds.length} turns`}`;
-  pick.placeholder = placeholder(words.doing, ready.length, changed.length, preview.pendingHunks);
+  pick.title = `Azimuth: ${direction} ${preview.turnIds.length === 1 ? 'a turn' : `${preview.turnIds.length} turns`}`;
+  pick.placeholder = placeholder(words, ready.length, changed.length, preview.pendingHunks);
   pick.canSelectMany = true;
   pick.ignoreFocusOut = true;
   pick.items = [
-    ...group(words.done, sure),
+    ...group(`Will be ${words.done}`, sure),
     ...group('Changed since', open),
     ...group('Left as they are', other.map(itemOf)),
   ];
@@ -61,7 +61,8 @@ async function agree(direction: Direction, preview: CheckpointPreviewResult): Pr
       pick.onDidTriggerItemButton(({ item }) => {
         if ('file' in item) void vscode.window.showTextDocument(vscode.Uri.parse(item.file.uri), { preview: true, preserveFocus: true });
       });
-      pick.onDidAccept(() => resolve(open.filter((item) => pick.selectedItems.includes(item)).map(({ file }) => confirmation(file))));
+      const nothing = ready.length + changed.length + preview.pendingHunks === 0;
+      pick.onDidAccept(() => resolve(nothing ? undefined : open.filter((item) => pick.selectedItems.includes(item)).map(({ file }) => confirmation(file))));
       pick.onDidHide(() => resolve(undefined));
       pick.show();
     });
@@ -80,9 +81,9 @@ function sorted(direction: Direction, files: readonly CheckpointFile[]): [Checkp
   ];
 }
 
-function placeholder(doing: string, ready: number, changed: number, hunks: number): string {
+function placeholder({ doing, done }: { doing: string; done: string }, ready: number, changed: number, hunks: number): string {
   const sentences = [
-    `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
+    ready + changed === 0 ? `None of these files can be ${done}.` : `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
     changed === 1 ? '1 was changed since and stays as it is, unless you mark it.' : '',
     changed > 1 ? `${changed} were changed since and stay as they are, unless you mark them.` : '',
     hunks > 0 ? `${hunks} ${hunks === 1 ? 'hunk that waits is' : 'hunks that wait are'} rejected.` : '',

@@ -164,6 +164,12 @@ describe('the chat', () => {
     assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('x', 'a')), 0), { 'file:///p/a': 'applied' }, 'somebody else was there');
   });
 
+  it('takes what another program did for its own doing, and no turn’s', () => {
+    const chat = chatOf(folder, started, { type: 'filesChanged', turnId: 't', files: [{ uri: 'file:///p/a', after: { hash: 'h' } }] });
+    assert.deepEqual(filesOf(chat, 0), {});
+    assert.ok(chat.entries[1]?.kind === 'files' && chat.entries[1].title === 'Another program changed 1 file');
+  });
+
   it('takes no edit for made that was not, and knows an earlier turn that came later', () => {
     const events: Event[] = [folder, started, { ...ended }, { ...started, turnId: 'u' }, applied('u', 'file:///p/a')];
     const whole = chatOf(...events);
