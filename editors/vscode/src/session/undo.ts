@@ -41,7 +41,8 @@ async function agree(direction: Direction, preview: CheckpointPreviewResult): Pr
   const words = direction === 'undo' ? { done: 'taken back', doing: 'take back' } : { done: 'put again', doing: 'put again' };
   const [sure, open] = [ready.map(itemOf), changed.map(itemOf)];
   const pick = vscode.window.createQuickPick<FileItem | vscode.QuickPickItem>();
-  pick.title = `Azimuth: ${direction} ${preview.turnIds.length === 1 ? 'a turn' : `${preview.turnIds.length} turns`}`;
+  const turns = preview.turnIds.length === 1 ? 'a turn' : `${preview.turnIds.length} turns`;
+  pick.title = `Azimuth: ${direction} ${turns}${changed.length > 0 ? ' (what was changed since stays, unless you mark it)' : ''}`;
   pick.placeholder = placeholder(words, ready.length, changed.length, preview.pendingHunks);
   pick.canSelectMany = true;
   pick.ignoreFocusOut = true;
@@ -84,9 +85,8 @@ function sorted(direction: Direction, files: readonly CheckpointFile[]): [Checkp
 function placeholder({ doing, done }: { doing: string; done: string }, ready: number, changed: number, hunks: number): string {
   const sentences = [
     ready + changed === 0 ? `None of these files can be ${done}.` : `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
-    changed === 1 ? '1 was changed since and stays as it is, unless you mark it.' : '',
-    changed > 1 ? `${changed} were changed since and stay as they are, unless you mark them.` : '',
-    hunks > 0 ? `${hunks} ${hunks === 1 ? 'hunk that waits is' : 'hunks that wait are'} rejected.` : '',
+    changed > 0 ? `Changed since: ${changed}.` : '',
+    hunks > 0 ? `Pending hunks, rejected: ${hunks}.` : '',
   ];
   return sentences.filter((sentence) => sentence !== '').join(' ');
 }
