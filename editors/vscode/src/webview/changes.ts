@@ -22,7 +22,11 @@ const proposed: Words = { what: '', accept: 'Accept', reject: 'Reject', undo: '�
 const landed: Words = { what: 'by commands ', accept: 'Keep', reject: 'Take back', undo: '↶', urgent: false };
 
 export class Changes {
-  readonly element = h('section', { class: 'changes', 'aria-label': 'What waits for you' });
+  // Each is refilled by itself, so that the keyboard does not go from a file that is accepted to a button that takes back.
+  private readonly proposed = h('div');
+  private readonly landed = h('div');
+  private readonly queued = h('div');
+  readonly element = h('section', { class: 'changes', 'aria-label': 'What waits for you' }, this.proposed, this.landed, this.queued);
   private shown = '';
 
   constructor(private readonly post: Post) {}
@@ -32,9 +36,9 @@ export class Changes {
     const now = JSON.stringify([[...pending.proposed, ...pending.landed].map((it) => [it.proposalId, it.revision, pendingHunks(it).length]), [...chat.queue.keys()]]);
     if (now === this.shown) return;
     this.shown = now;
-    refill(this.element,
-      ...this.group(pending.proposed, proposed),
-      ...this.group(pending.landed, landed),
+    refill(this.proposed, ...this.group(pending.proposed, proposed));
+    refill(this.landed, ...this.group(pending.landed, landed));
+    refill(this.queued,
       ...[...chat.queue].map(([queueId, blocks]) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
           button('✕', () => this.post({ type: 'unqueue', queueId }), { class: 'icon', 'aria-label': 'Take this prompt back' }))),
