@@ -12,8 +12,9 @@ import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
-import { pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
+import { pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
+import { restore } from './session/undo';
 import type { Terminals } from './terminal/terminals';
 import { iconless, unlinked, visible } from './text';
 
@@ -40,7 +41,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
     'azimuth.chat.addFile': (uri?: vscode.Uri, uris?: vscode.Uri[]) => addFiles(chat, uri, uris),
-    'azimuth.ask': (text?: string) => ask(session, text),
+    'azimuth.ask': (text?: string) => ask(session, chat, text),
     'azimuth.answer': () => answer(session),
     'azimuth.answer.option': (option: number) => chat.tell({ type: 'answerOption', option }),
     'azimuth.continue': () => session.prompt([]),
@@ -55,7 +56,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const chosen = mode ?? (await pickMode(session.mode));
       if (chosen !== undefined) session.mode = chosen;
     },
-    'azimuth.acceptEdits.toggle': () => session.setAcceptEdits(!(session.state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false))),
+    'azimuth.acceptEdits.select': () => pickAcceptEdits(session),
+    'azimuth.turn.undo': () => restore('undo', {}, session, request),
+    'azimuth.turn.redo': () => restore('redo', {}, session, request),
 
     'azimuth.review.open': (given?: Given) => openReview(parts, given),
     'azimuth.review.next': () => diffs.go('next'),
@@ -65,8 +68,15 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.hunk.comment': (given?: Given) => commentOnHunk(parts, given),
     'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', given),
     'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', given),
-    'azimuth.all.accept': () => decideAll(review, 'accept'),
-    'azimuth.all.reject': () => decideAll(review, 'reject'),
+    'azimuth.all.accept': () => decideAll(review, 'accept', review.pending),
+    'azimuth.all.reject': () => decideAll(review, 'reject', review.pending),
+    // What a command has changed already is decided in the same way, and said in other words.
+    'azimuth.hunk.keep': (given?: Given) => decideHunk(parts, 'accept', given),
+    'azimuth.hunk.takeBack': (given?: Given) => decideHunk(parts, 'reject', given),
+    'azimuth.file.keep': (given?: Given) => decideFile(parts, 'accept', given),
+    'azimuth.file.takeBack': (given?: Given) => decideFile(parts, 'reject', given),
+    'azimuth.all.keep': () => decideAll(review, 'accept', review.landed),
+    'azimuth.all.takeBack': () => decideAll(review, 'reject', review.landed),
 
     'azimuth.terminal.show': () => terminals.show(),
     'azimuth.terminal.kill': () => terminals.kill(),
@@ -107,11 +117,15 @@ async function addFiles(chat: ChatView, uri?: vscode.Uri, uris?: vscode.Uri[]): 
 }
 
 /** A prompt without the chat. While a turn runs, it waits for its end. */
-async function ask(session: Session, text?: string): Promise<void> {
+async function ask(session: Session, chat: ChatView, text?: string): Promise<void> {
   const prompt = text ?? (await vscode.window.showInputBox({ title: 'Azimuth', prompt: 'What should be done?', ignoreFocusOut: true }));
   if (prompt === undefined || prompt.trim() === '') return;
   const blocks = [{ type: 'text' as const, text: prompt }];
-  await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+  try {
+    await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+  } catch (error) {
+    await chat.giveBack(prompt, messageOf(error));
+  }
 }
 
 /** Answers the question that has waited longest. */
@@ -130,7 +144,7 @@ async function withSession(session: Session, work: (current: { sessionId: string
 
 async function openReview({ review, diffs, threads }: Parts, given: Given): Promise<void> {
   const meant = resolve(review, threads, given);
-  const proposal = meant?.proposal ?? review.pending[0];
+  const proposal = meant?.proposal ?? review.open[0];
   if (proposal === undefined) throw new Error('No hunk waits for a decision.');
   await diffs.open(proposal, meant?.hunk?.hunkId);
 }
@@ -158,9 +172,9 @@ async function decideFile({ review, threads }: Parts, decision: Decision, given:
   await review.decideFile(decision, meant.proposal);
 }
 
-async function decideAll(review: Review, decision: Decision): Promise<void> {
-  if (review.pendingCount === 0) throw new Error('No hunk waits for a decision.');
-  await review.decideAll(decision);
+async function decideAll(review: Review, decision: Decision, proposals: readonly Proposal[]): Promise<void> {
+  if (proposals.length === 0) throw new Error('No hunk waits for a decision.');
+  await review.decideAll(decision, proposals);
 }
 
 /** What was written in the thread that a command was given. */
@@ -194,7 +208,7 @@ function resolve(review: Review, threads: Threads, given: Given): { proposal: Pr
 /** A button in an editor's title bar gives the document there: of a diff the right one, wherever its cursor is. */
 function editorOf(review: Review, uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
-  const meant = uri && review.of(uri)?.proposal.proposalId;
-  if (uri === undefined || (active !== undefined && review.of(active.document.uri)?.proposal.proposalId === meant)) return active;
+  const meant = uri && review.of(uri)[0]?.proposal.proposalId;
+  if (uri === undefined || (active !== undefined && review.of(active.document.uri)[0]?.proposal.proposalId === meant)) return active;
   return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

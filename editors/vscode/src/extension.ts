@@ -9,6 +9,7 @@ import { SCHEME } from './review/address';
 import { trackHunksInEditor } from './review/context';
 import { Diffs } from './review/diffs';
 import { ReviewFiles } from './review/files';
+import { LandedMarks } from './review/marks';
 import { Lenses } from './review/lenses';
 import { Review } from './review/review';
 import { Threads } from './review/threads';
@@ -57,6 +58,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
+    new LandedMarks(review),
     new ReviewTree(review),
     new Status(started, session, review),
     new Notices(session, chat),

@@ -33,6 +33,7 @@ export class FactsKeeper implements vscode.Disposable {
       vscode.window.onDidChangeTextEditorSelection(() => this.selectionChanged()),
       vscode.window.onDidChangeActiveTextEditor(() => this.selectionChanged()),
       vscode.workspace.onDidGrantWorkspaceTrust(tell),
+      vscode.workspace.onDidChangeWorkspaceFolders(tell),
       vscode.workspace.onDidChangeConfiguration((change) => (change.affectsConfiguration('azimuth') ? tell() : undefined)),
       this.changed,
     ];
@@ -41,14 +42,15 @@ export class FactsKeeper implements vscode.Disposable {
   get current(): Facts {
     const trusted = vscode.workspace.isTrusted;
     const configuration = vscode.workspace.getConfiguration('azimuth');
-    const { state } = this.session;
+    const accepts = this.session.accepts;
     return {
       server: this.server.state,
       sessions: this.sessions,
       models: this.models.models,
       ...(this.models.default === undefined ? {} : { defaultModel: this.models.default }),
       mode: this.session.mode,
-      acceptEdits: state?.acceptEdits ?? configuration.get('acceptEdits', false),
+      ...(accepts === undefined ? {} : { accepts }),
+      folder: (vscode.workspace.workspaceFolders ?? []).length > 0,
       trusted,
       enterSends: configuration.get('chat.enterSends', true),
       ...(this.selection === undefined ? {} : { selection: this.selection }),

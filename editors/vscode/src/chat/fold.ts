@@ -2,22 +2,53 @@
 // its end, and the webview goes on from there.
 
 import type {
-  Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
-  QueueId, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
+  AutoScope, Direction, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  QueueId, RestoreStep, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { pendingHunks } from '../session/fold';
+import { pendingProposals } from '../session/fold';
+import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
 export type Entry = { key: string; version: number } & (
-  | { kind: 'prompt'; blocks: PromptBlock[]; said: 'prompt' | 'steer' }
+  | PromptEntry
   | { kind: 'answer'; text: string; thinking: string; done: boolean }
+  | DiffEntry
   | ToolEntry
+  | { kind: 'files' } & FileNews
   | { kind: 'plan'; steps: PlanEntry[] }
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
   | { kind: 'end'; reason: StopReason; error: string | undefined; usage: Usage; cost: number | undefined }
 );
+
+/** A word of the user: what began a turn, was said to it, or had it go on. */
+export interface PromptEntry {
+  kind: 'prompt';
+  blocks: PromptBlock[];
+  said: 'prompt' | 'steer' | 'continue';
+  /** The turn that it began; absent where it began none. */
+  turnId?: TurnId;
+  /** What this turn made of files, by URI; undefined for one that it has changed back itself. */
+  files: Record<string, TurnChange | undefined>;
+}
+
+/** What a turn made of a file: the hashes of its text before and after, absent where there was none, or is none. */
+export interface TurnChange {
+  before?: string | undefined;
+  after?: string | undefined;
+  /** Whether it is taken back. */
+  undone: boolean;
+}
+
+/** The diff that an edit comes to, while the call for it still arrives. */
+export interface DiffEntry {
+  kind: 'diff';
+  messageId: MessageId;
+  path: string;
+  /** Lines that begin with a space, `-`, `+` or `@`; the last one may be unfinished. */
+  text: string;
+}
 
 export interface ToolEntry {
   kind: 'tool';
@@ -49,6 +80,9 @@ export interface ChatSnapshot {
   lastSeq: number;
   /** What was said before the first of `entries`, last first. */
   saidBefore: string[];
+  /** The session's folders, as URIs. */
+  folders: string[];
+  accepts: AutoScope | undefined;
 }
 
 /** So many earlier prompts can be recalled. */
@@ -71,8 +105,14 @@ export class Chat {
   /** What the running turn is at. */
   doing = '';
   lastSeq = 0;
+  folders: string[] = [];
+  /** For how long edits are accepted as they come, as was last said. */
+  accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
+  /** The words that began turns. */
+  private readonly byTurn = new Map<TurnId, Entry & PromptEntry>();
+  private readonly diffs = new Set<Entry & DiffEntry>();
   private saidBefore: string[] = [];
   private changed = new Set<Entry>();
 
@@ -106,13 +146,13 @@ export class Chat {
     const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq } = this;
+    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts } = this;
     return {
       entries: this.entries.slice(from),
       earlier: from,
-      proposals: pending,
+      proposals: [...pending.proposed, ...pending.landed],
       queue: [...queue],
-      title, model, scripted, cost, context, runningTurn, doing, lastSeq,
+      title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
     };
   }
@@ -127,7 +167,13 @@ export class Chat {
 
   private prepend(entries: readonly Entry[]): void {
     this.entries.unshift(...entries);
-    for (const entry of entries) this.byKey.set(entry.key, entry);
+    for (const entry of entries) this.know(entry);
+  }
+
+  private know(entry: Entry): void {
+    this.byKey.set(entry.key, entry);
+    if (entry.kind === 'prompt' && entry.turnId !== undefined) this.byTurn.set(entry.turnId, entry);
+    if (entry.kind === 'diff') this.diffs.add(entry);
   }
 
   /** The entries that are new or changed since this was last asked, in no order. */
@@ -143,8 +189,8 @@ export class Chat {
   }
 
   /** The proposals with a hunk that waits. */
-  get pending(): Proposal[] {
-    return [...this.proposals.values()].filter((proposal) => pendingHunks(proposal).length > 0);
+  get pending(): { proposed: Proposal[]; landed: Proposal[] } {
+    return pendingProposals(this.proposals.values());
   }
 
   /** What was said in this session, last first. */
@@ -154,6 +200,9 @@ export class Chat {
 
   private apply(seq: number, event: Event): void {
     switch (event.type) {
+      case 'sessionStarted':
+        this.folders = event.folders;
+        break;
       case 'titleChanged':
         this.title = event.title;
         break;
@@ -164,10 +213,12 @@ export class Chat {
       case 'turnStarted':
         this.runningTurn = event.turnId;
         this.doing = 'Thinking';
-        if (event.prompt.length > 0) this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'prompt' });
+        this.add(`p${seq}`, {
+          kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
+        });
         break;
       case 'steered':
-        this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'steer' });
+        this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'steer', files: {} });
         break;
       case 'promptQueued':
         this.queue.set(event.queueId, event.prompt);
@@ -183,7 +234,12 @@ export class Chat {
         this.answer(event.messageId, (answer) => (answer.thinking += event.text));
         this.doing = 'Thinking';
         break;
+      case 'editDelta':
+        this.diff(event);
+        this.doing = `Editing ${event.path}`;
+        break;
       case 'messageCompleted': {
+        this.dropDiffs(event.messageId);
         const said = event.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n\n');
         const thought = event.content.flatMap((block) => (block.type === 'thinking' ? [block.text] : [])).join('\n\n');
         this.cost += event.cost ?? 0;
@@ -199,6 +255,7 @@ export class Chat {
         break;
       }
       case 'messageDiscarded':
+        this.dropDiffs(event.messageId);
         this.drop(event.messageId);
         break;
       case 'retrying':
@@ -244,7 +301,29 @@ export class Chat {
         break;
       case 'editApplied':
         if (event.outcome.type === 'failed') this.note(seq, 'error', `An edit was not made: ${event.outcome.reason}`);
+        else this.changedBy(event.turnId, event.uri, event.before, event.after);
         break;
+      case 'formatted':
+        this.note(seq, 'info', formattedInWords(event, this.folders));
+        this.changedBy(event.turnId, event.uri, event.before, event.after);
+        break;
+      case 'filesChanged':
+        // What another program did is not the turn's, and is not taken back with it.
+        for (const { uri, before, after, unknown } of event.toolCallId === undefined ? [] : event.files) {
+          if (unknown === undefined) this.changedBy(event.turnId, uri, before?.hash, after?.hash);
+        }
+        this.add(`f${seq}`, { kind: 'files', ...changedFiles(event, this.folders) });
+        break;
+      case 'checkpointRestored':
+        for (const { uri, steps } of event.files) for (const step of steps ?? []) this.restored(event.direction, uri, step);
+        this.add(`f${seq}`, { kind: 'files', ...restoredFiles(event) });
+        break;
+      case 'acceptEditsChanged': {
+        const accepts = event.on ? event.scope : undefined;
+        if (accepts !== this.accepts) this.note(seq, 'info', autoInWords(event));
+        this.accepts = accepts;
+        break;
+      }
       case 'notice':
         this.note(seq, event.severity, event.text);
         break;
@@ -267,6 +346,7 @@ export class Chat {
   private ended(seq: number, event: Extract<Event, { type: 'turnEnded' }>): void {
     if (event.turnId === this.runningTurn) this.runningTurn = undefined;
     this.doing = '';
+    this.dropDiffs();
     for (const entry of this.entries.slice(-200)) {
       const open = (entry.kind === 'answer' && !entry.done) || (entry.kind === 'tool' && entry.state === 'running');
       if (!open) continue;
@@ -315,9 +395,49 @@ export class Chat {
     this.add(`n${seq}`, { kind: 'note', tone, text });
   }
 
+  /** A turn changed a file. What it has changed back is no change. */
+  private changedBy(turnId: TurnId | undefined, uri: string, before: string | undefined, after: string | undefined): void {
+    const entry = turnId === undefined ? undefined : this.byTurn.get(turnId);
+    if (entry === undefined) return;
+    const known = entry.files[uri];
+    const first = known !== undefined && !known.undone && known.after === before ? known.before : before;
+    entry.files[uri] = first === after ? undefined : { before: first, after, undone: false };
+    this.touch(entry);
+  }
+
+  /** A turn's change of a file was taken back, or put again. Its hashes are then those that the file really had. */
+  private restored(direction: Direction, uri: string, { turnId, from, to }: RestoreStep): void {
+    const entry = this.byTurn.get(turnId);
+    if (entry === undefined) return;
+    const undone = direction === 'undo';
+    const [before, after] = undone ? [to, from] : [from, to];
+    entry.files[uri] = { before: before?.hash, after: after?.hash, undone };
+    this.touch(entry);
+  }
+
+  private diff({ messageId, toolCallId, path, text }: Extract<Event, { type: 'editDelta' }>): void {
+    const key = `d${messageId}/${toolCallId}/${path}`;
+    const entry = this.byKey.get(key) ?? this.add(key, { kind: 'diff', messageId, path, text: '' });
+    if (entry.kind !== 'diff') return;
+    entry.text += text;
+    this.touch(entry);
+  }
+
+  /** The diffs of a message are void: its calls and their hunks stand for them. Without a message, all are. */
+  private dropDiffs(id?: MessageId): void {
+    for (const entry of this.diffs) {
+      if (id !== undefined && entry.messageId !== id) continue;
+      this.diffs.delete(entry);
+      this.remove(entry);
+    }
+  }
+
   private drop(id: MessageId): void {
     const entry = this.byKey.get(`m${id}`);
-    if (entry?.kind !== 'answer') return;
+    if (entry?.kind === 'answer') this.remove(entry);
+  }
+
+  private remove(entry: Entry): void {
     this.byKey.delete(entry.key);
     const at = this.entries.lastIndexOf(entry);
     if (at >= 0) this.entries.splice(at, 1);
@@ -327,7 +447,7 @@ export class Chat {
   private add(key: string, content: EntryContent): Entry {
     const entry: Entry = { key, version: 0, ...content };
     this.entries.push(entry);
-    this.byKey.set(key, entry);
+    this.know(entry);
     this.touch(entry);
     return entry;
   }

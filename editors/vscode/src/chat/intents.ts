@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { messageOf, type Request } from '../server/requests';
 import type { Review } from '../review/review';
 import type { Session } from '../session/session';
+import { restore } from '../session/undo';
 import { unlinked } from '../text';
 import { file, labelOf, selection, withMentions } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
@@ -48,7 +49,8 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'insert': return insert(intent.text);
     case 'copy': return vscode.env.clipboard.writeText(intent.text);
     case 'openSession': return session.open(intent.sessionId);
-    case 'setAcceptEdits': return session.setAcceptEdits(intent.on);
+    case 'pickAcceptEdits': return run('azimuth.acceptEdits.select');
+    case 'restore': return restore(intent.direction, { turnId: intent.turnId, andLater: intent.andLater }, session, hands.request);
     case 'attachSelection': return attachSelection(hands);
     case 'attachFile': return hands.attach(await pickFiles());
     case 'dropped': return hands.attach(dropped(intent.uris));
@@ -58,6 +60,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickMode': return run('azimuth.mode.select');
     case 'setMode': return run('azimuth.mode.select', intent.mode);
     case 'setKey': return run('azimuth.key.set');
+    case 'openFolder': return run('workbench.action.files.openFolder');
     case 'restartServer': return run('azimuth.server.restart');
     case 'openLog': return run('azimuth.log.show');
     // The view answers these itself.

@@ -4,7 +4,7 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  Decision, DecisionTarget, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
+  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
   QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
@@ -16,6 +16,7 @@ export type HostMessage =
   | EarlierMessage
   | FactsMessage
   | PromptSettledMessage
+  | RefusedMessage
   | CompletionsMessage
   | AttachMessage
   | FocusMessage
@@ -67,8 +68,10 @@ export interface Facts {
   defaultModel?: string;
   /** The mode of the next turn. */
   mode: Mode;
-  /** Whether edits are accepted as they come. */
-  acceptEdits: boolean;
+  /** For how long edits are accepted as they come; absent where they wait for a review. */
+  accepts?: AutoScope;
+  /** False where no folder is open to work in. */
+  folder: boolean;
   /** False in an untrusted workspace, where there is only the mode `ask`. */
   trusted: boolean;
   /** Whether Enter sends the prompt; else Ctrl+Enter or Cmd+Enter does. */
@@ -90,6 +93,14 @@ export interface PromptSettledMessage {
   promptId: string;
   /** Why it was not taken, and what to do. */
   error?: string;
+}
+
+/** A prompt that was given elsewhere was not taken: it goes into the draft, so that it is not lost. */
+export interface RefusedMessage {
+  type: 'refused';
+  text: string;
+  /** Why it was not taken, and what to do. */
+  error: string;
 }
 
 /** The answer to `complete`. Empty where there is nothing, or it failed. */
@@ -163,13 +174,17 @@ export type Intent =
   | { type: 'pickModel' }
   | { type: 'pickMode' }
   | { type: 'setMode'; mode: Mode }
-  | { type: 'setAcceptEdits'; on: boolean }
+  /** Choose whether edits are accepted as they come, and for how long. */
+  | { type: 'pickAcceptEdits' }
+  /** Take back, or put again, what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
+  | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }
   /** The next three are answered with `attach`, unless the user changes their mind. */
   | { type: 'attachSelection' }
   | { type: 'attachFile' }
   /** Files that were dropped, as URIs. */
   | { type: 'dropped'; uris: string[] }
   | { type: 'setKey' }
+  | { type: 'openFolder' }
   | { type: 'restartServer' }
   | { type: 'openLog' };
 

@@ -45,6 +45,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.soon({ type: 'focus' });
   }
 
+  /** Puts a prompt that was given elsewhere and not taken into the draft, and shows it with the reason. */
+  async giveBack(text: string, error: string): Promise<void> {
+    this.soon({ type: 'refused', text, error });
+    await this.focus();
+  }
+
   /** Adds to the draft, and shows it. */
   async attach(attachments: Attachment[]): Promise<void> {
     if (attachments.length === 0) return;

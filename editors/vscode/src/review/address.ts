@@ -1,11 +1,11 @@
-// The addresses of proposed texts: `azimuth-review:` URIs that keep the file's path, so that it gets its language.
+// The addresses of the texts beside documents: `azimuth-review:` URIs that keep the file's path, so that it gets its language.
 
 import * as vscode from 'vscode';
 import type { Proposal, ProposalId, SessionId } from '../generated/protocol';
 
 export const SCHEME = 'azimuth-review';
 
-/** What a proposed text belongs to. `empty` is the side that has no file: before it is made, or after it is deleted. */
+/** What such a text belongs to. `empty` is the side that has no file: before it is made, or after it is deleted. */
 export interface Address {
   sessionId: SessionId;
   proposalId: ProposalId;
@@ -17,7 +17,7 @@ export function reviewUri(sessionId: SessionId, proposal: Proposal, empty = fals
   return vscode.Uri.parse(proposal.uri).with({ scheme: SCHEME, authority: '', query: query.toString() });
 }
 
-/** Undefined for a URI that is no proposed text. */
+/** Undefined for a URI that is none of them. */
 export function parseReview(uri: vscode.Uri): Address | undefined {
   if (uri.scheme !== SCHEME) return undefined;
   const query = new URLSearchParams(uri.query);

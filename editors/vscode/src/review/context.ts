@@ -4,13 +4,17 @@ import * as vscode from 'vscode';
 import type { Review } from './review';
 
 export function trackHunksInEditor(review: Review): vscode.Disposable {
-  let told: boolean | undefined;
+  const told = new Map<string, boolean>();
+  const tell = (key: string, now: boolean): void => {
+    if (told.get(key) === now) return;
+    told.set(key, now);
+    void vscode.commands.executeCommand('setContext', key, now);
+  };
   const update = (): void => {
     const uri = vscode.window.activeTextEditor?.document.uri;
-    const now = uri !== undefined && review.of(uri) !== undefined;
-    if (now === told) return;
-    told = now;
-    void vscode.commands.executeCommand('setContext', 'azimuth.hunksInEditor', now);
+    const found = uri === undefined ? [] : review.of(uri);
+    tell('azimuth.hunksInEditor', found.length > 0);
+    tell('azimuth.landedInEditor', found.some(({ proposal }) => proposal.landed === true));
   };
   update();
   return vscode.Disposable.from(review.onChange(update), vscode.window.onDidChangeActiveTextEditor(update));

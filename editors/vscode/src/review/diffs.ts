@@ -1,7 +1,9 @@
-// Proposals in the editor's own diff: left the live document, right the proposal. Closing a diff decides nothing.
+// Proposals in the editor's own diff: left the live document, right the proposal. Where a command has changed the document
+// already, left is what was there before, and right the live document. Closing a diff decides nothing.
 
 import * as vscode from 'vscode';
 import type { HunkId, Proposal } from '../generated/protocol';
+import { landedBy } from '../session/fold';
 import { visible } from '../text';
 import { parseReview } from './address';
 import type { ReviewFiles } from './files';
@@ -19,15 +21,14 @@ export class Diffs implements vscode.Disposable {
 
   /** Shows a proposal, at a hunk or at its first one. */
   async open(proposal: Proposal, hunkId?: HunkId): Promise<void> {
-    const document = vscode.Uri.parse(proposal.uri);
-    const left = proposal.change === 'create' ? this.files.uri(proposal, true) : document;
-    const right = this.files.uri(proposal, proposal.change === 'delete');
+    const { left, right } = this.sides(proposal);
     const placed = place(proposal);
     const at = placed.find(({ hunk }) => hunk.hunkId === hunkId) ?? placed[0];
+    const side = proposal.landed === true ? 'document' : 'beside';
     const title = `${visible(proposal.path)} (${label(proposal)})`;
     await vscode.commands.executeCommand('vscode.diff', left, right, title, {
       preview: true,
-      ...(at === undefined ? {} : { selection: new vscode.Range(at.proposed.start, 0, at.proposed.start, 0) }),
+      ...(at === undefined ? {} : { selection: new vscode.Range(at[side].start, 0, at[side].start, 0) }),
     } satisfies vscode.TextDocumentShowOptions);
   }
 
@@ -36,14 +37,14 @@ export class Diffs implements vscode.Disposable {
     const editor = vscode.window.activeTextEditor;
     const at = this.review.at(editor);
     if (editor === undefined || at === undefined) {
-      const [first] = this.review.pending;
+      const [first] = this.review.open;
       if (first === undefined) throw new Error('No hunk waits for a decision.');
       return this.open(first);
     }
     const line = editor.selection.active.line;
     const next = neighbour(at.hunks, at.side, line, direction);
     const wraps = next === undefined || (direction === 'next' ? next[at.side].start <= line : next[at.side].start >= line);
-    const files = this.review.pending;
+    const files = this.review.open;
     const index = files.findIndex((one) => one.proposalId === at.proposal.proposalId);
     const other = files.at((index + (direction === 'next' ? 1 : -1)) % files.length);
     if (wraps && other !== undefined && other.proposalId !== at.proposal.proposalId) {
@@ -57,13 +58,24 @@ export class Diffs implements vscode.Disposable {
     this.subscription.dispose();
   }
 
+  private sides(proposal: Proposal): { left: vscode.Uri; right: vscode.Uri } {
+    const document = vscode.Uri.parse(proposal.uri);
+    const [none, beside] = [this.files.uri(proposal, true), this.files.uri(proposal)];
+    const { change } = proposal;
+    if (proposal.landed === true) return { left: change === 'create' ? none : beside, right: change === 'delete' ? none : document };
+    return { left: change === 'create' ? none : document, right: change === 'delete' ? none : beside };
+  }
+
   /** A diff of which everything is decided has nothing more to show. Where it was being looked at, its file is. */
   private async closeDecided(): Promise<void> {
     for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
-      const right = tab.input instanceof vscode.TabInputTextDiff ? parseReview(tab.input.modified) : undefined;
-      const proposal = right && this.review.proposal(right.proposalId);
-      if (proposal === undefined || tab.isDirty || proposal.hunks.some(isOpen)) continue;
+      const address = tab.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
+      const proposal = address && this.review.proposal(address.proposalId);
+      if (proposal === undefined || proposal.hunks.some(isOpen)) continue;
       const looked = tab.isActive && tab.group.isActive;
+      // What is unsaved in it is the user's text of the proposal, or the document itself, which stays open beside it.
+      if (tab.isDirty && !(proposal.landed === true && looked)) continue;
+      if (tab.isDirty) await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri), { preview: false });
       // The user may have closed it meanwhile.
       const closed = await vscode.window.tabGroups.close(tab, true).then((done) => done, () => false);
       if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));
@@ -77,6 +89,7 @@ function isOpen({ state }: Placed['hunk']): boolean {
 }
 
 function label(proposal: Proposal): string {
+  if (proposal.landed === true) return `${{ create: 'made', modify: 'changed', delete: 'deleted' }[proposal.change]} by ${landedBy(proposal)}`;
   return { create: 'new file', modify: 'proposed changes', delete: 'to be deleted' }[proposal.change];
 }
 

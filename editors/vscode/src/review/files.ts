@@ -1,4 +1,5 @@
-// The proposed texts as files of `azimuth-review:`. Saving one there changes the proposal.
+// The texts beside documents as files of `azimuth-review:`: what is proposed, and what was there before a command changed
+// it. Saving a proposed one changes the proposal.
 
 import * as vscode from 'vscode';
 import type { Proposal } from '../generated/protocol';
@@ -27,7 +28,7 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
     this.subscriptions = [
       review.onChange(() => void this.refresh()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => {
-        if (document.uri.scheme === 'file' && this.given.size > 0 && review.of(document.uri) !== undefined) void this.refresh();
+        if (document.uri.scheme === 'file' && this.given.size > 0 && review.of(document.uri).length > 0) void this.refresh();
       }),
       this.changed,
     ];
@@ -41,7 +42,7 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
   async stat(uri: vscode.Uri): Promise<vscode.FileStat> {
     const { text, mtime, address } = await this.load(uri);
     const proposal = this.review.proposal(address.proposalId);
-    const fixed = address.empty || proposal?.change === 'delete';
+    const fixed = address.empty || proposal?.landed === true || proposal?.change === 'delete';
     return {
       type: vscode.FileType.File, ctime: 0, mtime, size: Buffer.byteLength(text),
       ...(fixed ? { permissions: vscode.FilePermission.Readonly } : {}),
@@ -107,13 +108,14 @@ export class ReviewFiles implements vscode.FileSystemProvider, vscode.Disposable
   private async text(address: Address): Promise<{ text: string; revision: number }> {
     const { sessionId, proposalId } = address;
     const proposal = this.review.proposal(proposalId);
+    if (proposal?.landed === true && !address.empty) return { text: await this.review.computeBeside(proposal), revision: proposal.revision };
     if (address.empty || proposal?.change === 'delete') return { text: '', revision: proposal?.revision ?? 0 };
     try {
       const { proposed, revision } = await this.request('azimuth/review/text', { sessionId, proposalId });
       return { text: proposed ?? '', revision };
     } catch (error) {
       if (isError(error, 'methodNotFound') && proposal !== undefined) {
-        return { text: await this.review.computeProposed(proposal), revision: proposal.revision };
+        return { text: await this.review.computeBeside(proposal), revision: proposal.revision };
       }
       if (isError(error, 'notFound')) throw vscode.FileSystemError.FileNotFound('Nothing of this proposal waits for a decision any more.');
       throw error;

@@ -1,4 +1,5 @@
-// Where the hunks of a proposal lie, in the document and in the proposed text. Pure.
+// Where the hunks of a proposal lie, in the document and in the text beside it: the proposed one, or, where the hunks have
+// landed in the document already, the one before. Pure.
 
 import type { Hunk, Proposal } from '../generated/protocol';
 
@@ -7,8 +8,8 @@ export interface Placed {
   hunk: Hunk;
   /** In the document as it is now. */
   document: Lines;
-  /** In the proposed text. */
-  proposed: Lines;
+  /** In the text beside it. */
+  beside: Lines;
 }
 
 export interface Lines {
@@ -17,38 +18,40 @@ export interface Lines {
   end: number;
 }
 
-export type Side = 'document' | 'proposed';
+export type Side = 'document' | 'beside';
 
-/** The pending hunks from top to bottom. The proposed text holds these, and no hunk that was decided. */
+/** The pending hunks from top to bottom. The text beside the document differs from it by these, and by no hunk that was decided. */
 export function place(proposal: Proposal): Placed[] {
   const placed: Placed[] = [];
   let shift = 0;
   for (const hunk of inOrder(proposal)) {
-    const [removed, added] = [lineCount(hunk.oldText), lineCount(hunk.newText)];
+    const { here, there } = texts(proposal, hunk);
+    const [lines, beside] = [lineCount(here), lineCount(there)];
     const { startLine } = hunk;
     placed.push({
       hunk,
-      document: { start: startLine, end: startLine + removed },
-      proposed: { start: startLine + shift, end: startLine + shift + added },
+      document: { start: startLine, end: startLine + lines },
+      beside: { start: startLine + shift, end: startLine + shift + beside },
     });
-    shift += added - removed;
+    shift += beside - lines;
   }
   return placed;
 }
 
 /**
- * The proposed text: the document with the pending hunks put in. Undefined where a hunk does not fit the document: the
+ * The text beside a document: that with the pending hunks put in, or taken back where they have landed. Undefined where a hunk does not fit the document: the
  * two are out of step for a moment. Line ends become those of the document.
  */
-export function propose(document: string, proposal: Proposal): string | undefined {
+export function besideOf(document: string, proposal: Proposal): string | undefined {
   const crlf = document.includes('\r\n');
   const lines = splitLines(crlf ? document.replaceAll('\r\n', '\n') : document);
   let text = '';
   let line = 0;
   for (const hunk of inOrder(proposal)) {
-    const end = hunk.startLine + lineCount(hunk.oldText);
-    if (hunk.startLine < line || lines.slice(hunk.startLine, end).join('') !== hunk.oldText) return undefined;
-    text += lines.slice(line, hunk.startLine).join('') + hunk.newText;
+    const { here, there } = texts(proposal, hunk);
+    const end = hunk.startLine + lineCount(here);
+    if (hunk.startLine < line || lines.slice(hunk.startLine, end).join('') !== here) return undefined;
+    text += lines.slice(line, hunk.startLine).join('') + there;
     line = end;
   }
   text += lines.slice(line).join('');
@@ -74,6 +77,11 @@ export function size(hunk: Hunk): string {
 
 function inOrder(proposal: Proposal): Hunk[] {
   return proposal.hunks.filter((hunk) => hunk.state === 'pending').sort((a, b) => a.startLine - b.startLine);
+}
+
+/** A hunk's text in the document, and in the text beside it. */
+function texts({ landed }: Proposal, { oldText, newText }: Hunk): { here: string; there: string } {
+  return landed === true ? { here: newText, there: oldText } : { here: oldText, there: newText };
 }
 
 function lineCount(text: string): number {

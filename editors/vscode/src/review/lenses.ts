@@ -1,6 +1,9 @@
-// Accept, Reject and Show over each pending hunk in normal editors. In a diff there are other ways.
+// Accept, Reject and Show over each pending hunk in normal editors; Keep and Take back where a command has made the change
+// already. In a diff there are other ways.
 
 import * as vscode from 'vscode';
+import type { Proposal } from '../generated/protocol';
+import { landedBy } from '../session/fold';
 import { place, size } from './layout';
 import type { Review } from './review';
 
@@ -20,22 +23,23 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    const found = this.review.of(document.uri);
-    if (found === undefined || !vscode.workspace.getConfiguration('azimuth').get<boolean>('codeLens', true)) return [];
-    const { proposal } = found;
-    return place(proposal).flatMap(({ hunk, document: { start } }) => {
-      const range = new vscode.Range(start, 0, start, 0);
-      const meant = { proposalId: proposal.proposalId, hunkId: hunk.hunkId };
-      const lens = (title: string, command: string): vscode.CodeLens => new vscode.CodeLens(range, { title, command, arguments: [meant] });
-      return [
-        lens(`$(diff) Azimuth ${size(hunk)}`, 'azimuth.review.open'),
-        lens('$(check) Accept', 'azimuth.hunk.accept'),
-        lens('$(close) Reject', 'azimuth.hunk.reject'),
-      ];
-    });
+    if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('codeLens', true)) return [];
+    return this.review.of(document.uri).flatMap(({ proposal }) => lensesOf(proposal));
   }
 
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
+}
+
+function lensesOf(proposal: Proposal): vscode.CodeLens[] {
+  return place(proposal).flatMap(({ hunk, document: { start } }) => {
+    const range = new vscode.Range(start, 0, start, 0);
+    const meant = { proposalId: proposal.proposalId, hunkId: hunk.hunkId };
+    const lens = (title: string, command: string): vscode.CodeLens => new vscode.CodeLens(range, { title, command, arguments: [meant] });
+    const show = (words: string): vscode.CodeLens => lens(`$(diff) ${words} ${size(hunk)}`, 'azimuth.review.open');
+    return proposal.landed === true
+      ? [show(`Changed by ${landedBy(proposal)}`), lens('$(check) Keep', 'azimuth.hunk.keep'), lens('$(discard) Take back', 'azimuth.hunk.takeBack')]
+      : [show('Azimuth'), lens('$(check) Accept', 'azimuth.hunk.accept'), lens('$(close) Reject', 'azimuth.hunk.reject')];
+  });
 }

@@ -6,7 +6,7 @@ import { openDocument } from '../server/documents';
 import { pendingHunks, pendingProposals } from '../session/fold';
 import type { Session } from '../session/session';
 import { parseReview } from './address';
-import { hunkAt, place, propose, type Placed, type Side } from './layout';
+import { besideOf, hunkAt, place, type Placed, type Side } from './layout';
 
 /** A pending hunk, and where it was meant. */
 export interface Meant extends Placed {
@@ -31,9 +31,19 @@ export class Review implements vscode.Disposable {
     ];
   }
 
-  /** The proposals that hold a pending hunk. */
+  /** The agent's proposals that hold a pending hunk. */
   get pending(): Proposal[] {
-    return pendingProposals(this.session.state);
+    return pendingProposals(this.all).proposed;
+  }
+
+  /** What commands or other programs changed in the files already, and what is not decided of that. */
+  get landed(): Proposal[] {
+    return pendingProposals(this.all).landed;
+  }
+
+  /** Both, those that something waits for first. */
+  get open(): Proposal[] {
+    return [...this.pending, ...this.landed];
   }
 
   get pendingCount(): number {
@@ -49,22 +59,22 @@ export class Review implements vscode.Disposable {
     return this.session.state?.proposals.get(id);
   }
 
-  /** The pending proposal that a document belongs to, and on which side of it the document is. */
-  of(uri: vscode.Uri): { proposal: Proposal; side: Side } | undefined {
+  /** The pending proposals that a document belongs to, and on which side of them it is. A file can have one of each kind. */
+  of(uri: vscode.Uri): { proposal: Proposal; side: Side }[] {
     const address = parseReview(uri);
-    const proposal = address === undefined
-      ? this.pending.find((one) => vscode.Uri.parse(one.uri).toString() === uri.toString())
-      : this.pending.find((one) => one.proposalId === address.proposalId);
-    return proposal && { proposal, side: address === undefined ? 'document' : 'proposed' };
+    if (address !== undefined) return this.open.filter((one) => one.proposalId === address.proposalId).map((proposal) => ({ proposal, side: 'beside' }));
+    return this.open.filter((one) => vscode.Uri.parse(one.uri).toString() === uri.toString()).map((proposal) => ({ proposal, side: 'document' }));
   }
 
   /** The hunks of an editor's document, and the one at its cursor. */
   at(editor: vscode.TextEditor | undefined): { hunks: Placed[]; here: Meant | undefined; proposal: Proposal; side: Side } | undefined {
-    const found = editor && this.of(editor.document.uri);
-    if (editor === undefined || found === undefined) return undefined;
-    const hunks = place(found.proposal);
-    const here = hunkAt(hunks, found.side, editor.selection.active.line);
-    return { ...found, hunks, here: here && { ...here, ...found } };
+    if (editor === undefined) return undefined;
+    const all = this.of(editor.document.uri).map((found) => {
+      const hunks = place(found.proposal);
+      const here = hunkAt(hunks, found.side, editor.selection.active.line);
+      return { ...found, hunks, here: here && { ...here, ...found } };
+    });
+    return all.find(({ here }) => here !== undefined) ?? all[0];
   }
 
   async decideHunks(decision: Decision, proposal: Proposal, hunks: readonly Hunk[], message?: string): Promise<void> {
@@ -75,8 +85,8 @@ export class Review implements vscode.Disposable {
     await this.decide(decision, [target(proposal)]);
   }
 
-  async decideAll(decision: Decision): Promise<void> {
-    await this.decide(decision, this.pending.map(target));
+  async decideAll(decision: Decision, proposals: readonly Proposal[]): Promise<void> {
+    await this.decide(decision, proposals.map(target));
   }
 
   /** Refuses to accept what the user has changed and not saved: the server knows the text only as it was before. */
@@ -93,11 +103,12 @@ export class Review implements vscode.Disposable {
     await this.session.comment(proposal.proposalId, hunk.hunkId, text);
   }
 
-  /** The proposed text, computed here from the document and the hunks. */
-  async computeProposed(proposal: Proposal): Promise<string> {
-    if (proposal.change === 'create') return propose('', proposal) ?? '';
+  /** The text beside the document, computed here from that and the hunks. */
+  async computeBeside(proposal: Proposal): Promise<string> {
+    const none = proposal.change === (proposal.landed === true ? 'delete' : 'create');
+    if (none) return besideOf('', proposal) ?? '';
     const document = openDocument(proposal.uri) ?? (await vscode.workspace.openTextDocument(vscode.Uri.parse(proposal.uri)));
-    const text = propose(document.getText(), proposal);
+    const text = besideOf(document.getText(), proposal);
     if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its text now. They are being placed anew; try again.`);
     return text;
   }

@@ -42,8 +42,9 @@ export class Threads implements vscode.Disposable {
     const wanted = new Set<string>();
     for (const document of vscode.workspace.textDocuments) {
       const address = parseReview(document.uri);
-      const found = address === undefined || address.empty ? undefined : this.review.of(document.uri);
-      if (found === undefined) continue;
+      const [found] = address === undefined || address.empty ? [] : this.review.of(document.uri);
+      // What landed stands in the file itself, where threads would be in the way of every editor.
+      if (found === undefined || found.proposal.landed === true) continue;
       const hunks = place(found.proposal);
       for (const [index, placed] of hunks.entries()) {
         const key = `${document.uri.toString()}#${placed.hunk.hunkId}`;
@@ -59,7 +60,7 @@ export class Threads implements vscode.Disposable {
   }
 
   private show(key: string, uri: vscode.Uri, proposal: Proposal, placed: Placed, label: string): void {
-    const { start, end } = placed.proposed;
+    const { start, end } = placed.beside;
     // The thread stands below the hunk's last line; where only lines go away, below the line above them.
     const line = Math.max(0, end > start ? end - 1 : start - 1);
     const range = new vscode.Range(line, 0, line, 0);

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Hunk, HunkState, Proposal } from '../generated/protocol';
-import { pendingHunks } from '../session/fold';
+import { landedBy, pendingHunks } from '../session/fold';
 import { visible } from '../text';
 import { size } from './layout';
 import type { Review } from './review';
@@ -47,16 +47,18 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
   private update(): void {
     const count = this.review.pendingCount;
     this.view.badge = count === 0 ? undefined : { value: count, tooltip: count === 1 ? '1 hunk waits for your decision' : `${count} hunks wait for your decision` };
-    void vscode.commands.executeCommand('setContext', 'azimuth.hunks', count > 0);
+    for (const [key, value] of [['azimuth.hunks', this.review.open.length > 0], ['azimuth.proposed', count > 0], ['azimuth.landed', this.review.landed.length > 0]] as const) {
+      void vscode.commands.executeCommand('setContext', key, value);
+    }
     void vscode.commands.executeCommand('setContext', 'azimuth.proposals', this.review.all.length > 0);
     this.changed.fire(undefined);
   }
 
-  /** What waits stands first. */
+  /** What waits stands first, then what commands changed, then what is decided. */
   private files(): Proposal[] {
-    const waits = (proposal: Proposal): boolean => pendingHunks(proposal).length > 0;
-    const all = this.review.all.toSorted((a, b) => a.path.localeCompare(b.path));
-    return [...all.filter(waits), ...all.filter((proposal) => !waits(proposal))];
+    const open = this.review.open;
+    const byPath = (proposals: Proposal[]): Proposal[] => proposals.toSorted((a, b) => a.path.localeCompare(b.path));
+    return [...byPath(this.review.pending), ...byPath(this.review.landed), ...byPath(this.review.all.filter((one) => !open.includes(one)))];
   }
 }
 
@@ -64,13 +66,14 @@ function fileItem(proposal: Proposal): vscode.TreeItem {
   const waiting = pendingHunks(proposal).length;
   const item = new vscode.TreeItem(visible(path.posix.basename(proposal.path)), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
   const folder = path.posix.dirname(proposal.path);
-  const change = { create: 'new', modify: '', delete: 'delete' }[proposal.change];
+  const change = { create: 'new', modify: '', delete: proposal.landed === true ? 'deleted' : 'delete' }[proposal.change];
   item.id = proposal.proposalId;
-  item.description = [folder === '.' ? '' : visible(folder), change, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
+  const landed = proposal.landed === true ? `by ${landedBy(proposal)}` : '';
+  item.description = [folder === '.' ? '' : visible(folder), change, landed, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
   item.resourceUri = vscode.Uri.parse(proposal.uri);
   item.iconPath = vscode.ThemeIcon.File;
   item.tooltip = visible(proposal.path);
-  item.contextValue = waiting > 0 ? 'file.pending' : 'file.decided';
+  item.contextValue = `file.${stateOf(proposal, waiting > 0)}`;
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal }] };
   return item;
 }
@@ -78,14 +81,20 @@ function fileItem(proposal: Proposal): vscode.TreeItem {
 function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
   const first = (hunk.newText === '' ? hunk.oldText : hunk.newText).split('\n').find((line) => line.trim() !== '') ?? '';
   const item = new vscode.TreeItem(`${hunk.startLine + 1}: ${visible(first.trim().slice(0, 120))}`);
-  const { icon, word } = (states as Partial<typeof states>)[hunk.state] ?? states.pending;
+  const words = proposal.landed === true ? { ...states, ...landedStates } : states;
+  const { icon, word } = (words as Partial<typeof words>)[hunk.state] ?? states.pending;
   item.id = `${proposal.proposalId}/${hunk.hunkId}`;
   item.description = [size(hunk), word].filter((part) => part !== '').join(' · ');
   item.iconPath = icon;
   item.tooltip = visible(`${hunk.oldText.replaceAll(/^/gm, '- ')}\n${hunk.newText.replaceAll(/^/gm, '+ ')}`.slice(0, 2_000));
-  item.contextValue = hunk.state === 'pending' ? 'hunk.pending' : 'hunk.decided';
+  item.contextValue = `hunk.${stateOf(proposal, hunk.state === 'pending')}`;
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal, hunk }] };
   return item;
+}
+
+function stateOf({ landed }: Proposal, waits: boolean): string {
+  if (!waits) return 'decided';
+  return landed === true ? 'landed' : 'pending';
 }
 
 const icon = (name: string, color: string): vscode.ThemeIcon => new vscode.ThemeIcon(name, new vscode.ThemeColor(color));
@@ -98,4 +107,10 @@ const states: Record<HunkState, { icon: vscode.ThemeIcon; word: string }> = {
   rejected: { icon: icon('close', 'charts.red'), word: 'rejected' },
   conflicted: { icon: icon('warning', 'charts.orange'), word: 'does not fit the text any more' },
   undone: { icon: icon('discard', 'charts.foreground'), word: 'taken back' },
+};
+
+/** What differs where the change was made before it was decided. */
+const landedStates: Partial<typeof states> = {
+  accepted: { icon: icon('check', 'charts.green'), word: 'kept' },
+  rejected: { icon: icon('discard', 'charts.foreground'), word: 'taken back' },
 };

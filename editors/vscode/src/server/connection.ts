@@ -7,6 +7,7 @@ import {
 } from 'vscode-languageclient/node';
 import type { ClientCapabilities, Notifications } from '../generated/protocol';
 import * as documents from './documents';
+import { format } from './format';
 import { initializationOptions, settings, type Inspect } from './settings';
 
 type EventParams = Notifications['azimuth/event']['params'];
@@ -56,10 +57,11 @@ export function connect(ends: Ends): LanguageClient {
   client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
   client.onRequest('azimuth/editor/save', documents.save);
   client.onRequest('azimuth/editor/text', documents.text);
+  client.onRequest('azimuth/editor/format', format);
   return client;
 }
 
-const capabilities: ClientCapabilities = { panel: true, save: true, text: true };
+const capabilities: ClientCapabilities = { panel: true, save: true, text: true, format: true };
 
 /** Says in `initialize` what this client can do beyond LSP. */
 const advertise: StaticFeature = {

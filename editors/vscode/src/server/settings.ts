@@ -15,13 +15,16 @@ export interface Inspected {
 export type Inspect = (name: string) => Inspected | undefined;
 
 /** The settings that may allow something. They have the scope `machine`, and a change needs a new server. */
-export const trusted = ['permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands'] as const;
+export const trusted = ['permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands', 'reviewCommands'] as const;
+
+/** The settings that a workspace may choose, too. */
+const free = ['model', 'log', 'editMode', 'editTools', 'formatEdits', 'saveEdits', 'stopEarly', 'fileBlocks', 'canonicalEdits'];
 
 /** The `initializationOptions`: the user's own words, never a workspace's. */
 export function initializationOptions(inspect: Inspect): Record<string, unknown> {
   const own = (name: string): unknown => inspect(name)?.globalValue;
   const options: Record<string, unknown> = {};
-  for (const name of ['model', 'log', 'editMode', 'editTools', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands']) {
+  for (const name of [...free, ...trusted.filter((one) => !one.startsWith('permissions.'))]) {
     const value = own(name);
     if (value !== undefined && value !== '') options[name] = value;
   }
@@ -37,7 +40,7 @@ export function initializationOptions(inspect: Inspect): Record<string, unknown>
 /** The answer to `workspace/configuration`. A list of a workspace or of a folder in it adds to the user's and never takes from it. */
 export function settings(inspect: Inspect): Record<string, unknown> {
   const sent: Record<string, unknown> = {};
-  for (const name of ['model', 'log', 'editMode', 'editTools']) {
+  for (const name of free) {
     const value = inspect(name);
     const effective = value?.workspaceValue ?? value?.globalValue;
     if (effective !== undefined && effective !== '') sent[name] = effective;

@@ -2,7 +2,7 @@
 // terminals. Pure; the chat has a fold of its own for what was said.
 
 import type {
-  Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
+  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
   ToolCallId, TurnId,
 } from '../generated/protocol';
 
@@ -25,7 +25,15 @@ export interface SessionState {
   /** The terminals, each with the command that ran last and whether it still does. */
   terminals: ReadonlyMap<TerminalId, { toolCallId: ToolCallId; command: string; running: boolean }>;
   /** Whether edits are accepted as they come; undefined where the session has not said. */
-  acceptEdits: boolean | undefined;
+  acceptEdits: AcceptEdits | undefined;
+}
+
+/** Whether edits are accepted as they come, and for how long that was said. */
+export interface AcceptEdits {
+  on: boolean;
+  scope: AutoScope;
+  /** Whether it was last switched on for the project, whatever this session says. */
+  project: boolean;
 }
 
 /** Before the first event. */
@@ -58,8 +66,13 @@ export function compact(events: readonly SequencedEvent[]): SequencedEvent[] {
     if (event.type === 'messageCompleted' || event.type === 'messageDiscarded') over.add(event.messageId);
   }
   const isOver = (event: Event): boolean =>
-    (event.type === 'messageDelta' || event.type === 'thinkingDelta') && over.has(event.messageId);
+    isDelta(event) && over.has(event.messageId);
   return events.filter(({ event }) => !isOver(event));
+}
+
+/** Whether an event is a piece of a message that is not whole yet. */
+export function isDelta(event: Event): event is Extract<Event, { type: 'messageDelta' | 'thinkingDelta' | 'editDelta' }> {
+  return event.type === 'messageDelta' || event.type === 'thinkingDelta' || event.type === 'editDelta';
 }
 
 /** The hunks that wait for a decision. */
@@ -67,9 +80,15 @@ export function pendingHunks(proposal: Proposal): Hunk[] {
   return proposal.hunks.filter((hunk) => hunk.state === 'pending');
 }
 
-/** The proposals that hold a hunk that waits. */
-export function pendingProposals(state: SessionState | undefined): Proposal[] {
-  return [...(state?.proposals.values() ?? [])].filter((proposal) => pendingHunks(proposal).length > 0);
+/** The proposals that hold a hunk that waits: of the agent's, and of those that landed already, for which nothing waits. */
+export function pendingProposals(proposals: Iterable<Proposal>): { proposed: Proposal[]; landed: Proposal[] } {
+  const open = [...proposals].filter((proposal) => pendingHunks(proposal).length > 0);
+  return { proposed: open.filter(({ landed }) => landed !== true), landed: open.filter(({ landed }) => landed === true) };
+}
+
+/** Who made the change of a proposal that landed, for people. */
+export function landedBy({ hunks }: Proposal): string {
+  return hunks.some(({ toolCallIds }) => toolCallIds.length > 0) ? 'a command' : 'another program';
 }
 
 function change(state: SessionState, event: Event): Partial<SessionState> {
@@ -81,7 +100,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'modeChanged':
       return { mode: event.mode };
     case 'acceptEditsChanged':
-      return { acceptEdits: event.on };
+      return { acceptEdits: accepting(event, state.acceptEdits) };
     case 'turnStarted':
       return { runningTurn: event.turnId, model: event.model, mode: event.mode };
     case 'turnEnded':
@@ -109,6 +128,10 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     default:
       return {};
   }
+}
+
+function accepting({ on, scope }: Extract<Event, { type: 'acceptEditsChanged' }>, before: AcceptEdits | undefined): AcceptEdits {
+  return { on, scope, project: scope === 'project' ? on : (before?.project ?? false) };
 }
 
 function without<K, V>(map: ReadonlyMap<K, V>, key: K): ReadonlyMap<K, V> {

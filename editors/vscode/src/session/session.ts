@@ -2,13 +2,13 @@
 
 import * as vscode from 'vscode';
 import type {
-  Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
+  AutoScope, Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
   SessionOpenResult, TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
 import { unlinked } from '../text';
-import { begin, compact, fold, type SessionState } from './fold';
+import { begin, compact, fold, isDelta, type SessionState } from './fold';
 
 /** Where the id of the session that was last shown in this workspace is kept. */
 const LAST = 'azimuth.session';
@@ -70,6 +70,13 @@ export class Session implements vscode.Disposable {
   set mode(mode: Mode) {
     this.chosenMode = mode;
     this.modeChosen.fire();
+  }
+
+  /** For how long edits are accepted as they come; undefined where they wait for a review. */
+  get accepts(): AutoScope | undefined {
+    const said = this.state?.acceptEdits;
+    if (said === undefined) return vscode.workspace.getConfiguration('azimuth').get<boolean>('acceptEdits', false) ? 'session' : undefined;
+    return said.on ? said.scope : undefined;
   }
 
   get info(): SessionInfo | undefined {
@@ -162,15 +169,9 @@ export class Session implements vscode.Disposable {
     await this.own('azimuth/review/comment', (sessionId) => ({ sessionId, proposalId, hunkId, text }));
   }
 
-  /** Turns the automatic acceptance of edits on or off. */
-  async setAcceptEdits(on: boolean): Promise<void> {
-    const sessionId = await this.some();
-    try {
-      await this.server.request('azimuth/review/auto', { sessionId, on });
-    } catch (error) {
-      if (!isError(error, 'methodNotFound')) throw error;
-      throw new Error('This server cannot change that for one session. The setting azimuth.acceptEdits holds for all.', { cause: error });
-    }
+  /** Has edits accepted as they come, or no longer. */
+  async setAcceptEdits(on: boolean, scope: AutoScope): Promise<void> {
+    await this.server.request('azimuth/review/auto', { sessionId: await this.some(), on, scope });
   }
 
   /** The session's id; a new session where there is none. */
@@ -185,6 +186,9 @@ export class Session implements vscode.Disposable {
   }
 
   private async makeOne(): Promise<void> {
+    if ((vscode.workspace.workspaceFolders ?? []).length === 0) {
+      throw new Error('This window has no folder, and Azimuth works in one: open a folder ("File: Open Folder…") and send it again.');
+    }
     const { session } = await this.server.request('azimuth/session/new', { mode: this.mode });
     await this.leave();
     this.show({ session, events: [], queue: [] });
@@ -302,7 +306,7 @@ class Shown {
     this.state = after;
     this.events.push(event);
     const { type } = event.event;
-    if (type === 'messageDelta' || type === 'thinkingDelta') this.deltas += 1;
+    if (isDelta(event.event)) this.deltas += 1;
     // Deltas are most of the events; those of whole messages are dropped now and then, not each time.
     if (type === 'turnEnded' || (type === 'messageCompleted' && this.deltas > 1_000)) {
       this.events = compact(this.events);

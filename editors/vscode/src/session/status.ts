@@ -8,16 +8,20 @@ import type { Session } from './session';
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('azimuth.status', vscode.StatusBarAlignment.Right, 90);
+  /** The switch of the automatic acceptance, there only while that is on. */
+  private readonly auto = vscode.window.createStatusBarItem('azimuth.auto', vscode.StatusBarAlignment.Right, 89);
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review) {
     this.item.name = 'Azimuth';
     this.item.command = 'azimuth.chat.open';
     this.item.show();
+    this.auto.name = 'Azimuth: Edits Are Accepted';
+    this.auto.command = 'azimuth.acceptEdits.select';
     const update = (): void => this.update();
     this.subscriptions = [
       server.onState(update), session.onSwitch(update), session.onStep(update), review.onChange(update),
-      vscode.workspace.onDidChangeConfiguration(update), this.item,
+      vscode.workspace.onDidChangeConfiguration(update), this.item, this.auto,
     ];
     this.update();
   }
@@ -30,7 +34,6 @@ export class Status implements vscode.Disposable {
     const { state } = this.session;
     const questions = state?.questions.size ?? 0;
     const { icon, word } = this.doing(questions);
-    const auto = state?.acceptEdits ?? vscode.workspace.getConfiguration('azimuth').get('acceptEdits', false);
     const hunks = this.review.pendingCount;
     const name = state?.model?.split('/').at(-1);
     const model = name === undefined ? undefined : iconless(name);
@@ -39,7 +42,6 @@ export class Status implements vscode.Disposable {
       state?.scripted === true ? `${model ?? ''} (scripted)` : model,
       state !== undefined && state.cost > 0 ? dollars(state.cost) : undefined,
       hunks > 0 ? `$(diff) ${hunks}` : undefined,
-      auto ? '$(check-all) auto' : undefined,
     ];
     const text = `${icon} ${parts.filter((part) => part !== undefined && part !== '').join(' · ')}`;
     const tooltip = [
@@ -49,7 +51,6 @@ export class Status implements vscode.Disposable {
       state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,
-      auto ? 'Edits are accepted as they come' : undefined,
       this.server.state.state === 'stopped' ? this.server.state.message : undefined,
     ].filter((line): line is string => line !== undefined && line !== '').map(visible).join('\n');
     // Each change of an item is sent to the window; most events change nothing of it.
@@ -58,9 +59,20 @@ export class Status implements vscode.Disposable {
     this.item.accessibilityInformation = { label: tooltip };
     const background = this.server.state.state === 'stopped' ? 'statusBarItem.errorBackground' : questions > 0 ? 'statusBarItem.warningBackground' : undefined;
     this.item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+    this.updateAuto();
     void setContext('azimuth.turnRunning', state?.runningTurn !== undefined);
     void setContext('azimuth.questions', questions > 0);
     void setContext('azimuth.session', state !== undefined);
+  }
+
+  private updateAuto(): void {
+    const { accepts } = this.session;
+    if (accepts === undefined) return this.auto.hide();
+    const long = accepts === 'project' ? 'in every session of this project' : 'in this session';
+    this.auto.text = accepts === 'project' ? '$(check-all) accepts edits in project' : '$(check-all) accepts edits';
+    this.auto.tooltip = `Azimuth: edits are accepted as they come, ${long}. Choose to review them again.`;
+    this.auto.accessibilityInformation = { label: this.auto.tooltip };
+    this.auto.show();
   }
 
   private doing(questions: number): { icon: string; word: string } {

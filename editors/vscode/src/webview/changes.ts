@@ -7,42 +7,65 @@ import type { Post } from './entries';
 import { type Chat, size, textOf } from '../chat/fold';
 import { pendingHunks } from '../session/fold';
 
+/** What is said of a group of proposals. */
+interface Words {
+  what: string;
+  accept: string;
+  reject: string;
+  /** The sign of the button that rejects. */
+  undo: string;
+  /** Whether something waits for the decision. */
+  urgent: boolean;
+}
+
+const proposed: Words = { what: '', accept: 'Accept', reject: 'Reject', undo: '✕', urgent: true };
+const landed: Words = { what: 'by commands ', accept: 'Keep', reject: 'Take back', undo: '↶', urgent: false };
+
 export class Changes {
-  readonly element = h('section', { class: 'changes', 'aria-label': 'What waits for you' });
+  // Each is refilled by itself, so that the keyboard does not go from a file that is accepted to a button that takes back.
+  private readonly proposed = h('div');
+  private readonly landed = h('div');
+  private readonly queued = h('div');
+  readonly element = h('section', { class: 'changes', 'aria-label': 'What waits for you' }, this.proposed, this.landed, this.queued);
   private shown = '';
 
   constructor(private readonly post: Post) {}
 
   draw(chat: Chat): void {
     const { pending } = chat;
-    const now = JSON.stringify([pending.map((it) => [it.proposalId, it.revision, pendingHunks(it).length]), [...chat.queue.keys()]]);
+    const now = JSON.stringify([[...pending.proposed, ...pending.landed].map((it) => [it.proposalId, it.revision, pendingHunks(it).length]), [...chat.queue.keys()]]);
     if (now === this.shown) return;
     this.shown = now;
-    refill(this.element,
-      ...(pending.length === 0 ? [] : [this.head(pending), ...pending.map((proposal) => this.file(proposal))]),
+    refill(this.proposed, ...this.group(pending.proposed, proposed));
+    refill(this.landed, ...this.group(pending.landed, landed));
+    refill(this.queued,
       ...[...chat.queue].map(([queueId, blocks]) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
           button('✕', () => this.post({ type: 'unqueue', queueId }), { class: 'icon', 'aria-label': 'Take this prompt back' }))),
     );
   }
 
-  private head(pending: readonly Proposal[]): HTMLElement {
-    const hunks = pending.reduce((sum, proposal) => sum + pendingHunks(proposal).length, 0);
-    const words = `${hunks} ${hunks === 1 ? 'change' : 'changes'} in ${pending.length} ${pending.length === 1 ? 'file' : 'files'}`;
-    return h('div', { class: 'row head' }, h('span', { class: 'name' }, words),
-      h('span', { class: 'pair' },
-        button('Accept all', () => this.decide('accept', pending), { class: 'primary' }),
-        button('Reject all', () => this.decide('reject', pending), { class: 'secondary' })));
+  private group(group: readonly Proposal[], words: Words): HTMLElement[] {
+    return group.length === 0 ? [] : [this.head(group, words), ...group.map((proposal) => this.file(proposal, words))];
   }
 
-  private file(proposal: Proposal): HTMLElement {
+  private head(group: readonly Proposal[], { what, accept, reject, urgent }: Words): HTMLElement {
+    const hunks = group.reduce((sum, proposal) => sum + pendingHunks(proposal).length, 0);
+    const count = `${hunks} ${hunks === 1 ? 'change' : 'changes'} ${what}in ${group.length} ${group.length === 1 ? 'file' : 'files'}`;
+    return h('div', { class: 'row head' }, h('span', { class: 'name' }, count),
+      h('span', { class: 'pair' },
+        button(`${accept} all`, () => this.decide('accept', group), { class: urgent ? 'primary' : 'secondary' }),
+        button(`${reject} all`, () => this.decide('reject', group), { class: 'secondary' })));
+  }
+
+  private file(proposal: Proposal, { accept, reject, undo }: Words): HTMLElement {
     const { added, removed } = size(pendingHunks(proposal));
     const name = visible(proposal.path);
     return h('div', { class: 'row' },
       button(name, () => this.post({ type: 'openDiff', proposalId: proposal.proposalId }), { class: 'link name', title: `Show the changes of ${name}` }),
       h('span', { class: 'added' }, `+${added}`), h('span', { class: 'removed' }, `−${removed}`),
-      button('✓', () => this.decide('accept', [proposal]), { class: 'icon', 'aria-label': `Accept all changes of ${name}`, title: 'Accept' }),
-      button('✕', () => this.decide('reject', [proposal]), { class: 'icon', 'aria-label': `Reject all changes of ${name}`, title: 'Reject' }));
+      button('✓', () => this.decide('accept', [proposal]), { class: 'icon', 'aria-label': `${accept} all changes of ${name}`, title: accept }),
+      button(undo, () => this.decide('reject', [proposal]), { class: 'icon', 'aria-label': `${reject} all changes of ${name}`, title: reject }));
   }
 
   private decide(decision: Decision, proposals: readonly Proposal[]): void {

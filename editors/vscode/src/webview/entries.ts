@@ -1,10 +1,11 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import type { Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
+import type { Direction, Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
 import { visible } from '../text';
 import { type Child, button, h, refill } from './dom';
-import { type Entry, type ToolEntry, textOf } from '../chat/fold';
+import { type DiffEntry, type Entry, type PromptEntry, type ToolEntry, textOf } from '../chat/fold';
+import { LiveDiff } from './diff';
 import { Markdown } from './markdown';
 
 /** Longer results are shown to here; the whole opens in an editor. */
@@ -18,6 +19,7 @@ export class EntryView {
   private version = -1;
   private readonly markdown: Markdown | undefined;
   private readonly thinking: Markdown | undefined;
+  private diff: LiveDiff | undefined;
 
   constructor(private readonly entry: Entry, private readonly post: Post) {
     this.element = h('article', { class: `entry ${entry.kind}`, 'data-key': entry.key });
@@ -41,8 +43,13 @@ export class EntryView {
     const { entry, element } = this;
     switch (entry.kind) {
       case 'prompt':
-        element.setAttribute('aria-label', entry.said === 'steer' ? 'You said meanwhile' : 'You said');
-        element.replaceChildren(h('div', { class: 'bubble' }, visible(textOf(entry.blocks)), ...this.mentions(entry.blocks)));
+        this.drawPrompt(entry);
+        break;
+      case 'diff':
+        this.drawDiff(entry);
+        break;
+      case 'files':
+        this.drawFiles(entry);
         break;
       case 'answer':
         this.drawAnswer(entry);
@@ -70,6 +77,55 @@ export class EntryView {
         this.drawEnd(entry);
         break;
     }
+  }
+
+  private drawPrompt(entry: PromptEntry): void {
+    const words = { prompt: 'You said', steer: 'You said meanwhile', continue: 'You let it go on' };
+    this.element.setAttribute('aria-label', words[entry.said]);
+    refill(this.element,
+      entry.said === 'continue'
+        ? h('div', { class: 'dim' }, words.continue)
+        : h('div', { class: 'bubble' }, visible(textOf(entry.blocks)), ...this.mentions(entry.blocks)),
+      this.turnTools(entry));
+  }
+
+  /** What the turn of a prompt did to files can be taken back here, and put again. */
+  private turnTools({ turnId, files }: PromptEntry): Child {
+    if (turnId === undefined) return undefined;
+    const changes = Object.values(files).filter((one) => one !== undefined);
+    const undone = changes.filter((one) => one.undone).length;
+    const applied = changes.length - undone;
+    if (changes.length === 0) return undefined;
+    const count = (number: number): string => (number === 1 ? '1 file' : `${number} files`);
+    const act = (label: string, direction: Direction, andLater: boolean, title: string): Child =>
+      button(label, () => this.post({ type: 'restore', direction, turnId, andLater }), { class: 'link', title });
+    return h('div', { class: 'turn-tools' },
+      h('span', { class: 'dim' }, applied > 0 ? `changed ${count(applied)}${undone > 0 ? `, ${undone} taken back` : ''}` : `${count(undone)} taken back`),
+      applied > 0 && act('Undo', 'undo', false, 'Take back what this turn did to files'),
+      applied > 0 && act('Undo to here', 'undo', true, 'Take back what this turn and all later ones did to files'),
+      undone > 0 && act('Redo', 'redo', false, 'Put again what was taken back of this turn'),
+    );
+  }
+
+  private drawDiff(entry: DiffEntry): void {
+    if (!this.diff) {
+      this.diff = new LiveDiff();
+      this.element.setAttribute('aria-label', `An edit of ${entry.path} is being written`);
+      this.element.replaceChildren(h('div', { class: 'dim' }, visible(entry.path)), this.diff.element);
+    }
+    this.diff.show(entry.text);
+  }
+
+  private drawFiles({ title, files, more }: Extract<Entry, { kind: 'files' }>): void {
+    const problems = files.some(({ problem }) => problem !== undefined);
+    const details = h('details', { open: problems },
+      h('summary', {}, title),
+      h('ul', {}, ...files.map((file) => h('li', { class: file.problem === undefined ? '' : 'problem-line' },
+        button(visible(file.path), () => this.post({ type: 'openFile', uri: file.uri }), { class: 'link' }),
+        h('span', { class: 'dim' }, file.words),
+        file.problem !== undefined && h('span', { class: 'reason-words' }, visible(file.problem)))),
+      more > 0 && h('li', { class: 'dim' }, `and ${more} more`)));
+    this.element.replaceChildren(details);
   }
 
   private drawAnswer(entry: Extract<Entry, { kind: 'answer' }>): void {

@@ -70,6 +70,9 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       prompt.settled(data.promptId, data.error);
       if (data.error === undefined) transcript.toEnd();
       break;
+    case 'refused':
+      prompt.giveBack({ text: data.text, attachments: [] }, data.error);
+      break;
     case 'completions':
       prompt.completions(data.requestId, data.result);
       break;
@@ -97,7 +100,7 @@ function drawBanner(): void {
   refill(banner, ...(facts === undefined ? [] : bannerOf(facts)));
 }
 
-function bannerOf({ server, models, trusted }: Facts): Child[] {
+function bannerOf({ server, models, folder, trusted }: Facts): Child[] {
   const usable = server.state !== 'running' || models.length === 0 || models.some((model) => model.available);
   return [
     server.state === 'starting' && 'Azimuth starts…',
@@ -110,6 +113,10 @@ function bannerOf({ server, models, trusted }: Facts): Child[] {
       h('p', {}, 'No model can be used yet. Give a key, start a local server such as Ollama, or look around with the scripted tour.'),
       button('Set a key', () => post({ type: 'setKey' }), { class: 'primary' }),
       button('Choose a model', () => post({ type: 'pickModel' }), { class: 'secondary' }),
+    ]),
+    ...(folder ? [] : [
+      h('p', {}, 'This window has no folder open, and Azimuth works in one.'),
+      button('Open a folder', () => post({ type: 'openFolder' }), { class: 'primary' }),
     ]),
     !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),
   ];

@@ -93,6 +93,11 @@ export class Prompt {
     const sent = this.sent.get(promptId);
     this.sent.delete(promptId);
     if (error === undefined || !sent) return this.keep();
+    this.giveBack(sent, error);
+  }
+
+  /** A prompt that was not taken comes back into the draft. */
+  giveBack(sent: SentPrompt, error: string): void {
     // Whatever was typed since stays behind it.
     this.text.value = [sent.text, this.text.value].filter((text) => text !== '').join('\n');
     this.attachments = [...sent.attachments, ...this.attachments];
@@ -142,8 +147,8 @@ export class Prompt {
     refill(this.status,
       button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
       button(facts.mode === 'ask' ? 'mode: ask' : 'mode: agent', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
-      button(facts.acceptEdits ? 'edits: as they come' : 'edits: reviewed', () => this.post({ type: 'setAcceptEdits', on: !facts.acceptEdits }), {
-        class: `link${facts.acceptEdits ? ' warn' : ''}`, 'aria-pressed': facts.acceptEdits ? 'true' : 'false', title: 'Whether edits are accepted as they come',
+      button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
+        class: `link${facts.accepts === undefined ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -326,4 +331,9 @@ export class Prompt {
     const tallest = Math.max(60, window.innerHeight * TALLEST);
     this.text.style.setProperty('height', `${Math.min(this.text.scrollHeight + 2, tallest)}px`);
   }
+}
+
+function howEditsAreTaken({ accepts }: Facts): string {
+  if (accepts === undefined) return 'reviewed';
+  return accepts === 'project' ? 'as they come, in this project' : 'as they come, in this session';
 }

@@ -83,10 +83,10 @@ try {
   await frame.locator('.outcome', { hasText: /: go$/ }).waitFor();
   assert.ok(await frame.evaluate(() => document.hasFocus()), 'the keyboard stays in the chat');
   await text.click();
-  await frame.locator('.changes .row.head').waitFor();
+  await frame.locator('.changes .row.head', { hasText: '2 changes in 2 files' }).waitFor();
   assert.equal(fs.readFileSync(path.join(project, 'made.txt'), 'utf8'), 'made');
   await frame.locator('.entry.end').nth(1).waitFor();
-  assert.match(await frame.locator('.changes').innerText(), /2 changes in 2 files/);
+  assert.match(await frame.locator('.changes').innerText(), /1 change by commands in 1 file/);
   await shot('changes');
   await steps.noSeriousFault(frame, 'with changes open');
   told('axe-core finds no serious fault, with thinking and with changes');
@@ -98,7 +98,12 @@ try {
   await frame.locator('.changes button', { hasText: 'Accept all' }).focus();
   await press('Enter');
   await steps.until('the file on disk', () => fs.existsSync(path.join(project, 'notes.md')));
+  await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
+  // What the command made is a decision of its own.
+  await frame.locator('.changes button', { hasText: 'Keep all' }).focus();
+  await press('Enter');
   await frame.locator('.changes .row').first().waitFor({ state: 'detached' });
+  assert.equal(fs.readFileSync(path.join(project, 'made.txt'), 'utf8'), 'made');
   await steps.until('the keyboard in the prompt', () => frame.evaluate(() => document.activeElement?.tagName === 'TEXTAREA'));
   told('a command is allowed by Alt+1 with a word to it, both changes are accepted, and the keyboard is never lost');
 

@@ -1,4 +1,4 @@
-// A workspace of two folders in a real VS Code: `node test/e2e/folders.mjs --vsix FILE [--shots FOLDER]`, as `main.mjs`.
+// Windows without a folder and with two of them in a real VS Code: `node test/e2e/folders.mjs --vsix FILE [--shots FOLDER]`, as `main.mjs`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -22,6 +22,23 @@ const world = await startWorld({
 });
 const { page, project, server } = world;
 try {
+  await page.goto(`${server.url}/?ew=true`);
+  await page.locator('.monaco-workbench .activitybar').waitFor();
+  await steps.azimuth(world, 'Open Chat');
+  const empty = await steps.chatFrame(world);
+  await steps.status(world, /ready/);
+  await empty.locator('.banner', { hasText: 'no folder open' }).getByRole('button', { name: 'Open a folder' }).waitFor();
+  await empty.locator('textarea').click();
+  await page.keyboard.type('Typed here.');
+  await page.keyboard.press('Enter');
+  await empty.locator('.problem', { hasText: 'This window has no folder' }).waitFor();
+  assert.equal(await empty.locator('textarea').inputValue(), 'Typed here.');
+  await steps.ask(world, 'Asked elsewhere.');
+  await steps.until('the prompt in the draft', async () => (await empty.locator('textarea').inputValue()) === 'Asked elsewhere.\nTyped here.');
+  await empty.locator('.problem', { hasText: 'This window has no folder' }).waitFor();
+  await page.screenshot({ path: path.join(shots, 'none.png') });
+  console.log('ok: where no folder is open the chat says so, and no prompt is lost');
+
   // Now and then the workbench comes up with the workspace and none of its folders, and stays so; then it is loaded again.
   await steps.until('both folders', async () => {
     await page.goto(`${server.url}/?workspace=${encodeURIComponent(path.join(project, 'both.code-workspace'))}`);

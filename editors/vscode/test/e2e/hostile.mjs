@@ -143,10 +143,25 @@ try {
     assert.equal((await place.innerText()).match(marks), null, 'a name is not turned round');
   }
   await nothingRan(again);
-  await steps.azimuth(world, 'Reject All Hunks');
+  await steps.azimuth(world, 'Accept All Hunks');
   await steps.pendingHunks(world, 0);
-  assert.deepEqual(fs.readdirSync(project), ['lib.rs']);
+  assert.equal(fs.readdirSync(project).length, 2);
   told('names and texts of files are text in the review');
+
+  await steps.azimuth(world, 'Undo Last Turn');
+  await picker.locator('.monaco-list-row', { hasText: '$ (flame) <img src=x' }).waitFor();
+  await shot('undo');
+  assert.equal(await page.locator('.codicon-flame').count(), 0);
+  assert.equal((await picker.innerText()).match(marks), null);
+  await page.keyboard.press('Enter');
+  const taken = again.locator('.entry.files', { hasText: 'Taken back: 1 file.' });
+  await taken.locator('summary').click();
+  await taken.getByText('taken back', { exact: true }).waitFor();
+  assert.equal((await taken.innerText()).match(marks), null);
+  assert.equal(await taken.locator('img').count(), 0);
+  await nothingRan(again);
+  assert.deepEqual(fs.readdirSync(project), ['lib.rs']);
+  told('they are text where they are taken back, too');
 } catch (error) {
   await shot('failure').catch(() => {});
   throw error;

@@ -3,8 +3,9 @@ import http from 'node:http';
 
 /**
  * Starts it; resolves to `{ url, asked, keys, strays, add(...answers), stop() }`: the requests to the model, the keys that
- * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever? }`:
- * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves.
+ * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until? }`:
+ * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves. What follows the text waits for `until`.
+ * A call is `{ tool, input, pieces? }`: its input comes as one, or piece by piece as the generator `pieces` cuts it, which may wait in between.
  */
 export async function startModel(...answers) {
   const queue = [...answers];
@@ -33,7 +34,7 @@ export async function startModel(...answers) {
   return { url: `http://127.0.0.1:${server.address().port}/v1`, asked, keys, strays, add: (...more) => queue.push(...more), stop };
 }
 
-async function play({ thinking = '', text = '', calls = [], delayMs = 0, forever = false }, response) {
+async function play({ thinking = '', text = '', calls = [], delayMs = 0, forever = false, until }, response) {
   const send = (delta, more = {}) => response.write(`data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', choices: [{ index: 0, delta, ...more }] })}\n\n`);
   const words = text.match(/\S+\s*|\s+/g) ?? [];
   if (thinking !== '') send({ reasoning_content: thinking });
@@ -44,11 +45,20 @@ async function play({ thinking = '', text = '', calls = [], delayMs = 0, forever
       if (response.closed || response.destroyed) return;
     }
   } while (forever);
-  for (const [index, { tool, input }] of calls.entries()) {
+  await until;
+  for (const [index, { tool, input, pieces = whole }] of calls.entries()) {
     const id = `call-${Math.random().toString(36).slice(2)}`;
-    send({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: JSON.stringify(input) } }] });
+    send({ tool_calls: [{ index, id, type: 'function', function: { name: tool, arguments: '' } }] });
+    for await (const piece of pieces(JSON.stringify(input))) {
+      if (response.closed || response.destroyed) return;
+      send({ tool_calls: [{ index, function: { arguments: piece } }] });
+    }
   }
   send({}, { finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' });
   response.write(`data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1000, completion_tokens: 50 } })}\n\n`);
   response.end('data: [DONE]\n\n');
+}
+
+function* whole(text) {
+  yield text;
 }

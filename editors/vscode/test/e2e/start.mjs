@@ -72,8 +72,12 @@ try {
   told('a model is chosen, asked with the key, and the key stands in no file');
 
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Accept Edits Automatically (On/Off)');
-  await steps.status(world, /Edits are accepted as they come/);
+  const auto = page.locator('.statusbar-item[id$="azimuth.auto"]');
+  assert.equal(await auto.isVisible(), false);
+  await steps.azimuth(world, 'Accept Edits Automatically…');
+  await row('Accept edits in this session').click();
+  await auto.getByText('accepts edits', { exact: true }).waitFor();
+  await frame.getByRole('button', { name: 'edits: as they come, in this session' }).waitFor();
   const edit = { tool: 'edit_replace_exact', input: { path: 'lib.rs', old_text: '    1\n', new_text: '    10\n' } };
   model.add({ calls: [edit] }, { text: 'Changed.' });
   await steps.ask(world, 'Make it ten.');
@@ -85,6 +89,32 @@ try {
   await page.keyboard.press('Control+z');
   assert.equal(await steps.bufferText(world), before);
   told('edits are accepted as they come, listed, and taken back by undo');
+
+  // The switch, by the keyboard: in the chat, and in the list that it opens.
+  await frame.getByRole('button', { name: 'edits: as they come, in this session' }).focus();
+  await page.keyboard.press('Enter');
+  await row('Review edits').waitFor();
+  await shot('edits');
+  await page.keyboard.press('Enter');
+  await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
+  await auto.waitFor({ state: 'hidden' });
+  told('they are reviewed again once the switch says so');
+
+  await steps.azimuth(world, 'Accept Edits Automatically…');
+  await row('Accept edits in this project').click();
+  await auto.getByText('accepts edits in project').waitFor();
+  await frame.getByText('Edits are accepted as they come, in every session of this project, from here on.').waitFor();
+  await shot('edits-project');
+  await steps.azimuth(world, 'New Session');
+  await frame.locator('.header', { hasText: 'New conversation' }).waitFor();
+  await frame.getByRole('button', { name: 'edits: as they come, in this project' }).click();
+  await row('Review edits in this project again').click();
+  await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
+  await auto.waitFor({ state: 'hidden' });
+  await steps.azimuth(world, 'Open Session…');
+  await row('Say hello').click();
+  await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
+  told('in a project they are accepted in each of its sessions, until one of them says otherwise');
 
   // The window looks away, as when another program is in front.
   await page.evaluate(() => {

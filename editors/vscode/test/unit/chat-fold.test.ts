@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Event, PermissionRequest, Usage } from '../../src/generated/protocol';
+import type { AutoScope, Event, PermissionRequest, Usage } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
@@ -115,5 +115,96 @@ describe('the chat', () => {
     };
     const chat = chatOf(started, { type: 'permissionAsked', turnId: 't', request }, completed('One'), completed('Two', 'm2'));
     assert.deepEqual(kinds(Chat.from(chat.snapshot(1))), ['question', 'answer', 'answer']);
+  });
+
+  const applied = (turnId: string, uri: string): Event =>
+    ({ type: 'editApplied', proposalId: 'p', hunkIds: [], uri, outcome: { type: 'verified' }, turnId, before: 'a', after: 'b' });
+  const folder: Event = { type: 'sessionStarted', folders: ['file:///p'] };
+  const filesOf = (chat: Chat, at: number): unknown => {
+    const entry = chat.entries[at];
+    if (entry?.kind !== 'prompt') return undefined;
+    return Object.fromEntries(Object.entries(entry.files).flatMap(([uri, change]) => (change ? [[uri, change.undone ? 'undone' : 'applied']] : [])));
+  };
+
+  it('knows at each message which files its turn changed, and what of that is taken back', () => {
+    const command: Event = {
+      type: 'filesChanged', turnId: 't', toolCallId: 'c', files: [
+        { uri: 'file:///p/made%20here.txt', after: { hash: 'h' } }, { uri: 'file:///p/big.bin', unknown: 'it is no text' },
+      ],
+    };
+    const chat = chatOf(folder, started, ended, { ...started, turnId: 'u', prompt: [] }, applied('t', 'file:///p/a'), applied('u', 'file:///p/a'), command);
+    assert.deepEqual(filesOf(chat, 0), { 'file:///p/a': 'applied', 'file:///p/made%20here.txt': 'applied' });
+    assert.deepEqual(filesOf(chat, 2), { 'file:///p/a': 'applied' }, 'a turn that was gone on with is one of its own');
+    chat.take({
+      seq: 8, at: 0, event: {
+        type: 'checkpointRestored', direction: 'undo', turnIds: ['u'], files: [
+          { uri: 'file:///p/a', path: 'a', outcome: { type: 'done' }, steps: [{ turnId: 'u' }] },
+          { uri: 'file:///p/b', path: 'b', outcome: { type: 'left', reason: 'it was changed since' } },
+        ],
+      },
+    });
+    assert.deepEqual([filesOf(chat, 0), filesOf(chat, 2)], [{ 'file:///p/a': 'applied', 'file:///p/made%20here.txt': 'applied' }, { 'file:///p/a': 'undone' }]);
+    const [news, restored] = chat.entries.filter((entry) => entry.kind === 'files');
+    assert.ok(news?.kind === 'files' && restored?.kind === 'files');
+    assert.equal(news.title, 'A command changed 2 files');
+    assert.deepEqual(news.files.map(({ path, words, problem }) => [path, words, problem]), [
+      ['big.bin', 'changed', 'cannot be undone: it is no text'], ['made here.txt', 'new', undefined],
+    ]);
+    assert.equal(restored.title, 'Taken back: 1 file. Left as it is: 1.');
+    assert.deepEqual(restored.files.map(({ path, words, problem }) => [path, words, problem]), [
+      ['b', 'left as it is', 'it was changed since'], ['a', 'taken back', undefined],
+    ]);
+  });
+
+  it('takes what a turn has changed back for no change', () => {
+    const change = (before: string, after: string): Event =>
+      ({ type: 'editApplied', proposalId: 'p', hunkIds: [], uri: 'file:///p/a', outcome: { type: 'verified' }, turnId: 't', before, after });
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('b', 'c')), 0), { 'file:///p/a': 'applied' });
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('b', 'a')), 0), {});
+    assert.deepEqual(filesOf(chatOf(folder, started, change('a', 'b'), change('x', 'a')), 0), { 'file:///p/a': 'applied' }, 'somebody else was there');
+  });
+
+  it('takes what another program did for its own doing, and no turn’s', () => {
+    const chat = chatOf(folder, started, { type: 'filesChanged', turnId: 't', files: [{ uri: 'file:///p/a', after: { hash: 'h' } }] });
+    assert.deepEqual(filesOf(chat, 0), {});
+    assert.ok(chat.entries[1]?.kind === 'files' && chat.entries[1].title === 'Another program changed 1 file');
+  });
+
+  it('takes no edit for made that was not, and knows an earlier turn that came later', () => {
+    const events: Event[] = [folder, started, { ...ended }, { ...started, turnId: 'u' }, applied('u', 'file:///p/a')];
+    const whole = chatOf(...events);
+    const end = Chat.from(structuredClone(whole.snapshot(1)));
+    const failed: Event = { type: 'editApplied', proposalId: 'p', hunkIds: [], uri: 'file:///p/b', outcome: { type: 'failed', reason: 'no' }, turnId: 'u' };
+    end.take({ seq: 6, at: 0, event: failed });
+    assert.deepEqual(filesOf(end, 0), { 'file:///p/a': 'applied' });
+    assert.ok(end.takeEarlier(0, whole.entries.slice(0, 2)));
+    end.take({ seq: 7, at: 0, event: applied('t', 'file:///p/c') });
+    assert.deepEqual(filesOf(end, 0), { 'file:///p/c': 'applied' });
+  });
+
+  it('shows an edit while it is written, and not beside what it came to', () => {
+    const piece = (text: string, path = 'a.rs', messageId = 'm1'): Event => ({ type: 'editDelta', messageId, toolCallId: 'c', path, text });
+    const chat = chatOf(started, says('I edit.'), piece('@@ 1\n-o'), piece('ne\n'), piece('+b\n', 'b.rs'));
+    assert.deepEqual(chat.entries.flatMap((entry) => (entry.kind === 'diff' ? [[entry.path, entry.text]] : [])), [['a.rs', '@@ 1\n-one\n'], ['b.rs', '+b\n']]);
+    assert.equal(chat.doing, 'Editing b.rs');
+    const copy = Chat.from(structuredClone(chat.snapshot(9)));
+    for (const one of [chat, copy]) {
+      one.take({ seq: 6, at: 0, event: completed('I edit.') });
+      assert.deepEqual(kinds(one), ['prompt', 'answer']);
+    }
+    assert.deepEqual(kinds(chatOf(started, piece('+a\n'), { type: 'messageDiscarded', messageId: 'm1' })), ['prompt']);
+    assert.deepEqual(kinds(chatOf(started, piece('+a\n'), piece('+a\n', 'a.rs', 'm2'), completed('Done.'))), ['prompt', 'diff', 'answer'], 'only its own');
+    assert.deepEqual(kinds(chatOf(started, piece('+a\n'), ended)), ['prompt', 'end']);
+  });
+
+  it('says what a formatter did, and for how long edits are accepted as they come', () => {
+    const formatted: Event = { type: 'formatted', uri: 'file:///p/src/a.rs', before: 'a', after: 'b', added: 2, removed: 1, turnId: 't', by: 'rustfmt' };
+    const accepts = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
+    const chat = chatOf(folder, started, accepts(false, 'session'), formatted, accepts(true, 'project'), accepts(false, 'project'), accepts(false, 'session'));
+    assert.deepEqual(chat.entries.flatMap((entry) => (entry.kind === 'note' ? [entry.text] : [])), [
+      'rustfmt formatted src/a.rs (+2 −1)', 'Edits are accepted as they come, in every session of this project, from here on.',
+      'Edits wait for your review, in every session of this project, from here on.',
+    ]);
+    assert.deepEqual(filesOf(chat, 0), { 'file:///p/src/a.rs': 'applied' });
   });
 });

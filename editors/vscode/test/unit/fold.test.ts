@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Event, PermissionRequest, SequencedEvent, SessionInfo } from '../../src/generated/protocol';
+import type { AutoScope, Event, PermissionRequest, SequencedEvent, SessionInfo } from '../../src/generated/protocol';
 import { begin, compact, fold, pendingProposals, type SessionState } from '../../src/session/fold';
 
 const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
@@ -43,9 +43,14 @@ test('an unknown event is passed over, and counted', () => {
 test('a proposal waits while one of its hunks does', () => {
   const hunk = { hunkId: 'h', toolCallIds: [], startLine: 0, oldText: '', newText: 'a\n', state: 'pending' as const };
   const proposal = { proposalId: 'p', revision: 1, uri: 'file:///a', path: 'a', change: 'create' as const, hunks: [hunk] };
-  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal })).length, 1);
+  const pending = (...events: Event[]): unknown => {
+    const { proposed, landed } = pendingProposals(after(...events).proposals.values());
+    return [proposed.length, landed.length];
+  };
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal }), [1, 0]);
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal: { ...proposal, landed: true } }), [0, 1], 'nothing waits for what has landed');
   const decided = { ...proposal, hunks: [{ ...hunk, state: 'accepted' as const }] };
-  assert.equal(pendingProposals(after({ type: 'proposalChanged', proposal }, { type: 'proposalChanged', proposal: decided })).length, 0);
+  assert.deepEqual(pending({ type: 'proposalChanged', proposal }, { type: 'proposalChanged', proposal: decided }), [0, 0]);
 });
 
 test('the end of an older command does not end the one that runs now', () => {
@@ -56,12 +61,17 @@ test('the end of an older command does not end the one that runs now', () => {
 });
 
 test('edits are accepted as they come once an event says so', () => {
-  assert.equal(after({ type: 'acceptEditsChanged', on: true } as unknown as Event).acceptEdits, true);
+  const say = (on: boolean, scope: AutoScope): Event => ({ type: 'acceptEditsChanged', on, scope });
+  assert.equal(after().acceptEdits, undefined);
+  assert.deepEqual(after(say(true, 'session')).acceptEdits, { on: true, scope: 'session', project: false });
+  assert.deepEqual(after(say(true, 'project')).acceptEdits, { on: true, scope: 'project', project: true });
+  assert.deepEqual(after(say(true, 'project'), say(false, 'session')).acceptEdits, { on: false, scope: 'session', project: true });
+  assert.deepEqual(after(say(true, 'project'), say(false, 'project')).acceptEdits, { on: false, scope: 'project', project: false });
 });
 
 test('deltas of whole and of void messages are not kept', () => {
   const delta = (messageId: string): Event => ({ type: 'messageDelta', messageId, text: 'x' });
   const kept = compact(numbered(delta('a'), { type: 'thinkingDelta', messageId: 'b', text: 'x' }, delta('c'),
-    { type: 'messageCompleted', turnId: 't', messageId: 'a', content: [], usage }, { type: 'messageDiscarded', messageId: 'b' }));
-  assert.deepEqual(kept.map(({ seq }) => seq), [3, 4, 5]);
+    { type: 'editDelta', messageId: 'a', toolCallId: 'x', path: 'p', text: '+' }, { type: 'messageCompleted', turnId: 't', messageId: 'a', content: [], usage }, { type: 'messageDiscarded', messageId: 'b' }));
+  assert.deepEqual(kept.map(({ seq }) => seq), [3, 5, 6]);
 });

@@ -16,6 +16,15 @@ test('the user’s own settings are the initialization options', () => {
   assert.deepEqual(initializationOptions(inspect(own)), { model: 'a/b', acceptEdits: true, permissions: { allow: ['Edit'] } });
 });
 
+test('a workspace may choose how edits are formatted, and not what is reviewed', () => {
+  const chosen = {
+    formatEdits: { globalValue: 'file', workspaceValue: 'off' }, saveEdits: { globalValue: true }, fileBlocks: { workspaceValue: false },
+    reviewCommands: { globalValue: true, workspaceValue: false },
+  };
+  assert.deepEqual(settings(inspect(chosen)), { formatEdits: 'off', saveEdits: true, fileBlocks: false });
+  assert.deepEqual(initializationOptions(inspect(chosen)), { formatEdits: 'file', saveEdits: true, reviewCommands: true });
+});
+
 test('a workspace and each of its folders add to what is denied, and take nothing away', () => {
   const sent = settings(inspect({ 'permissions.deny': { globalValue: ['Shell(a)'], workspaceValue: [], folderValues: [['Shell(b)', 'Shell(a)'], ['Shell(c)']] } }));
   assert.deepEqual(sent, { permissions: { deny: ['Shell(a)', 'Shell(b)', 'Shell(c)'] } });

@@ -1,0 +1,45 @@
+// What a document would be, formatted by whatever formats it for the user.
+
+import * as vscode from 'vscode';
+import type { ClientRequests, LineRange } from '../generated/protocol';
+import { openDocument } from './documents';
+import { splice } from './splice';
+
+type Format = ClientRequests['azimuth/editor/format'];
+
+/** The text of a document, formatted; nothing where it is at another version, before or after, or nothing formats it. */
+export async function format({ uri, version, lines = [] }: Format['params']): Promise<Format['result']> {
+  const document = openDocument(uri);
+  if (document?.version !== version) return {};
+  const edits = lines.length === 0 ? await ofDocument(document) : await ofLines(document, lines);
+  // Whoever types meanwhile makes another version.
+  if (edits.length === 0 || document.isClosed || document.version !== version) return {};
+  const text = splice(document.getText(), edits.map(({ range, newText }) => (
+    { start: document.offsetAt(range.start), end: document.offsetAt(range.end), text: newText })));
+  return text === undefined ? {} : { text: text.replaceAll(/\r\n|\r|\n/g, document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n') };
+}
+
+async function ofDocument(document: vscode.TextDocument): Promise<vscode.TextEdit[]> {
+  return (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', document.uri, optionsOf(document))) ?? [];
+}
+
+async function ofLines(document: vscode.TextDocument, lines: readonly LineRange[]): Promise<vscode.TextEdit[]> {
+  const all: vscode.TextEdit[] = [];
+  for (const { start, end } of lines) {
+    const range = document.validateRange(new vscode.Range(start, 0, end - 1, Number.MAX_SAFE_INTEGER));
+    const edits = (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatRangeProvider', document.uri, range, optionsOf(document))) ?? [];
+    // A formatter that goes beyond the lines may come to the same lines twice.
+    all.push(...edits.filter((edit) => !all.some((known) => known.range.isEqual(edit.range) && known.newText === edit.newText)));
+  }
+  return all;
+}
+
+/** As the editor that shows the document indents it, which may be what its text told; else as it is set for the language. */
+function optionsOf(document: vscode.TextDocument): vscode.FormattingOptions {
+  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document === document)?.options;
+  const set = vscode.workspace.getConfiguration('editor', document);
+  return {
+    tabSize: typeof shown?.tabSize === 'number' ? shown.tabSize : set.get<number>('tabSize', 4),
+    insertSpaces: typeof shown?.insertSpaces === 'boolean' ? shown.insertSpaces : set.get<boolean>('insertSpaces', true),
+  };
+}
