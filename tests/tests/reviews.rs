@@ -556,7 +556,12 @@ async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
     let world = World::new(Profile::panel(), true, &[("seven", "7")]).await;
     let auto = |on| json!({ "sessionId": world.session, "on": on });
     world.client.call::<methods::ReviewAuto>(auto(true)).await;
-    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: true, scope: AutoScope::Session }).await;
+    world
+        .client
+        .until(&world.session, "the switch", |event| {
+            *event == Event::AcceptEditsChanged { on: true, scope: AutoScope::Session }
+        })
+        .await;
     world.model.then(Answer::calls("edit_replace_exact", edit("one\n", "1\n")));
     world.model.then(Answer::says("Done."));
     world.turn("Write a number.").await;
@@ -564,7 +569,12 @@ async fn edits_are_accepted_as_they_come_once_the_user_switches_to_it() {
     assert_eq!(world.proposal().await.hunks[1].state, HunkState::Pending, "what waited before waits on");
 
     world.client.call::<methods::ReviewAuto>(auto(false)).await;
-    world.client.until(&world.session, "the switch", |event| *event == Event::AcceptEditsChanged { on: false, scope: AutoScope::Session }).await;
+    world
+        .client
+        .until(&world.session, "the switch", |event| {
+            *event == Event::AcceptEditsChanged { on: false, scope: AutoScope::Session }
+        })
+        .await;
     world.model.then(Answer::calls("edit_replace_exact", edit("two\n", "2\n")));
     world.model.then(Answer::says("Done."));
     world.turn("Write another.").await;

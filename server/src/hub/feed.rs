@@ -227,7 +227,7 @@ impl Batch {
 }
 
 fn is_delta(event: &Event) -> bool {
-    matches!(event, Event::MessageDelta { .. } | Event::ThinkingDelta { .. })
+    matches!(event, Event::MessageDelta { .. } | Event::ThinkingDelta { .. } | Event::EditDelta { .. })
 }
 
 /// Adds a piece to the one before it, if both are of one stream.
@@ -237,6 +237,13 @@ fn merge(last: &mut Event, next: &Event) -> bool {
         | (Event::ThinkingDelta { message_id, text }, Event::ThinkingDelta { message_id: id, text: more })
             if message_id == id =>
         {
+            text.push_str(more);
+            true
+        }
+        (
+            Event::EditDelta { message_id, tool_call_id, path, text },
+            Event::EditDelta { message_id: id, tool_call_id: call, path: file, text: more },
+        ) if (&*message_id, &*tool_call_id, &*path) == (id, call, file) => {
             text.push_str(more);
             true
         }

@@ -149,6 +149,11 @@ impl Gate {
         self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
     }
 
+    /// The tool that a call which still arrives will edit with; none for any other call, and where the mode does not edit.
+    pub(crate) fn editor(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tool(name).filter(|tool| tool.access() == Access::Edit && offers(self.mode, Access::Edit))
+    }
+
     fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.spec().name == name)
     }

@@ -12,6 +12,7 @@ pub mod dispatch;
 pub mod edit;
 pub mod history;
 pub mod model;
+pub mod partial;
 pub mod permission;
 pub mod prompt;
 pub mod session;

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::edit::EditPlan;
 use crate::model::ToolSpec;
+use crate::partial::PartialInput;
 use crate::permission::Action;
 
 /// A tool. It is made for one session and holds the services it needs; it has no effect but through its output,
@@ -31,11 +32,54 @@ pub trait Tool: Send + Sync {
     /// An input that does not fit; the message names the field.
     fn describe(&self, input: &Value) -> Result<Description, ToolError>;
 
+    /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing for
+    /// a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the input the
+    /// parts are the same, but that the last has more text and others follow it.
+    fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        Vec::new()
+    }
+
     /// Does it.
     ///
     /// # Errors
     /// What the model should know of a failure.
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError>;
+}
+
+/// A part of the diff that an edit comes to: lines that are all of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffPart<'a> {
+    /// The file, as the model names it.
+    pub path: &'a str,
+    /// What its lines are.
+    pub kind: DiffKind,
+    /// Its lines, of which the last may still grow.
+    pub text: &'a str,
+}
+
+/// What lines of a diff are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffKind {
+    /// They go.
+    Removed,
+    /// They come.
+    Added,
+    /// They say which place of the file is meant.
+    Place,
+    /// They are lines of a diff already, each with its mark.
+    Marked,
+}
+
+impl DiffKind {
+    /// What stands before such a line.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Removed => "-",
+            Self::Added => "+",
+            Self::Place => "@@ ",
+            Self::Marked => "",
+        }
+    }
 }
 
 /// What a tool touches.

@@ -6,6 +6,7 @@
 
 mod budget;
 mod circles;
+mod live;
 mod request;
 mod retry;
 #[cfg(test)]

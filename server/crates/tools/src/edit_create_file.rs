@@ -1,6 +1,6 @@
 //! `edit_create_file`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,6 +25,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_create_file";
     const VERB: &'static str = "Creating";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("content", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agent::edit::TextHash;
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::hashline::{Edit, Edited, Excerpt, Place, Tagged, edit_lines};
@@ -52,6 +52,14 @@ struct LineEdit {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_hashline";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[
+        ("line", DiffKind::Place),
+        ("first", DiffKind::Place),
+        ("last", DiffKind::Place),
+        ("after", DiffKind::Place),
+        ("before", DiffKind::Place),
+        ("content", DiffKind::Added),
+    ];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

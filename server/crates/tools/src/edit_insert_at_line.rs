@@ -1,6 +1,6 @@
 //! `edit_insert_at_line`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::insert_at_line;
@@ -29,6 +29,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_insert_at_line";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("line_text", DiffKind::Place), ("content", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -1,6 +1,6 @@
 //! `edit_replace_exact`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::replace;
@@ -31,6 +31,8 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_replace_exact";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] =
+        &[("old_text", DiffKind::Removed), ("new_text", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -9,6 +9,7 @@ use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
+use super::live::LiveDiffs;
 use super::retry::{Failures, Next};
 use super::{End, Turn};
 use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, UserBlock};
@@ -80,31 +81,36 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
+        let mut live = LiveDiffs::default();
         loop {
             let event = tokio::select! {
                 biased;
                 () = &mut cancelled => return Attempt::Cancelled,
                 event = stream.next() => event,
             };
-            let delta = match event {
+            let deltas = match event {
                 Some(Ok(ModelEvent::Text(text))) if !text.is_empty() => {
-                    Event::MessageDelta { message_id: message_id.clone(), text }
+                    vec![Event::MessageDelta { message_id: message_id.clone(), text }]
                 }
                 Some(Ok(ModelEvent::Thinking(text))) if !text.is_empty() => {
-                    Event::ThinkingDelta { message_id: message_id.clone(), text }
+                    vec![Event::ThinkingDelta { message_id: message_id.clone(), text }]
                 }
+                Some(Ok(ModelEvent::ToolCallStarted { id, name })) => {
+                    live.begin(&self.gate, id, &name);
+                    continue;
+                }
+                Some(Ok(ModelEvent::ToolCallInput { id, json })) => live.grow(&message_id, &id, &json),
                 Some(Ok(ModelEvent::Used(usage))) => {
                     *used = usage;
                     continue;
                 }
                 Some(Ok(ModelEvent::Finished(response))) => return Attempt::Answered(response),
-                // Calls are shown when they are made, with their whole input.
-                Some(Ok(_)) => continue,
+                Some(Ok(ModelEvent::Text(_) | ModelEvent::Thinking(_))) => continue,
                 Some(Err(error)) => return Attempt::Failed(error),
                 None => return Attempt::Failed(broken_off()),
             };
-            *shown = true;
-            self.record(delta);
+            *shown |= !deltas.is_empty();
+            deltas.into_iter().for_each(|delta| self.record(delta));
         }
     }
 

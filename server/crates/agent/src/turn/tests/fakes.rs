@@ -21,9 +21,10 @@ use crate::history::tests::problem;
 use crate::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
 };
+use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, Interjection, Session, Unsettled};
-use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
+use crate::tool::{Access, Call, Description, DiffKind, DiffPart, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
@@ -135,6 +136,16 @@ pub(super) fn failure(kind: ModelErrorKind) -> Script {
 /// Some text, then a failure.
 pub(super) fn breaking(text: &str, kind: ModelErrorKind) -> Script {
     Script { events: vec![Ok(ModelEvent::Text(text.to_owned())), Err(error(kind))], hangs: false }
+}
+
+/// These pieces of a call's input, then a failure if there is one.
+pub(super) fn calling(tool: &str, pieces: &[&str], failure: Option<ModelErrorKind>) -> Script {
+    let id = ToolCallId::from("half");
+    let mut events = vec![Ok(ModelEvent::ToolCallStarted { id: id.clone(), name: tool.to_owned() })];
+    let piece = |json: &&str| Ok(ModelEvent::ToolCallInput { id: id.clone(), json: (*json).to_owned() });
+    events.extend(pieces.iter().map(piece));
+    events.extend(failure.map(|kind| Err(error(kind))));
+    Script { events, hangs: false }
 }
 
 /// Some text, then nothing any more.
@@ -388,6 +399,11 @@ impl Tool for FakeTool {
         Ok(Description { title: format!("{} {line}", self.spec.name), locations: vec![], action })
     }
 
+    fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        let lines = input.strings().iter().filter(|string| string.field == "new");
+        lines.map(|string| DiffPart { path: "a.rs", kind: DiffKind::Added, text: &string.text }).collect()
+    }
+
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
         self.steps.effect("a tool");
         let together = {
@@ -630,6 +646,7 @@ impl Left {
         let line = |event: &Event| match event {
             Event::MessageDelta { text, .. } => Some(format!("~{text}")),
             Event::ThinkingDelta { text, .. } => Some(format!("?{text}")),
+            Event::EditDelta { text, .. } => Some(format!("%{text}")),
             Event::MessageCompleted { .. } => Some("completed".to_owned()),
             Event::MessageDiscarded { .. } => Some("discarded".to_owned()),
             Event::Retrying { attempt, .. } => Some(format!("retry {attempt}")),

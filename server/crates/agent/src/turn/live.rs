@@ -1,0 +1,143 @@
+//! The diffs of edits while their calls still arrive.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use protocol::{Event, MessageId, ToolCallId};
+
+use crate::dispatch::Gate;
+use crate::partial::PartialInput;
+use crate::tool::{DiffPart, Tool};
+
+/// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
+const LONGEST: usize = 64 << 10;
+
+/// What is shown of the edits of one answer.
+#[derive(Default)]
+pub(super) struct LiveDiffs {
+    calls: Vec<Arriving>,
+}
+
+/// A call that arrives.
+struct Arriving {
+    id: ToolCallId,
+    tool: Arc<dyn Tool>,
+    input: PartialInput,
+    diff: LiveDiff,
+}
+
+impl LiveDiffs {
+    /// A call begins.
+    pub(super) fn begin(&mut self, gate: &Gate, id: ToolCallId, name: &str) {
+        if let Some(tool) = gate.editor(name) {
+            let tool = Arc::clone(tool);
+            self.calls.push(Arriving { id, tool, input: PartialInput::default(), diff: LiveDiff::default() });
+        }
+    }
+
+    /// A call's input grows. Gives what there is more to show.
+    pub(super) fn grow(&mut self, message_id: &MessageId, id: &ToolCallId, json: &str) -> Vec<Event> {
+        let Some(Arriving { tool, input, diff, .. }) = self.calls.iter_mut().rev().find(|call| call.id == *id) else {
+            return Vec::new();
+        };
+        input.push(json);
+        // A tool that cannot cope shows nothing; when it is called it will say what is wrong.
+        let parts = catch_unwind(AssertUnwindSafe(|| tool.preview(input))).unwrap_or_default();
+        deltas(message_id, id, diff.grow(&parts))
+    }
+}
+
+/// The events that show more of a call's diff: the pieces with the files they are of.
+pub(super) fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>) -> Vec<Event> {
+    let delta =
+        |(path, text)| Event::EditDelta { message_id: message_id.clone(), tool_call_id: id.clone(), path, text };
+    pieces.into_iter().map(delta).collect()
+}
+
+/// A diff of which more and more is shown.
+#[derive(Default)]
+pub(super) struct LiveDiff {
+    /// The part that was shown last, and how much of it.
+    part: usize,
+    offset: usize,
+    /// The file of an unfinished line.
+    within_line: Option<String>,
+    shown: usize,
+}
+
+impl LiveDiff {
+    /// What has come since the last time, in Markdown's `diff` notation, with the file it is of.
+    pub(super) fn grow(&mut self, parts: &[DiffPart<'_>]) -> Vec<(String, String)> {
+        let mut pieces: Vec<(String, String)> = Vec::new();
+        for (at, part) in parts.iter().enumerate().skip(self.part) {
+            if at > self.part {
+                (self.part, self.offset) = (at, 0);
+            }
+            let more = part.text.get(self.offset..).unwrap_or_default();
+            if more.is_empty() {
+                continue;
+            }
+            if self.offset == 0
+                && let Some(path) = self.within_line.take()
+            {
+                self.add(&mut pieces, &path, "\n");
+            }
+            self.offset = part.text.len();
+            for line in more.split_inclusive('\n') {
+                let mark = if self.within_line.is_none() { part.kind.mark() } else { "" };
+                self.add(&mut pieces, part.path, mark);
+                self.add(&mut pieces, part.path, line);
+                self.within_line = (!line.ends_with('\n')).then(|| part.path.to_owned());
+            }
+        }
+        pieces
+    }
+
+    fn add(&mut self, pieces: &mut Vec<(String, String)>, path: &str, text: &str) {
+        let text = text.get(..text.floor_char_boundary(LONGEST.saturating_sub(self.shown))).unwrap_or_default();
+        self.shown += text.len();
+        match pieces.last_mut() {
+            _ if text.is_empty() => {}
+            Some((last, piece)) if last == path => piece.push_str(text),
+            _ => pieces.push((path.to_owned(), text.to_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::DiffKind::{Added, Marked, Place, Removed};
+
+    fn part<'a>(path: &'a str, kind: crate::tool::DiffKind, text: &'a str) -> DiffPart<'a> {
+        DiffPart { path, kind, text }
+    }
+
+    #[test]
+    fn lines_are_marked_once_however_they_come() {
+        let mut diff = LiveDiff::default();
+        let shown: Vec<_> = [
+            diff.grow(&[part("a", Removed, "on")]),
+            diff.grow(&[part("a", Removed, "one\ntw")]),
+            diff.grow(&[part("a", Removed, "one\ntwo"), part("a", Added, "")]),
+            diff.grow(&[part("a", Removed, "one\ntwo"), part("a", Added, "1\n\n2")]),
+            diff.grow(&[part("a", Removed, "one\ntwo"), part("a", Added, "1\n\n2"), part("b", Marked, "@@ x\n+y")]),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let pieces = ["-on", "e\n-tw", "o", "\n+1\n+\n+2", "\n"].map(|text| ("a".to_owned(), text.to_owned()));
+        assert_eq!(shown[..5], pieces);
+        assert_eq!(shown[5..], [("b".to_owned(), "@@ x\n+y".to_owned())]);
+        let whole =
+            LiveDiff::default().grow(&[part("a", Place, "12#AB"), part("a", Added, "new\n"), part("a", Removed, "x")]);
+        assert_eq!(whole, [("a".to_owned(), "@@ 12#AB\n+new\n-x".to_owned())]);
+    }
+
+    #[test]
+    fn a_long_diff_is_shown_up_to_a_bound() {
+        let text = "\u{e9}\n".repeat(LONGEST);
+        let shown = LiveDiff::default().grow(&[part("a", Added, &text)]);
+        assert!(shown[0].1.len() <= LONGEST && shown[0].1.len() > LONGEST - 4);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's format.
+
+use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId};
+use serde_json::json;
+
+/// Starts an editor with a panel.
+async fn start(model: &ModelServer, wire: Wire, settings: &str, project: &Project) -> (Setup, Client, SessionId) {
+    let setup = Setup::empty();
+    setup.configure(&(settings.to_owned() + &Setup::configuration(model, wire)));
+    let client = Client::start(&setup, project, Profile::panel()).await;
+    let session = client.new_session().await;
+    (setup, client, session)
+}
+
+/// What was shown of edits that still came.
+fn shown(events: &[Event]) -> String {
+    let pieces = events.iter().filter_map(|event| match event {
+        Event::EditDelta { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    pieces.collect()
+}
+
+#[tokio::test]
+async fn the_diff_of_an_edit_grows_before_its_call_is_made() {
+    for wire in Wire::ALL {
+        let gate = Gate::default();
+        let input =
+            [("path", json!("a.txt")), ("old_text", json!("two\n")), ("new_text", json!("TWO \u{1F980}\nthree\n"))];
+        let call = Answer::nothing().text("I change it.").slow_call("edit_replace_exact", &input, "\\nthree", &gate);
+        let model = ModelServer::start([call, Answer::says("Done.")]).await;
+        let project = Project::new([("a.txt", "one\ntwo\n")]);
+        let (_setup, client, session) = start(&model, wire, "", &project).await;
+        client.prompt(&session, "Change it.").await;
+        let is_there = |event: &Event| matches!(event, Event::EditDelta { text, .. } if text.contains('\u{1F980}'));
+        let seen = client.until(&session, "the diff", is_there).await;
+        assert_eq!(shown(&seen), "-two\n+TWO \u{1F980}", "{wire:?}");
+        assert!(!seen.iter().any(|event| matches!(event, Event::ToolCallStarted { .. })), "{wire:?}");
+        let Some(Event::EditDelta { path, message_id, .. }) = seen.last() else { unreachable!() };
+        assert_eq!(path, "a.txt");
+        gate.open();
+        let rest = client.until_end(&session, StopReason::EndTurn).await;
+        assert_eq!(shown(&rest), "\n+three\n", "{wire:?}");
+        let completed =
+            |event: &&Event| matches!(event, Event::MessageCompleted { message_id: id, .. } if id == message_id);
+        assert!(rest.iter().find(completed).is_some(), "the message that it was shown for is whole");
+        assert_eq!(client.finish().await, 0);
+    }
+}
