@@ -49,3 +49,32 @@ async fn the_diff_of_an_edit_grows_before_its_call_is_made() {
         assert_eq!(client.finish().await, 0);
     }
 }
+
+#[tokio::test]
+async fn an_edit_of_what_is_not_there_is_stopped_early_by_the_setting_and_only_by_it() {
+    for wire in Wire::ALL {
+        for stops in [true, false] {
+            let gate = Gate::default();
+            let input = [("path", json!("a.txt")), ("old_text", json!("four\n")), ("new_text", json!("FOUR\n"))];
+            let call = Answer::nothing().slow_call("edit_replace_exact", &input, "FOUR", &gate);
+            let model = ModelServer::start([call, Answer::says("I see.")]).await;
+            let project = Project::new([("a.txt", "one\ntwo\n")]);
+            let settings = format!("stop_early = {stops}\n");
+            let (_setup, client, session) = start(&model, wire, &settings, &project).await;
+            client.prompt(&session, "Change it.").await;
+            if !stops {
+                client.until(&session, "the diff", |event| matches!(event, Event::EditDelta { .. })).await;
+                gate.open();
+            }
+            let asked = model.asked_times(2).await;
+            let (told, failed) = (asked.user_text(), asked.last_results().concat());
+            assert_eq!(told.contains("stopped within its call of `edit_replace_exact`"), stops, "{wire:?}: {told}");
+            assert_eq!(failed.is_empty(), stops, "{wire:?}: {failed}");
+            assert!((told + &failed).contains("a.txt: old_text"), "{wire:?}: it is told why");
+            let events = client.until_end(&session, StopReason::EndTurn).await;
+            let discarded = events.iter().any(|event| matches!(event, Event::MessageDiscarded { .. }));
+            assert_eq!(discarded, stops, "{wire:?}");
+            assert_eq!(client.finish().await, 0);
+        }
+    }
+}

@@ -149,9 +149,9 @@ impl Gate {
         self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
     }
 
-    /// The tool that a call which still arrives will edit with; none for any other call, and where the mode does not edit.
-    pub(crate) fn editor(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tool(name).filter(|tool| tool.access() == Access::Edit && offers(self.mode, Access::Edit))
+    /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
+    pub(crate) fn changing(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
     }
 
     fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {

@@ -39,6 +39,21 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
+    /// How many places of a call's edits are known by what has come of its input, and can be looked for with
+    /// [`foresee`](Self::foresee). It grows with the input.
+    fn places(&self, _input: &PartialInput) -> usize {
+        0
+    }
+
+    /// Looks whether the places that are known by now are there, while the rest of the input still arrives.
+    ///
+    /// # Errors
+    /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call changes the
+    /// files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read just now.
+    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Does it.
     ///
     /// # Errors

@@ -65,6 +65,8 @@ pub struct TurnContext {
     pub answered: Option<ToolCallId>,
     /// How many tokens the model may think; none for no thinking.
     pub thinking_tokens: Option<u64>,
+    /// Whether an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
+    pub stop_early: bool,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -144,6 +146,7 @@ struct Turn {
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     thinking_tokens: Option<u64>,
+    stop_early: bool,
     gate: Gate,
     history: History,
     budget: Budget,
@@ -189,6 +192,7 @@ impl Turn {
             system: context.system,
             tools,
             thinking_tokens: context.thinking_tokens,
+            stop_early: context.stop_early,
             gate: Gate {
                 turn_id: context.turn_id,
                 tools: context.tools,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use workspace::edit::patch::{Hunk, Operation, ParseError, apply, parse};
 
 use crate::draft::Draft;
-use crate::edits::OneEdit;
+use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
 /// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you change
@@ -71,6 +71,29 @@ impl OneEdit for Input {
         patch.map(|patch| sections(&patch.text)).unwrap_or_default()
     }
 
+    fn places(input: &PartialInput) -> usize {
+        sections_done(input).map_or(0, |patch| patch.matches("\n*** ").count())
+    }
+
+    fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
+        // What cannot be read so far may be by its end.
+        let Some(Ok(operations)) = sections_done(input).map(parse) else { return Ok(()) };
+        let mut made: Vec<&str> = Vec::new();
+        for operation in &operations {
+            let Operation::Update { path, move_to, hunks } = operation else { continue };
+            // A file that the patch itself makes is another by then.
+            if !made.contains(&path.as_str())
+                && let Some((text, seen)) = texts.read(path)?
+                && let Err(error) = apply(&text, hunks, seen)
+                && error.is_certain()
+            {
+                return Err(texts.failed(path, error));
+            }
+            made.extend(move_to.as_deref());
+        }
+        Ok(())
+    }
+
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
         let (mut done, mut failed) = (Vec::new(), Vec::new());
         for operation in self.operations()? {
@@ -92,6 +115,16 @@ impl Input {
             Err(error) => Err(ToolError::InvalidInput(error.to_string())),
         }
     }
+}
+
+/// The files of a patch in the envelope that have come whole: what follows says that they are.
+fn sections_done(input: &PartialInput) -> Option<&str> {
+    let patch = input.strings().iter().find(|string| string.field == "patch")?;
+    let end = patch.text.rfind("\n*** ").filter(|_| patch.text.starts_with("*** "))?;
+    let rest = patch.text.get(end + 1..)?;
+    // A move and the end of a file belong to the file before them.
+    let ends = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** End Patch"];
+    ends.iter().any(|mark| rest.starts_with(mark)).then(|| patch.text.get(..=end)).flatten()
 }
 
 /// The lines of a patch that has come so far, with the file of each. A last line that may yet turn out to name a file is

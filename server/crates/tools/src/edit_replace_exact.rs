@@ -1,12 +1,13 @@
 //! `edit_replace_exact`.
 
+use agent::partial::PartialInput;
 use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::replace;
+use workspace::edit::{may_replace, replace};
 
 use crate::draft::Draft;
-use crate::edits::OneEdit;
+use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
 /// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
@@ -43,6 +44,16 @@ impl OneEdit for Input {
             Some(0) => Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned())),
             _ => Ok(()),
         }
+    }
+
+    fn places(input: &PartialInput) -> usize {
+        usize::from(input.whole(0, "path").is_some() && input.whole(0, "old_text").is_some())
+    }
+
+    fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
+        let (Some(path), Some(old)) = (input.whole(0, "path"), input.whole(0, "old_text")) else { return Ok(()) };
+        let Some((text, _)) = texts.read(path)? else { return Ok(()) };
+        may_replace(&text, old).map_err(|error| texts.failed(path, error))
     }
 
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {

@@ -1,6 +1,8 @@
 //! Tools that are one kind of edit each, and what they have in common.
 
+use std::fmt::Display;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use agent::partial::PartialInput;
 use agent::permission::Action;
@@ -9,10 +11,12 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use workspace::files::FileError;
+use workspace::reader::ReadError;
 
 use crate::draft::Draft;
 use crate::typed::Typed;
-use crate::{Services, blocking, location, writable};
+use crate::{Services, blocking, location, read_file, writable};
 
 /// One edit, as the model asks for it.
 pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -49,8 +53,45 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
         parts
     }
 
+    /// How many of its places are known. See [`agent::tool::Tool::places`].
+    fn places(_input: &PartialInput) -> usize {
+        0
+    }
+
+    /// Looks whether they are there. See [`agent::tool::Tool::foresee`].
+    fn foresee(_input: &PartialInput, _texts: &Texts<'_>) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Makes the edit in a draft. Gives what it comes to, for the model.
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError>;
+}
+
+/// The texts in which an edit that still arrives is looked for.
+pub(crate) struct Texts<'a> {
+    pub(crate) services: &'a Services,
+    call: &'a Call,
+}
+
+impl Texts<'_> {
+    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now. A file that
+    /// is not there, or must not be edited, is an error.
+    pub(crate) fn read(&self, path: &str) -> Result<Option<(Arc<str>, bool)>, ToolError> {
+        let path = writable(self.services, path)?;
+        match self.services.reader.read(&path) {
+            Ok(file) => Ok(Some((file.text, self.services.seen.is_current(&path, &file.hash)))),
+            Err(error @ (ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. }))) => {
+                Err(read_file::in_words(self.services, &path, error, self.call))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// An error about a file.
+    pub(crate) fn failed(&self, path: &str, error: impl Display) -> ToolError {
+        let name = self.services.roots.resolve(path).map(|path| self.services.roots.display(&path));
+        ToolError::Failed(format!("{}: {error}", name.unwrap_or_else(|_| path.to_owned())))
+    }
 }
 
 /// The tool for one kind of edit.
@@ -96,6 +137,15 @@ impl<E: OneEdit> Typed for Editing<E> {
         E::preview(input)
     }
 
+    fn places(&self, input: &PartialInput) -> usize {
+        E::places(input)
+    }
+
+    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+        let services = self.services.clone();
+        blocking(move || E::foresee(&input, &Texts { services: &services, call: &call })).await
+    }
+
     async fn run(&self, call: Call, input: E) -> Result<Output, ToolError> {
         let services = self.services.clone();
         blocking(move || {
@@ -110,7 +160,10 @@ impl<E: OneEdit> Typed for Editing<E> {
 #[cfg(test)]
 mod tests {
     use agent::partial::PartialInput;
+    use agent::tool::Call;
     use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+    use workspace::edit::hashline::Tagged;
 
     use crate::fixture::World;
 
@@ -155,6 +208,70 @@ mod tests {
         for (tool, json, expected) in cases {
             assert_eq!(shown(tool, json), expected, "{tool} {json}");
         }
+    }
+
+    /// What is foreseen of a call when this much of its input has come; none while no place is known.
+    async fn foreseen(world: &World, tool: &str, json: &str) -> Option<Result<(), String>> {
+        let tools = crate::builtin(&world.services());
+        let tool = tools.iter().find(|it| it.spec().name == tool).unwrap();
+        let mut input = PartialInput::default();
+        input.push(json);
+        let call = Call { id: "c".into(), cancel: CancellationToken::new() };
+        if tool.places(&input) == 0 {
+            return None;
+        }
+        Some(tool.foresee(call, input).await.map_err(|error| error.to_string()))
+    }
+
+    #[tokio::test]
+    async fn an_edit_of_what_is_not_there_is_foreseen_to_fail_in_the_words_of_its_tool() {
+        let text = "// Reads the whole configuration file.\nfn read() {\n\topen();\n}\n";
+        let world = World::new(&[("a.rs", text), ("twice", "x\nx\n")]);
+        let replace =
+            |path: &str, old: &str| format!("{{\"path\":{},\"old_text\":{},\"new_te", json!(path), json!(old));
+        let tool = "edit_replace_exact";
+        for (path, old) in [
+            ("a.rs", "fn read() {\n\topen();"),
+            ("a.rs", "  fn read() {\n    open();\n"),
+            ("twice", "x\n"),
+            // With a line that the edit keeps it may be found by likeness.
+            ("a.rs", "// Reads the whole configuraton file.\nfn read() {\n\topen();\n}"),
+        ] {
+            assert_eq!(foreseen(&world, tool, &replace(path, old)).await, Some(Ok(())), "{old}");
+        }
+        assert_eq!(foreseen(&world, tool, "{\"path\":\"a.rs\",\"old_text\":\"fn wri").await, None, "it may go on");
+        assert_eq!(
+            foreseen(&world, tool, "{\"old_text\":\"fn write\",\"new_text\":\"\"").await,
+            None,
+            "of which file?"
+        );
+        for (path, old) in
+            [("a.rs", "fn write() {\n\tclose();"), ("b.rs", "x"), (".git/config", "x"), ("../a", "x"), ("a.rs", "")]
+        {
+            let told = foreseen(&world, tool, &replace(path, old)).await.unwrap().unwrap_err();
+            let input = json!({ "path": path, "old_text": old, "new_text": "new" });
+            assert_eq!(world.text(tool, input).await, format!("error: {told}"));
+        }
+
+        let patch = |patch: &str| format!("{{\"patch\":{}", json!(patch).to_string().trim_end_matches('"'));
+        let section = "*** Begin Patch\n*** Update File: a.rs\n@@\n-fn write() {\n+fn read() {\n";
+        let tool = "edit_apply_patch";
+        assert_eq!(foreseen(&world, tool, &patch(section)).await, None, "lines may follow");
+        let told = foreseen(&world, tool, &patch(&format!("{section}*** Update File: b"))).await.unwrap().unwrap_err();
+        assert!(told.starts_with("a.rs: ") && told.contains("fn write() {"), "{told}");
+        let good = section.replace("-fn write", "-fn read").replace("+fn read", "+fn write");
+        assert_eq!(foreseen(&world, tool, &patch(&format!("{good}*** End Patch"))).await, Some(Ok(())));
+        let moved = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: c.rs\n@@\n-fn read() {\n+fn r() {\n";
+        let then = "*** Update File: c.rs\n@@\n-fn r() {\n+fn s() {\n*** End Patch";
+        assert_eq!(foreseen(&world, tool, &patch(&format!("{moved}{then}"))).await, Some(Ok(())));
+
+        let tool = "edit_hashline";
+        let edits = "{\"path\":\"a.rs\",\"edits\":[{\"after\":\"\",\"line\":\"2#ZZZZ\",\"cont";
+        let told = foreseen(&world, tool, edits).await.unwrap().unwrap_err();
+        let input = json!({ "path": "a.rs", "edits": [{ "line": "2#ZZZZ", "content": "x" }] });
+        assert_eq!(world.text(tool, input).await, format!("error: {told}"));
+        let tag = Tagged::new(text).line(2).unwrap().0;
+        assert_eq!(foreseen(&world, tool, &edits.replace("2#ZZZZ", &tag.to_string())).await, Some(Ok(())));
     }
 
     #[test]

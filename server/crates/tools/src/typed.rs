@@ -42,6 +42,19 @@ pub trait Typed: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// How many places of its edits are known. See [`Tool::places`].
+    fn places(&self, _input: &PartialInput) -> usize {
+        0
+    }
+
+    /// Looks whether they are there. See [`Tool::foresee`].
+    ///
+    /// # Errors
+    /// They are certainly not.
+    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Does it. See [`Tool::run`].
     ///
     /// # Errors
@@ -79,6 +92,14 @@ impl<T: Typed> Tool for Erased<T> {
 
     fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
         self.tool.preview(input)
+    }
+
+    fn places(&self, input: &PartialInput) -> usize {
+        self.tool.places(input)
+    }
+
+    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+        self.tool.foresee(call, input).await
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {

@@ -121,6 +121,14 @@ impl Tool for Remembered {
         self.tool.preview(input)
     }
 
+    fn places(&self, input: &PartialInput) -> usize {
+        self.tool.places(input)
+    }
+
+    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+        self.tool.foresee(call, input).await
+    }
+
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
         let output = self.tool.run(call, input).await?;
         if let Some(plan) = output.plan.clone() {

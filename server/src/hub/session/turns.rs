@@ -171,6 +171,7 @@ impl Session {
                     turn_id: id.clone(),
                     folders: self.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking_tokens: None,
+                    stop_early: self.config.stop_early,
                     model,
                     tools: Arc::clone(&self.tools),
                     mode: prepared.mode,

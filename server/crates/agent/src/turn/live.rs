@@ -1,21 +1,26 @@
-//! The diffs of edits while their calls still arrive.
+//! Edits while their calls still arrive: their diffs are shown, and it is looked whether they can be made at all.
 
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use protocol::{Event, MessageId, ToolCallId};
 
 use crate::dispatch::Gate;
 use crate::partial::PartialInput;
-use crate::tool::{DiffPart, Tool};
+use crate::tool::{Call, DiffPart, Tool, ToolError};
 
 /// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
 const LONGEST: usize = 64 << 10;
 
-/// What is shown of the edits of one answer.
+/// The calls of one answer that will change something.
 #[derive(Default)]
-pub(super) struct LiveDiffs {
+pub(super) struct LiveCalls {
     calls: Vec<Arriving>,
+    /// The look that is being taken at a call.
+    look: Option<Look>,
 }
 
 /// A call that arrives.
@@ -24,15 +29,57 @@ struct Arriving {
     tool: Arc<dyn Tool>,
     input: PartialInput,
     diff: LiveDiff,
+    /// How many of its places have been looked for.
+    looked_for: usize,
 }
 
-impl LiveDiffs {
+/// A look whether a call can be made.
+type Look = BoxFuture<'static, Option<Doomed>>;
+
+/// A call that cannot be made.
+#[derive(Debug)]
+pub(super) struct Doomed {
+    /// Its tool.
+    pub(super) tool: String,
+    /// What the tool says.
+    pub(super) error: ToolError,
+}
+
+impl LiveCalls {
     /// A call begins.
     pub(super) fn begin(&mut self, gate: &Gate, id: ToolCallId, name: &str) {
-        if let Some(tool) = gate.editor(name) {
-            let tool = Arc::clone(tool);
-            self.calls.push(Arriving { id, tool, input: PartialInput::default(), diff: LiveDiff::default() });
+        if let Some(tool) = gate.changing(name) {
+            let (tool, input) = (Arc::clone(tool), PartialInput::default());
+            self.calls.push(Arriving { id, tool, input, diff: LiveDiff::default(), looked_for: 0 });
         }
+    }
+
+    /// Begins to look for the places that the first of the calls goes to, if more of them are known by now. What a later
+    /// call finds may be changed by those before it, which are not made yet.
+    pub(super) fn look(&mut self, gate: &Gate) {
+        let Some(Arriving { id, tool, input, looked_for, .. }) = self.calls.first_mut() else { return };
+        // A tool that cannot cope says nothing; when it is called it will say what is wrong.
+        let known = catch_unwind(AssertUnwindSafe(|| tool.places(input))).unwrap_or_default();
+        if self.look.is_some() || known <= *looked_for {
+            return;
+        }
+        *looked_for = known;
+        let call = Call { id: id.clone(), cancel: gate.cancel.child_token() };
+        let (tool, input) = (Arc::clone(tool), input.clone());
+        let look = async move {
+            let seen = AssertUnwindSafe(tool.foresee(call, input)).catch_unwind().await;
+            let name = || tool.spec().name.clone();
+            seen.ok()?.err().map(|error| Doomed { tool: name(), error })
+        };
+        self.look = Some(look.boxed());
+    }
+
+    /// Waits for the end of the look that is taken, if there is one.
+    pub(super) async fn looked(&mut self) -> Option<Doomed> {
+        let Some(look) = &mut self.look else { return pending().await };
+        let doomed = look.await;
+        self.look = None;
+        doomed
     }
 
     /// A call's input grows. Gives what there is more to show.
@@ -41,7 +88,6 @@ impl LiveDiffs {
             return Vec::new();
         };
         input.push(json);
-        // A tool that cannot cope shows nothing; when it is called it will say what is wrong.
         let parts = catch_unwind(AssertUnwindSafe(|| tool.preview(input))).unwrap_or_default();
         deltas(message_id, id, diff.grow(&parts))
     }

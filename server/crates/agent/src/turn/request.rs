@@ -9,16 +9,21 @@ use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
-use super::live::LiveDiffs;
+use super::live::{Doomed, LiveCalls};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
 use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, UserBlock};
 use crate::wait::until_cancelled;
 
+/// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
+const MOST_STOPS: usize = 2;
+
 /// How one attempt went.
 enum Attempt {
     Answered(Response),
     Failed(ModelError),
+    /// It was dropped, since a call in it could not have been made.
+    Stopped(Doomed),
     Cancelled,
 }
 
@@ -28,10 +33,11 @@ impl Turn {
         if self.budget.is_full(&self.history.messages()) {
             self.make_room();
         }
-        let mut failures = Failures::default();
+        let (mut failures, mut stops) = (Failures::default(), 0);
         loop {
             let (mut shown, mut used) = (false, Usage::default());
-            let attempt = self.attempt(&mut shown, &mut used).await;
+            let looks = self.stop_early && stops < MOST_STOPS;
+            let attempt = self.attempt(looks, &mut shown, &mut used).await;
             if !matches!(attempt, Attempt::Answered(_)) {
                 // What never became an answer is paid for all the same. What an answer used, it says itself.
                 self.pay(used);
@@ -39,6 +45,16 @@ impl Turn {
             let error = match attempt {
                 Attempt::Answered(response) => return Ok(response),
                 Attempt::Cancelled => return Err(StopReason::Cancelled.into()),
+                Attempt::Stopped(doomed) => {
+                    stops += 1;
+                    self.discard(shown);
+                    self.note(format!(
+                        "Your answer was stopped within its call of `{}`, which could not have been made; nothing of that \
+                         answer was done. {}\nAnswer anew.",
+                        doomed.tool, doomed.error
+                    ));
+                    continue;
+                }
                 Attempt::Failed(error) => error,
             };
             match failures.next(error.kind) {
@@ -63,7 +79,8 @@ impl Turn {
         }
     }
 
-    async fn attempt(&mut self, shown: &mut bool, used: &mut Usage) -> Attempt {
+    /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.
+    async fn attempt(&mut self, looks: bool, shown: &mut bool, used: &mut Usage) -> Attempt {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
@@ -81,11 +98,15 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
-        let mut live = LiveDiffs::default();
+        let mut live = LiveCalls::default();
         loop {
+            if looks {
+                live.look(&self.gate);
+            }
             let event = tokio::select! {
                 biased;
                 () = &mut cancelled => return Attempt::Cancelled,
+                Some(doomed) = live.looked() => return Attempt::Stopped(doomed),
                 event = stream.next() => event,
             };
             let deltas = match event {
@@ -120,6 +141,11 @@ impl Turn {
             self.record(Event::MessageDiscarded { message_id: self.message_id() });
             self.messages += 1;
         }
+    }
+
+    /// Tells the model something.
+    fn note(&mut self, text: String) {
+        self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
     }
 
     /// Waits before a retry. False if the turn was cancelled meanwhile.

@@ -404,6 +404,18 @@ impl Tool for FakeTool {
         lines.map(|string| DiffPart { path: "a.rs", kind: DiffKind::Added, text: &string.text }).collect()
     }
 
+    fn places(&self, input: &PartialInput) -> usize {
+        input.strings().iter().filter(|string| string.field == "old" && string.is_whole).count()
+    }
+
+    async fn foresee(&self, _: Call, input: PartialInput) -> Result<(), ToolError> {
+        match input.whole(0, "old") {
+            Some("gone") => Err(ToolError::Failed("a.rs has no `gone`".to_owned())),
+            Some("panic") => panic!("out of cheese"),
+            _ => Ok(()),
+        }
+    }
+
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
         self.steps.effect("a tool");
         let together = {
@@ -453,6 +465,7 @@ pub(super) struct Stage {
     pub(super) events: Vec<Event>,
     pub(super) mode: Mode,
     pub(super) limits: Limits,
+    pub(super) stop_early: bool,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
 }
@@ -492,6 +505,7 @@ impl Stage {
             events: vec![started("t1", "do it")],
             mode: Mode::Agent,
             limits: Limits::default(),
+            stop_early: false,
             context_tokens: 100_000,
             answered: None,
         }
@@ -585,6 +599,7 @@ impl Stage {
             cancel: self.steps.token.clone(),
             answered: self.answered,
             thinking_tokens: None,
+            stop_early: self.stop_early,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
