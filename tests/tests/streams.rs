@@ -1,8 +1,10 @@
 //! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's format.
 
+use harness::model::Step;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
+use protocol::review::Proposal;
 use protocol::turn::StopReason;
-use protocol::{Event, SessionId};
+use protocol::{Event, SessionId, methods};
 use serde_json::json;
 
 /// Starts an editor with a panel.
@@ -77,4 +79,150 @@ async fn an_edit_of_what_is_not_there_is_stopped_early_by_the_setting_and_only_b
             assert_eq!(client.finish().await, 0);
         }
     }
+}
+
+/// A file that is too long for one answer.
+fn long_file() -> String {
+    (1..=6_000)
+        .map(|n| format!("    let value_{n} = compute({n}); // \u{e9}\n{}", if n % 3 == 0 { "}\n" } else { "" }))
+        .collect()
+}
+
+/// An answer that says this, in pieces that are cut anywhere.
+fn saying(text: &str) -> Answer {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(997).fold(Answer::nothing(), |answer, piece| answer.text(&piece.iter().collect::<String>()))
+}
+
+/// What an answer has where a file broke off at this byte, and what the next one says.
+fn halves(path: &str, file: &str, at: usize) -> (String, String) {
+    let whole_lines = file[..at].rfind('\n').unwrap() + 1;
+    let first = format!("I write it.\n<azimuth_file path=\"{path}\">\n{}", &file[..at]);
+    // It begins with a line that is there already.
+    let repeated = file[..whole_lines - 1].rfind('\n').unwrap() + 1;
+    (
+        first,
+        format!("<azimuth_file path=\"{path}\" mode=\"append\">\n{}</azimuth_file>\nThat is all.", &file[repeated..]),
+    )
+}
+
+async fn proposals(client: &Client, session: &SessionId) -> Vec<Proposal> {
+    client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals
+}
+
+#[tokio::test]
+async fn a_file_too_long_for_one_answer_comes_in_two_and_is_one_proposal() {
+    let file = long_file();
+    assert!(file.len() > 200_000);
+    // In the middle of a line, behind one that stands nowhere else.
+    let at = file.find("let value_3002").unwrap() + 10;
+    let (first, second) = halves("src/long.rs", &file, at);
+    for wire in Wire::ALL {
+        let model = ModelServer::start([saying(&first).too_long(), saying(&second), Answer::says("Done.")]).await;
+        let project = Project::new([]);
+        let (_setup, client, session) = start(&model, wire, "", &project).await;
+        client.prompt(&session, "Write it.").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+
+        let proposals = proposals(&client, &session).await;
+        let [proposal] = proposals.as_slice() else { panic!("{wire:?}: {} proposals", proposals.len()) };
+        let [hunk] = proposal.hunks.as_slice() else { panic!("{wire:?}: {} hunks", proposal.hunks.len()) };
+        assert!(hunk.new_text == file, "{wire:?}: the text is another");
+        assert!(!project.path("src/long.rs").exists(), "nothing is written before it is accepted");
+
+        let said: String = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::MessageDelta { text, .. } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(said, "I write it.\nThat is all.Done.", "{wire:?}: files are no part of the text");
+        let seen = shown(&events);
+        assert!(seen.starts_with("+    let value_1 = compute(1); // \u{e9}\n+    let value_2"), "{wire:?}");
+        let told = model.asked()[1].last_results().concat();
+        assert!(told.contains("4001 lines of it have come") && told.contains("value_3001 ="), "{wire:?}: {told}");
+
+        let targets = json!([{ "proposalId": proposal.proposal_id, "revision": proposal.revision }]);
+        let decision = json!({ "sessionId": session, "decision": "accept", "targets": targets });
+        client.call::<methods::ReviewDecide>(decision).await;
+        client.until(&session, "the file", |event| matches!(event, Event::EditApplied { .. })).await;
+        client.until(&session, "the note of it", |event| matches!(event, Event::Noted { .. })).await;
+        assert!(project.read("src/long.rs") == file, "{wire:?}");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_a_broken_connection_cut_goes_on_and_nothing_of_it_is_asked_for_twice() {
+    let file = "one 1\ntwo 2\nthree 3\nfour 4\n";
+    let (first, second) = halves("a.txt", file, file.find("ee 3").unwrap());
+    for wire in Wire::ALL {
+        let gate = Gate::default();
+        let cut = saying(&first).wait(&gate).step(Step::Cut);
+        let model = ModelServer::start([cut, saying(&second), Answer::says("Done.")]).await;
+        let project = Project::new([]);
+        let (_setup, client, session) = start(&model, wire, "", &project).await;
+        client.prompt(&session, "Write it.").await;
+        client.until(&session, "the file", |event| matches!(event, Event::EditDelta { .. })).await;
+        gate.open();
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let broke = |event: &Event| matches!(event, Event::MessageDiscarded { .. } | Event::Retrying { .. });
+        assert!(!events.iter().any(broke), "{wire:?}: what came is kept");
+        let proposals = proposals(&client, &session).await;
+        assert_eq!(proposals.len(), 1, "{wire:?}");
+        assert_eq!(proposals[0].hunks[0].new_text, file, "{wire:?}");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_file_in_an_answer_is_refused_where_an_edit_would_be() {
+    let block = |path: &str| Answer::says(&format!("<azimuth_file path=\"{path}\">\nnew\n</azimuth_file>\n"));
+    let project = Project::new([("a.txt", "old\n")]);
+    let model = ModelServer::start([block("new.txt"), Answer::says("I may not.")]).await;
+    let (_setup, client, session) = start(&model, Wire::Anthropic, "", &project).await;
+    let prompt = json!([{ "type": "text", "text": "Write it." }]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt, "mode": "ask" })).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert!(!model.asked()[0].system().contains("azimuth_file"), "it is not told of what it may not do");
+    assert!(model.asked()[1].last_results()[0].contains("mode `agent`"));
+    assert!(proposals(&client, &session).await.is_empty());
+
+    // Nor outside of the project, nor over a file that the model has not read.
+    model.then(block("../out.txt"));
+    model.then(block(".git/config"));
+    model.then(block("a.txt"));
+    model.then(Answer::calls("read_file", json!({ "path": "a.txt" })));
+    model.then(block("a.txt"));
+    model.then(Answer::says("Done."));
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt, "mode": "agent" })).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked();
+    assert!(asked[2].system().contains("<azimuth_file path="));
+    let results: Vec<_> = (3..8).map(|at| asked[at].last_results()[0].to_owned()).collect();
+    assert!(results[0].contains("outside the workspace"), "{results:?}");
+    assert!(results[1].contains("must not be changed"), "{results:?}");
+    assert!(results[2].contains("a.txt exists already"), "{results:?}");
+    assert!(results[4].starts_with("Replacement of all of a.txt"), "{results:?}");
+    let proposals = proposals(&client, &session).await;
+    assert_eq!((proposals.len(), proposals[0].hunks[0].old_text.as_str()), (1, "old\n"));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn without_the_setting_a_file_in_an_answer_is_text_like_any_other() {
+    let text = "<azimuth_file path=\"new.txt\">\nnew\n</azimuth_file>\n";
+    let model = ModelServer::start([Answer::says(text)]).await;
+    let project = Project::new([]);
+    let (_setup, client, session) = start(&model, Wire::Chat, "file_blocks = false\n", &project).await;
+    client.prompt(&session, "Write it.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert!(
+        events.iter().any(|event| matches!(event, Event::MessageDelta { text: said, .. } if said == text)),
+        "{events:?}"
+    );
+    assert!(!model.asked()[0].system().contains("azimuth_file"));
+    assert!(proposals(&client, &session).await.is_empty());
+    assert_eq!(client.finish().await, 0);
 }

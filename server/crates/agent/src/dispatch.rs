@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
 use crate::edit::{EditPlan, EditRefused, Proposed};
+use crate::file_blocks;
 use crate::history::OpenCall;
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
@@ -204,15 +205,21 @@ impl Gate {
             let text = format!("{ONLY_LOOKS}. Say what you would do instead; the user can change to mode `agent`");
             return Err(Outcome::refused(&call.name, text));
         }
+        if let Some(problem) = file_blocks::problem(call) {
+            return Err(Outcome::failed(problem));
+        }
+        let is_file = file_blocks::is_block(&call.id);
+        let most = if is_file { file_blocks::LONGEST } else { self.limits.input_bytes };
         let bytes = call.input.to_string().len();
-        if bytes > self.limits.input_bytes {
+        if bytes > most {
             return Err(Outcome::failed(format!(
-                "the input is {bytes} bytes long, more than the {} that are taken; nothing was done. Do it in smaller \
-                 steps: a skeleton first, then the rest piece by piece",
-                self.limits.input_bytes
+                "the input is {bytes} bytes long, more than the {most} that are taken; nothing was done. Do it in smaller \
+                 steps: a skeleton first, then the rest piece by piece"
             )));
         }
+        // A file in an answer's text is none of the inputs into which such text leaks.
         if tool.access() != Access::Read
+            && !is_file
             && let Some(field) = leak::field(&call.input)
         {
             return Err(Outcome::failed(format!(
@@ -255,6 +262,9 @@ impl Gate {
         if executes {
             let changed = at_any_rate(&self.cancel, self.session.after_command(&call.id)).await.unwrap_or_default();
             remarks.extend(not_as_seen(&changed));
+        }
+        if !outcome.is_error && outcome.refused.is_none() {
+            remarks.extend(file_blocks::go_on(call));
         }
         for remark in remarks {
             outcome.text.push_str(&format!("\n\n[{remark}]"));

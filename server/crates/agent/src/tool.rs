@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::edit::EditPlan;
+use crate::file_blocks;
 use crate::model::ToolSpec;
 use crate::partial::PartialInput;
 use crate::permission::Action;
@@ -126,6 +127,13 @@ pub struct Call {
     pub id: ToolCallId,
     /// Is triggered when the turn is cancelled; the tool then ends as soon as it can.
     pub cancel: CancellationToken,
+}
+
+impl Call {
+    /// Whether it is a file that the model wrote in its answer's text. It may replace one that the model has read.
+    pub fn is_file_block(&self) -> bool {
+        file_blocks::is_block(&self.id)
+    }
 }
 
 /// What a call came to.

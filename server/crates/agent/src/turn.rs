@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::budget::Budget;
 use self::circles::Circles;
 use crate::dispatch::{Ended, Gate};
+use crate::file_blocks;
 use crate::history::{History, INTERRUPTED, OpenCall};
 use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, Session};
@@ -67,6 +68,8 @@ pub struct TurnContext {
     pub thinking_tokens: Option<u64>,
     /// Whether an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
     pub stop_early: bool,
+    /// Whether files in an answer's text become calls ([`crate::file_blocks`]).
+    pub file_blocks: bool,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -147,6 +150,7 @@ struct Turn {
     tools: Arc<[ToolSpec]>,
     thinking_tokens: Option<u64>,
     stop_early: bool,
+    file_blocks: bool,
     gate: Gate,
     history: History,
     budget: Budget,
@@ -193,6 +197,7 @@ impl Turn {
             tools,
             thinking_tokens: context.thinking_tokens,
             stop_early: context.stop_early,
+            file_blocks: context.file_blocks,
             gate: Gate {
                 turn_id: context.turn_id,
                 tools: context.tools,
@@ -304,6 +309,10 @@ impl Turn {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         let cost = self.pay(usage);
+        let mut content: Vec<_> = content.into_iter().map(file_blocks::without_claim).collect();
+        if self.file_blocks {
+            content = file_blocks::into_calls(content, &self.message_id(), &self.history.messages());
+        }
         let (content, calls) = self.tidy(content, stop);
         self.complete(content, usage, cost);
         let mut messages = self.history.messages();
@@ -344,7 +353,10 @@ impl Turn {
             tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
             calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
         }
-        if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut()) {
+        // Of a file it is known where it broke off.
+        if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut())
+            && !file_blocks::is_block(&last.call.id)
+        {
             last.problem = Some(
                 "the answer reached its longest length within this call, so the call may be cut off; nothing was done. \
                  Do it in smaller steps",
@@ -372,7 +384,14 @@ impl Turn {
                         circling = Some(call.name.clone());
                     }
                 }
+                let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
                 self.ended(ended);
+                if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
+                    let text = format!(
+                        "{path} is not whole: the model's answers ended within it. What came of it is proposed."
+                    );
+                    self.record(Event::Notice { severity: Severity::Warning, text });
+                }
             }
             rest = later;
         }

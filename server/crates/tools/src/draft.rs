@@ -98,14 +98,19 @@ impl<'a> Draft<'a> {
             return Err(ToolError::Failed(format!("{name} cannot be created: {parent} is a file, not a folder")));
         }
         let content = text::normalise(content.strip_prefix('\u{FEFF}').unwrap_or(content)).0.into_owned();
+        let (is_block, seen) = (self.call.is_file_block(), self.services.seen.clone());
         let file = self.file(&path)?;
         let existed = file.now.is_some();
+        // A block has no word for it, so that the model has read the file must do.
+        let knows = is_block && file.read.as_ref().is_some_and(|(hash, _)| seen.is_current(&path, hash));
+        let overwrite = overwrite || knows;
         // There is nothing to lose in an empty file, such as a document that was only just opened.
         if let Some(text) = file.now.as_ref().filter(|text| !overwrite && !text.is_empty()) {
             let lines = counted(text.lines().count(), "line");
+            let how = if is_block { "write the block again" } else { "set overwrite to true" };
             return Err(ToolError::Failed(format!(
-                "{name} exists already ({lines}). Nothing was changed. Read it and change what is to change, or set \
-                 overwrite to true to replace all of it."
+                "{name} exists already ({lines}). Nothing was changed. Read it and change what is to change, or {how} to \
+                 replace all of it."
             )));
         }
         file.now = Some(content.into());

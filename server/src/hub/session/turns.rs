@@ -172,6 +172,7 @@ impl Session {
                     folders: self.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking_tokens: None,
                     stop_early: self.config.stop_early,
+                    file_blocks: self.config.file_blocks,
                     model,
                     tools: Arc::clone(&self.tools),
                     mode: prepared.mode,

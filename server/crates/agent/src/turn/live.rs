@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protocol::{Event, MessageId, ToolCallId};
+use protocol::{AssistantBlock, Event, MessageId, ToolCallId};
 
 use crate::dispatch::Gate;
+use crate::file_blocks::{self, Parser, Piece};
 use crate::partial::PartialInput;
-use crate::tool::{Call, DiffPart, Tool, ToolError};
+use crate::tool::{Call, DiffKind, DiffPart, Tool, ToolError};
 
 /// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
 const LONGEST: usize = 64 << 10;
@@ -94,15 +95,89 @@ impl LiveCalls {
 }
 
 /// The events that show more of a call's diff: the pieces with the files they are of.
-pub(super) fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>) -> Vec<Event> {
+fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>) -> Vec<Event> {
     let delta =
         |(path, text)| Event::EditDelta { message_id: message_id.clone(), tool_call_id: id.clone(), path, text };
     pieces.into_iter().map(delta).collect()
 }
 
+/// An answer's text, and the files in it.
+#[derive(Default)]
+pub(super) struct LiveText {
+    parser: Option<Parser>,
+    /// How many files have begun, and the one that comes.
+    files: usize,
+    file: Option<(String, LiveDiff)>,
+    /// All that came, as the model wrote it.
+    content: Vec<AssistantBlock>,
+    /// Whether something else came since the last of it.
+    is_apart: bool,
+}
+
+impl LiveText {
+    /// With `files`, files in it are told apart.
+    pub(super) fn new(files: bool) -> Self {
+        Self { parser: files.then(Parser::default), ..Self::default() }
+    }
+
+    /// A piece comes. Gives what there is to show of it.
+    pub(super) fn grow(&mut self, message_id: &MessageId, text: String) -> Vec<Event> {
+        let Some(parser) = &mut self.parser else { return vec![said(message_id, text)] };
+        let pieces = parser.push(&text);
+        match self.content.last_mut().filter(|_| !self.is_apart) {
+            Some(AssistantBlock::Text { text: last }) => last.push_str(&text),
+            _ => self.content.push(AssistantBlock::Text { text }),
+        }
+        self.is_apart = false;
+        self.show(message_id, pieces)
+    }
+
+    /// The text ends, or something else comes.
+    pub(super) fn pause(&mut self, message_id: &MessageId) -> Vec<Event> {
+        self.is_apart = true;
+        let pieces = self.parser.as_mut().map(Parser::pause).unwrap_or_default();
+        self.show(message_id, pieces)
+    }
+
+    /// What came, if there is a file in it that is worth to be kept.
+    pub(super) fn kept(self) -> Option<Vec<AssistantBlock>> {
+        file_blocks::is_worth_keeping(&self.content).then_some(self.content)
+    }
+
+    /// Whether a file has begun.
+    pub(super) fn has_files(&self) -> bool {
+        self.files > 0
+    }
+
+    fn show(&mut self, message_id: &MessageId, pieces: Vec<Piece>) -> Vec<Event> {
+        let mut events = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => events.push(said(message_id, text)),
+                Piece::Begun(head) => {
+                    self.files += 1;
+                    self.file = Some((head.path, LiveDiff::default()));
+                }
+                Piece::Content(text) => {
+                    let Some((path, diff)) = &mut self.file else { continue };
+                    let mut shown = Vec::new();
+                    diff.lines(&mut shown, DiffPart { path, kind: DiffKind::Added, text: &text });
+                    events.extend(deltas(message_id, &file_blocks::call_id(message_id, self.files), shown));
+                }
+                Piece::Ended => self.file = None,
+            }
+        }
+        events
+    }
+}
+
+fn said(message_id: &MessageId, text: String) -> Event {
+    Event::MessageDelta { message_id: message_id.clone(), text }
+}
+
 /// A diff of which more and more is shown.
 #[derive(Default)]
-pub(super) struct LiveDiff {
+struct LiveDiff {
     /// The part that was shown last, and how much of it.
     part: usize,
     offset: usize,
@@ -113,7 +188,7 @@ pub(super) struct LiveDiff {
 
 impl LiveDiff {
     /// What has come since the last time, in Markdown's `diff` notation, with the file it is of.
-    pub(super) fn grow(&mut self, parts: &[DiffPart<'_>]) -> Vec<(String, String)> {
+    fn grow(&mut self, parts: &[DiffPart<'_>]) -> Vec<(String, String)> {
         let mut pieces: Vec<(String, String)> = Vec::new();
         for (at, part) in parts.iter().enumerate().skip(self.part) {
             if at > self.part {
@@ -129,14 +204,19 @@ impl LiveDiff {
                 self.add(&mut pieces, &path, "\n");
             }
             self.offset = part.text.len();
-            for line in more.split_inclusive('\n') {
-                let mark = if self.within_line.is_none() { part.kind.mark() } else { "" };
-                self.add(&mut pieces, part.path, mark);
-                self.add(&mut pieces, part.path, line);
-                self.within_line = (!line.ends_with('\n')).then(|| part.path.to_owned());
-            }
+            self.lines(&mut pieces, DiffPart { text: more, ..*part });
         }
         pieces
+    }
+
+    /// More of the lines that were shown last.
+    fn lines(&mut self, pieces: &mut Vec<(String, String)>, more: DiffPart<'_>) {
+        for line in more.text.split_inclusive('\n') {
+            let mark = if self.within_line.is_none() { more.kind.mark() } else { "" };
+            self.add(pieces, more.path, mark);
+            self.add(pieces, more.path, line);
+            self.within_line = (!line.ends_with('\n')).then(|| more.path.to_owned());
+        }
     }
 
     fn add(&mut self, pieces: &mut Vec<(String, String)>, path: &str, text: &str) {
@@ -155,7 +235,7 @@ mod tests {
     use super::*;
     use crate::tool::DiffKind::{Added, Marked, Place, Removed};
 
-    fn part<'a>(path: &'a str, kind: crate::tool::DiffKind, text: &'a str) -> DiffPart<'a> {
+    fn part<'a>(path: &'a str, kind: DiffKind, text: &'a str) -> DiffPart<'a> {
         DiffPart { path, kind, text }
     }
 

@@ -9,10 +9,10 @@ use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
-use super::live::{Doomed, LiveCalls};
+use super::live::{Doomed, LiveCalls, LiveText};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
-use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, UserBlock};
+use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use crate::wait::until_cancelled;
 
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
@@ -22,6 +22,8 @@ const MOST_STOPS: usize = 2;
 enum Attempt {
     Answered(Response),
     Failed(ModelError),
+    /// It broke off within a file, or behind one: what came of it is kept.
+    Kept(Vec<AssistantBlock>, ModelError),
     /// It was dropped, since a call in it could not have been made.
     Stopped(Doomed),
     Cancelled,
@@ -54,6 +56,14 @@ impl Turn {
                         doomed.tool, doomed.error
                     ));
                     continue;
+                }
+                Attempt::Kept(content, error) => {
+                    let text = format!(
+                        "{}. The files that came are kept; the rest is asked for.",
+                        error.message.trim_end_matches('.')
+                    );
+                    self.record(Event::Notice { severity: Severity::Info, text });
+                    return Ok(Response { content, stop: Stop::MaxTokens, usage: Usage::default() });
                 }
                 Attempt::Failed(error) => error,
             };
@@ -98,40 +108,52 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
-        let mut live = LiveCalls::default();
+        let (mut calls, mut text) = (LiveCalls::default(), LiveText::new(self.file_blocks));
         loop {
-            if looks {
-                live.look(&self.gate);
+            // What an edit finds may be changed by a file that comes before it.
+            if looks && !text.has_files() {
+                calls.look(&self.gate);
             }
             let event = tokio::select! {
                 biased;
                 () = &mut cancelled => return Attempt::Cancelled,
-                Some(doomed) = live.looked() => return Attempt::Stopped(doomed),
+                Some(doomed) = calls.looked() => return Attempt::Stopped(doomed),
                 event = stream.next() => event,
             };
-            let deltas = match event {
-                Some(Ok(ModelEvent::Text(text))) if !text.is_empty() => {
-                    vec![Event::MessageDelta { message_id: message_id.clone(), text }]
+            let event = match event.unwrap_or_else(|| Err(broken_off())) {
+                Ok(event) => event,
+                Err(error) => {
+                    return match text.kept().filter(|_| error.kind.may_pass()) {
+                        Some(content) => Attempt::Kept(content, error),
+                        None => Attempt::Failed(error),
+                    };
                 }
-                Some(Ok(ModelEvent::Thinking(text))) if !text.is_empty() => {
-                    vec![Event::ThinkingDelta { message_id: message_id.clone(), text }]
+            };
+            let shows = match event {
+                ModelEvent::Text(piece) if piece.is_empty() => continue,
+                ModelEvent::Text(piece) => text.grow(&message_id, piece),
+                ModelEvent::Thinking(piece) if piece.is_empty() => continue,
+                ModelEvent::Thinking(piece) => {
+                    let mut shows = text.pause(&message_id);
+                    shows.push(Event::ThinkingDelta { message_id: message_id.clone(), text: piece });
+                    shows
                 }
-                Some(Ok(ModelEvent::ToolCallStarted { id, name })) => {
-                    live.begin(&self.gate, id, &name);
-                    continue;
+                ModelEvent::ToolCallStarted { id, name } => {
+                    calls.begin(&self.gate, id, &name);
+                    text.pause(&message_id)
                 }
-                Some(Ok(ModelEvent::ToolCallInput { id, json })) => live.grow(&message_id, &id, &json),
-                Some(Ok(ModelEvent::Used(usage))) => {
+                ModelEvent::ToolCallInput { id, json } => calls.grow(&message_id, &id, &json),
+                ModelEvent::Used(usage) => {
                     *used = usage;
                     continue;
                 }
-                Some(Ok(ModelEvent::Finished(response))) => return Attempt::Answered(response),
-                Some(Ok(ModelEvent::Text(_) | ModelEvent::Thinking(_))) => continue,
-                Some(Err(error)) => return Attempt::Failed(error),
-                None => return Attempt::Failed(broken_off()),
+                ModelEvent::Finished(response) => {
+                    text.pause(&message_id).into_iter().for_each(|shows| self.record(shows));
+                    return Attempt::Answered(response);
+                }
             };
-            *shown |= !deltas.is_empty();
-            deltas.into_iter().for_each(|delta| self.record(delta));
+            *shown |= !shows.is_empty();
+            shows.into_iter().for_each(|shows| self.record(shows));
         }
     }
 

@@ -600,6 +600,7 @@ impl Stage {
             answered: self.answered,
             thinking_tokens: None,
             stop_early: self.stop_early,
+            file_blocks: true,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
@@ -678,10 +679,15 @@ impl Left {
 
     /// What the model was told of a call.
     pub(super) fn result(&self, id: &str) -> (&str, bool) {
+        self.result_of(|other| other == id)
+    }
+
+    /// What the model was told of the first call whose id is such.
+    pub(super) fn result_of(&self, is_it: impl Fn(&str) -> bool) -> (&str, bool) {
         self.log
             .iter()
             .find_map(|event| match event {
-                Event::ToolCallEnded { result, .. } if result.tool_call_id.as_str() == id => {
+                Event::ToolCallEnded { result, .. } if is_it(result.tool_call_id.as_str()) => {
                     Some((result.text.as_str(), result.is_error))
                 }
                 _ => None,
