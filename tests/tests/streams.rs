@@ -1,6 +1,6 @@
 //! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's format.
 
-use harness::model::Step;
+use harness::model::{Said, Step};
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::Proposal;
 use protocol::turn::StopReason;
@@ -225,4 +225,38 @@ async fn without_the_setting_a_file_in_an_answer_is_text_like_any_other() {
     assert!(!model.asked()[0].system().contains("azimuth_file"));
     assert!(proposals(&client, &session).await.is_empty());
     assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_reads_an_edit_that_slipped_as_it_was_applied_if_the_user_wants_that() {
+    let wrote = json!({ "path": "a.py", "old_text": "    one()\n    two()", "new_text": "    one()\n    three()" });
+    for wire in Wire::ALL {
+        let answers = [Answer::calls("edit_replace_exact", wrote.clone()), Answer::says("Done."), Answer::says("Yes.")];
+        let model = ModelServer::start(answers).await;
+        let project = Project::new([("a.py", "def a():\n\tone()\n\ttwo()\n")]);
+        let (setup, client, session) = start(&model, wire, "canonical_edits = true\n", &project).await;
+        client.prompt(&session, "Change it.").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let started = events.iter().find_map(|event| match event {
+            Event::ToolCallStarted { input, .. } => Some(input),
+            _ => None,
+        });
+        assert_eq!(started, Some(&wrote), "what it wrote is in the log");
+        assert_eq!(client.finish().await, 0);
+
+        // After a restart too, which the model server holds to be the same conversation.
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+        client.prompt(&session, "Is it done?").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+        for asked in model.asked().iter().skip(1) {
+            let read = asked.said().iter().find_map(|said| match said {
+                Said::Call { input, .. } => Some(input.clone()),
+                _ => None,
+            });
+            let exact = json!({ "path": "a.py", "old_text": "\ttwo()\n", "new_text": "\tthree()\n" });
+            assert_eq!(read, Some(exact), "{wire:?}");
+        }
+        assert_eq!(client.finish().await, 0);
+    }
 }

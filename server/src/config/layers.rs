@@ -35,6 +35,9 @@ pub struct Layer {
     /// Whether models may write long new files in the text of their answers.
     #[serde(alias = "fileBlocks")]
     pub file_blocks: Option<bool>,
+    /// Whether a model reads its edits as they were applied, where it had slipped.
+    #[serde(alias = "canonicalEdits")]
+    pub canonical_edits: Option<bool>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -237,6 +240,7 @@ impl Config {
         self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
         self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
         self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
+        self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, place);
         problems.extend(add(&mut self.rules.ask, &ask, place));
@@ -279,6 +283,7 @@ impl Config {
             self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
             self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
             self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
+            self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
@@ -287,6 +292,7 @@ impl Config {
             ignored.extend(layer.edit_tools.is_some().then_some("edit_tools"));
             ignored.extend(layer.stop_early.is_some().then_some("stop_early"));
             ignored.extend(layer.file_blocks.is_some().then_some("file_blocks"));
+            ignored.extend(layer.canonical_edits.is_some().then_some("canonical_edits"));
         }
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));

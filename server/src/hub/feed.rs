@@ -265,3 +265,24 @@ fn is_durable(event: &Event) -> bool {
             | Event::CheckpointRestored { .. }
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(call: &str, path: &str, text: &str) -> Event {
+        let (path, text) = (path.to_owned(), text.to_owned());
+        Event::EditDelta { message_id: "m".into(), tool_call_id: call.into(), path, text }
+    }
+
+    #[test]
+    fn pieces_of_a_diff_are_one_event_as_long_as_they_are_of_one_call_and_file() {
+        let mut batch = Batch::default();
+        for (call, path, text) in [("c", "a", "-o"), ("c", "a", "ne\n"), ("c", "b", "+x"), ("d", "b", "+y")] {
+            batch.add(1, edit(call, path, text));
+        }
+        let events: Vec<_> = batch.events.into_iter().map(|(_, event)| event).collect();
+        assert_eq!(events, [edit("c", "a", "-one\n"), edit("c", "b", "+x"), edit("d", "b", "+y")]);
+        assert!(events.iter().all(is_delta), "others of their stream are waited for");
+    }
+}

@@ -19,6 +19,7 @@ use futures_util::FutureExt;
 use protocol::content::{Location, ToolKind};
 use protocol::session::Mode;
 use protocol::{Event, ToolResult, TurnId};
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +59,8 @@ pub(crate) struct Gate {
     pub(crate) session: Arc<dyn Session>,
     pub(crate) cancel: CancellationToken,
     pub(crate) limits: Limits,
+    /// Whether the model reads its edits as they were applied.
+    pub(crate) canonical_edits: bool,
 }
 
 /// How a call ended. Its event is recorded.
@@ -76,6 +79,7 @@ struct Outcome {
     summary: String,
     locations: Vec<Location>,
     refused: Option<String>,
+    canonical: Option<Value>,
 }
 
 impl Outcome {
@@ -189,6 +193,7 @@ impl Gate {
             summary: outcome.summary,
             locations: outcome.locations,
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            rewritten_input: outcome.canonical.filter(|_| self.canonical_edits && !outcome.is_error),
         };
         self.session.record(event.clone());
         Ended { event, refused: outcome.refused }
@@ -297,11 +302,11 @@ impl Gate {
         description: &Description,
         remarks: &mut Vec<String>,
     ) -> Result<Outcome, EditRefused> {
-        let Output { text, summary, locations, plan, steps, is_error } = output;
+        let Output { text, summary, locations, plan, steps, is_error, canonical } = output;
         if let Some(entries) = steps {
             self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
         }
-        let outcome = Outcome { text, is_error, summary, locations, refused: None };
+        let outcome = Outcome { text, is_error, summary, locations, refused: None, canonical };
         let Some(plan) = plan else { return Ok(outcome) };
         if let Some(rest) = unnamed(&plan, description)
             && let Err(refused) = self.permit(call, &rest, remarks).await

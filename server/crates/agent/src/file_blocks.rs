@@ -16,7 +16,7 @@
 
 use std::sync::Arc;
 
-use protocol::{AssistantBlock, MessageId, ToolCallId};
+use protocol::{AssistantBlock, MessageId, ToolCallId, TurnId};
 use serde_json::{Value, json};
 
 use crate::history::OpenCall;
@@ -350,33 +350,45 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// The last call of all, if it is the beginning of this file and was made. Blocks that were no call do not count.
+    /// The beginning of this file, if its rest is due.
     fn of(path: &str, messages: &[Arc<Message>]) -> Option<Self> {
-        let mut failed: Vec<&ToolCallId> = Vec::new();
-        for message in messages.iter().rev() {
-            match &**message {
-                Message::User(_) => {}
-                Message::ToolResults(results) => {
-                    failed.extend(results.iter().filter(|result| result.is_error).map(|result| &result.tool_call_id));
-                }
-                Message::Assistant(blocks) => {
-                    let calls = blocks.iter().rev().filter_map(|block| match block {
-                        AssistantBlock::ToolCall { id, input, .. } => Some((id, input)),
-                        _ => None,
-                    });
-                    let is_no_call = |id: &str| id.ends_with(NO_BEGINNING) || id.ends_with(BEGUN_ANEW);
-                    let last = calls.into_iter().find(|(id, _)| !(is_block(id) && is_no_call(id.as_str())));
-                    let Some((id, input)) = last else { continue };
-                    let content = field(input, "content").filter(|_| !failed.contains(&id))?;
-                    let cuts = cuts(id).filter(|cuts| is_continued(content, *cuts))?;
-                    let same = field(input, "path").map(plain) == Some(plain(path));
-                    let lines = first_line(input) + count(content);
-                    return same.then(|| Self { content: content.to_owned(), lines, cuts });
-                }
+        let (_, input, cuts) = due(messages)?;
+        let content = field(input, "content").filter(|_| field(input, "path").map(plain) == Some(plain(path)))?;
+        Some(Self { content: content.to_owned(), lines: first_line(input) + count(content), cuts })
+    }
+}
+
+/// The last call of all, and how often its file has broken off, if it is the beginning of a file whose rest is due. Blocks
+/// that were no call do not count.
+fn due(messages: &[Arc<Message>]) -> Option<(&ToolCallId, &Value, u32)> {
+    let is_call = |id: &str| !(id.ends_with(NO_BEGINNING) || id.ends_with(BEGUN_ANEW));
+    let mut failed: Vec<&ToolCallId> = Vec::new();
+    for message in messages.iter().rev() {
+        match &**message {
+            Message::User(_) => {}
+            Message::ToolResults(results) => {
+                failed.extend(results.iter().filter(|result| result.is_error).map(|result| &result.tool_call_id));
+            }
+            Message::Assistant(blocks) => {
+                let last = blocks.iter().rev().find_map(|block| match block {
+                    AssistantBlock::ToolCall { id, input, .. } if !is_block(id) || is_call(id.as_str()) => {
+                        Some((id, input))
+                    }
+                    _ => None,
+                });
+                let Some((id, input)) = last else { continue };
+                let cuts = cuts(id).filter(|_| !failed.contains(&id))?;
+                return is_continued(field(input, "content")?, cuts).then_some((id, input, cuts));
             }
         }
-        None
     }
+    None
+}
+
+/// The file whose rest is still due, if this turn began it or went on with it.
+pub(crate) fn unfinished<'m>(messages: &'m [Arc<Message>], turn: &TurnId) -> Option<&'m str> {
+    let (id, input, _) = due(messages)?;
+    field(input, "path").filter(|_| id.as_str().starts_with(&format!("{ID}{turn}-")))
 }
 
 /// Whether the rest of a file is asked for.

@@ -151,6 +151,9 @@ pub struct Output {
     pub steps: Option<Vec<PlanEntry>>,
     /// Whether `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
+    /// The input that would have made the same of the files without the slips of the one that was given; none where there
+    /// were none.
+    pub canonical: Option<Value>,
 }
 
 /// A call that failed, in words for the model: what happened, to what, and what to do.

@@ -70,6 +70,8 @@ pub struct TurnContext {
     pub stop_early: bool,
     /// Whether files in an answer's text become calls ([`crate::file_blocks`]).
     pub file_blocks: bool,
+    /// Whether the model reads its edits as they were applied, where it had slipped.
+    pub canonical_edits: bool,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -130,6 +132,10 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
         StopReason::MaxTurnRequests | StopReason::Cancelled | StopReason::Error | StopReason::Interrupted => {
             turn.hear().await;
         }
+    }
+    if let Some(path) = file_blocks::unfinished(&turn.history.messages(), &turn.gate.turn_id) {
+        let notice = not_whole(path);
+        turn.record(notice);
     }
     let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
     turn.gate.session.record(Event::TurnEnded {
@@ -206,6 +212,7 @@ impl Turn {
                 session: context.session,
                 cancel: context.cancel,
                 limits,
+                canonical_edits: context.canonical_edits,
             },
             history: context.history,
             budget,
@@ -387,10 +394,7 @@ impl Turn {
                 let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
                 self.ended(ended);
                 if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
-                    let text = format!(
-                        "{path} is not whole: the model's answers ended within it. What came of it is proposed."
-                    );
-                    self.record(Event::Notice { severity: Severity::Warning, text });
+                    self.record(not_whole(path));
                 }
             }
             rest = later;
@@ -433,6 +437,12 @@ impl Turn {
         self.history.apply(&event);
         self.gate.session.record(event);
     }
+}
+
+/// Tells the user that only a part of a file is proposed.
+fn not_whole(path: &str) -> Event {
+    let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
+    Event::Notice { severity: Severity::Warning, text }
 }
 
 async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {

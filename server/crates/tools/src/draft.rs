@@ -21,6 +21,16 @@ pub(crate) struct Draft<'a> {
     call: &'a Call,
     /// In the order in which they were first edited.
     files: Vec<File>,
+    /// Whether a place was found that was not as the model gave it.
+    is_lenient: bool,
+}
+
+/// What became of a file.
+pub(crate) struct Change<'d> {
+    /// Its name, for the model.
+    pub(crate) name: String,
+    pub(crate) before: Option<&'d str>,
+    pub(crate) after: Option<&'d str>,
 }
 
 struct File {
@@ -35,7 +45,7 @@ struct File {
 
 impl<'a> Draft<'a> {
     pub(crate) fn new(services: &'a Services, call: &'a Call) -> Self {
-        Self { services, call, files: Vec::new() }
+        Self { services, call, files: Vec::new(), is_lenient: false }
     }
 
     /// The text of a file, which must be there, and its hash if it is as it was read.
@@ -80,6 +90,7 @@ impl<'a> Draft<'a> {
         let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
         let mut words = format!("Edit of {name} {what}, from line {first}.");
         if let Some(what) = edited.pass.leaves_out() {
+            self.is_lenient = true;
             words += &format!(" Your text differed from the file's in {what}; what you did not change is as it was.");
         }
         self.set(&path, edited.text);
@@ -151,6 +162,17 @@ impl<'a> Draft<'a> {
             }
         }
         Ok((from_path, to_path))
+    }
+
+    /// What became of the files, if a place in them was not as the model gave it, and none was moved.
+    pub(crate) fn slipped(&self) -> Option<Vec<Change<'_>>> {
+        let is_moved = self.files.iter().any(|file| file.moved_to.is_some());
+        let changes = self.files.iter().map(|file| Change {
+            name: self.services.roots.display(&file.path),
+            before: file.read.as_ref().map(|(_, text)| &**text),
+            after: file.now.as_deref(),
+        });
+        (self.is_lenient && !is_moved).then(|| changes.collect())
     }
 
     /// The plan, and what the model reads of it.

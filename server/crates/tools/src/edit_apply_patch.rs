@@ -6,9 +6,12 @@ use agent::partial::PartialInput;
 use agent::tool::{DiffKind, DiffPart, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use workspace::edit::Pass;
 use workspace::edit::patch::{Hunk, Operation, ParseError, apply, parse};
+use workspace::review::diff;
 
-use crate::draft::Draft;
+use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
@@ -92,6 +95,25 @@ impl OneEdit for Input {
             made.extend(move_to.as_deref());
         }
         Ok(())
+    }
+
+    fn canonical(&self, changes: &[Change<'_>]) -> Option<Value> {
+        let patches = changes.iter().map(|Change { name, before, after }| {
+            let patch = diff(*before, *after, name);
+            let operations = parse(&patch).ok()?;
+            let [operation] = operations.as_slice() else { return None };
+            let is_same = match operation {
+                Operation::Update { hunks, .. } => {
+                    let edited = apply((*before)?, hunks, true).ok()?;
+                    edited.pass == Pass::Exact && Some(edited.text.as_str()) == *after
+                }
+                Operation::Add { text, .. } => Some(text.as_str()) == *after,
+                Operation::Delete { .. } => after.is_none(),
+            };
+            is_same.then_some(patch)
+        });
+        let patch: String = patches.collect::<Option<_>>()?;
+        Some(json!({ "patch": patch }))
     }
 
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {

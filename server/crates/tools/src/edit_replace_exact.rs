@@ -4,9 +4,10 @@ use agent::partial::PartialInput;
 use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::{may_replace, replace};
+use serde_json::{Value, json};
+use workspace::edit::{exactly, may_replace, replace};
 
-use crate::draft::Draft;
+use crate::draft::{Change, Draft};
 use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
@@ -54,6 +55,17 @@ impl OneEdit for Input {
         let (Some(path), Some(old)) = (input.whole(0, "path"), input.whole(0, "old_text")) else { return Ok(()) };
         let Some((text, _)) = texts.read(path)? else { return Ok(()) };
         may_replace(&text, old).map_err(|error| texts.failed(path, error))
+    }
+
+    fn canonical(&self, changes: &[Change<'_>]) -> Option<Value> {
+        // Several places may each have their own text.
+        let ([Change { before: Some(before), after: Some(after), .. }], None | Some(1)) =
+            (changes, self.expected_count)
+        else {
+            return None;
+        };
+        let (old, new) = exactly(before, after)?;
+        Some(json!({ "path": self.path, "old_text": old, "new_text": new }))
     }
 
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {

@@ -11,10 +11,11 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use workspace::files::FileError;
 use workspace::reader::ReadError;
 
-use crate::draft::Draft;
+use crate::draft::{Change, Draft};
 use crate::typed::Typed;
 use crate::{Services, blocking, location, read_file, writable};
 
@@ -61,6 +62,11 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
     /// Looks whether they are there. See [`agent::tool::Tool::foresee`].
     fn foresee(_input: &PartialInput, _texts: &Texts<'_>) -> Result<(), ToolError> {
         Ok(())
+    }
+
+    /// The input that would have made these changes without slips; none where there is none such.
+    fn canonical(&self, _changes: &[Change<'_>]) -> Option<Value> {
+        None
     }
 
     /// Makes the edit in a draft. Gives what it comes to, for the model.
@@ -151,7 +157,8 @@ impl<E: OneEdit> Typed for Editing<E> {
         blocking(move || {
             let mut draft = Draft::new(&services, &call);
             let text = input.make(&mut draft, &services)?;
-            draft.output(text)
+            let canonical = draft.slipped().and_then(|changes| input.canonical(&changes));
+            Ok(Output { canonical, ..draft.output(text)? })
         })
         .await
     }
@@ -272,6 +279,32 @@ mod tests {
         assert_eq!(world.text(tool, input).await, format!("error: {told}"));
         let tag = Tagged::new(text).line(2).unwrap().0;
         assert_eq!(foreseen(&world, tool, &edits.replace("2#ZZZZ", &tag.to_string())).await, Some(Ok(())));
+    }
+
+    #[tokio::test]
+    async fn an_edit_that_slipped_says_how_it_would_have_been_without() {
+        let text = "fn a() {\n\tone();\n}\n\nfn b() {\n\tone();\n\ttwo();\n}\n";
+        let world = World::new(&[("a.rs", text)]);
+        let slipped = json!({ "path": "a.rs", "old_text": "    one();\n    two();", "new_text": "    one();\n    if x {\n        three();\n    }" });
+        let output = world.call("edit_replace_exact", slipped).await.unwrap();
+        let wanted = output.plan.unwrap();
+        let canonical = output.canonical.unwrap();
+        assert_eq!(
+            canonical,
+            json!({ "path": "a.rs", "old_text": "\ttwo();\n", "new_text": "\tif x {\n\t\tthree();\n\t}\n" })
+        );
+        let again = world.call("edit_replace_exact", canonical).await.unwrap();
+        assert_eq!((again.plan.unwrap(), again.canonical), (wanted, None), "it makes the same, and has no slips");
+
+        let slipped = "*** Begin Patch\n*** Update File: a.rs\n@@ fn b\n-    two();\n+    three();\n*** Add File: new\n+new\n*** End Patch";
+        let output = world.call("edit_apply_patch", json!({ "patch": slipped })).await.unwrap();
+        let (wanted, canonical) = (output.plan.unwrap(), output.canonical.unwrap());
+        let patch = canonical["patch"].as_str().unwrap();
+        assert!(patch.starts_with("--- a/a.rs\n+++ b/a.rs\n@@ -4,5 +4,5 @@\n"), "{patch}");
+        assert!(patch.contains("\n-\ttwo();\n+\tthree();\n") && patch.ends_with("+new\n"), "{patch}");
+        crate::fixture::call(&world.services(), "read_file", json!({ "path": "a.rs" })).await.unwrap();
+        let again = world.call("edit_apply_patch", canonical).await.unwrap();
+        assert_eq!((again.plan.unwrap(), again.canonical), (wanted, None));
     }
 
     #[test]

@@ -97,6 +97,25 @@ pub fn may_replace(text: &str, old: &str) -> Result<(), EditError> {
     Ok(())
 }
 
+/// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole lines,
+/// as few as can be. None where a few lines do not tell the place.
+pub fn exactly(before: &str, after: &str) -> Option<(String, String)> {
+    const MOST_WIDENED: usize = 20;
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let least = old.len().min(new.len());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let above = old.iter().zip(&new).take_while(same).count();
+    let below = old.iter().rev().zip(new.iter().rev()).take_while(same).count().min(least - above);
+    (0..MOST_WIDENED).find_map(|more| {
+        let (above, below) = (above.saturating_sub(more), below.saturating_sub(more));
+        let text = |lines: &[&str]| lines.get(above..lines.len() - below).unwrap_or_default().concat();
+        let (old, new) = (text(&old), text(&new));
+        let edited = replace(before, &old, &new, 1).ok()?;
+        (edited.pass == Pass::Exact && edited.text == after).then_some((old, new))
+    })
+}
+
 fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Result<Edited, EditError> {
     let located = if merge::is_long(old.lines().chain(new.lines())) {
         None
@@ -462,6 +481,21 @@ mod tests {
             let text = lines.join("\n") + "\n";
             if replace(&text, &old, &new, count).is_ok() {
                 prop_assert_eq!(may_replace(&text, &old), Ok(()));
+            }
+        }
+
+        #[test]
+        fn what_an_edit_came_to_can_be_said_exactly(
+            lines in proptest::collection::vec("( |  )?[a-d]{1,2}", 1..12), at in 0usize..12, len in 0usize..3, new in "([a-f]{1,3}\n){0,3}",
+        ) {
+            let at = at.min(lines.len());
+            let end = (at + len).min(lines.len());
+            let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let before = text(&lines);
+            let after = text(&lines[..at]) + &new + &text(&lines[end..]);
+            match exactly(&before, &after) {
+                Some((old, new)) => prop_assert_eq!(replace(&before, &old, &new, 1).unwrap().text, after),
+                None => prop_assert!(before == after || after.is_empty(), "{:?} {:?}", before, after),
             }
         }
 

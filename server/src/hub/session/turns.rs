@@ -173,6 +173,7 @@ impl Session {
                     thinking_tokens: None,
                     stop_early: self.config.stop_early,
                     file_blocks: self.config.file_blocks,
+                    canonical_edits: self.config.canonical_edits,
                     model,
                     tools: Arc::clone(&self.tools),
                     mode: prepared.mode,

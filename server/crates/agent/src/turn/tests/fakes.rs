@@ -451,7 +451,8 @@ impl Tool for FakeTool {
                 moved_to: None,
             }],
         });
-        Ok(Output { text, plan, ..Output::default() })
+        let canonical = input.get("meant").cloned();
+        Ok(Output { text, plan, canonical, ..Output::default() })
     }
 }
 
@@ -466,6 +467,7 @@ pub(super) struct Stage {
     pub(super) mode: Mode,
     pub(super) limits: Limits,
     pub(super) stop_early: bool,
+    pub(super) canonical_edits: bool,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
 }
@@ -506,6 +508,7 @@ impl Stage {
             mode: Mode::Agent,
             limits: Limits::default(),
             stop_early: false,
+            canonical_edits: false,
             context_tokens: 100_000,
             answered: None,
         }
@@ -601,6 +604,7 @@ impl Stage {
             thinking_tokens: None,
             stop_early: self.stop_early,
             file_blocks: true,
+            canonical_edits: self.canonical_edits,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.

@@ -191,6 +191,21 @@ async fn a_file_that_never_becomes_whole_is_proposed_as_it_is_and_the_user_is_to
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_turn_that_ends_before_a_file_is_whole_says_so_once() {
+    let cut = || ending(vec![says("<azimuth_file path=\"a\">\none\n")], Stop::MaxTokens);
+    let left = writing(vec![cut(), answer(vec![says("I would rather not.")])]).play().await;
+    let not_whole = ["a is not whole: the model's answers ended within it. What came of it is proposed."];
+    assert_eq!((left.outcome.stop, notices(&left)), (StopReason::EndTurn, not_whole.to_vec()));
+    let rest = || answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let whole = writing(vec![cut(), rest(), answer(vec![says("done")])]).play().await;
+    assert_eq!(notices(&whole), [""; 0]);
+    let mut later = writing(vec![answer(vec![says("hello")])]);
+    later.events = left.log;
+    later.events.push(started("t2", "hello"));
+    assert_eq!(notices(&later.play().await).len(), 1, "not again in the next turn");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_file_is_an_edit_like_any_other_but_may_be_long_and_about_anything() {
     let mut asking = writing(vec![answer(vec![says(&block("a", "x\n"))]), answer(vec![says("I see")])]);
     asking.mode = Mode::Ask;
@@ -228,4 +243,28 @@ async fn a_server_killed_within_a_file_leaves_a_log_to_go_on_with() {
         joined += usize::from(!made.1);
     }
     assert!(joined > 2, "{joined}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_edit_that_had_slipped_is_read_as_it_was_applied_where_the_user_wants_that() {
+    let wrote = json!({ "old": "slip", "meant": { "old": "exact" } });
+    for canonical in [false, true] {
+        let calls = vec![says("I edit."), call("a", "look", json!({ "meant": 1 })), call("b", "edit", wrote.clone())];
+        let more = answer(vec![call("c", "look", json!({}))]);
+        let mut stage = Stage::new(vec![answer(calls), more, answer(vec![says("done")])]);
+        stage.canonical_edits = canonical;
+        let left = stage.play().await;
+        let now = if canonical { &wrote["meant"] } else { &wrote };
+        let first = if canonical { json!(1) } else { json!({ "meant": 1 }) };
+        let read = Message::Assistant(vec![says("I edit."), call("a", "look", first), call("b", "edit", now.clone())]);
+        let at = left.requests[0].messages.len();
+        assert_eq!(*left.requests[1].messages[at], read);
+        assert_eq!(left.requests[2].messages[..=at + 1], left.requests[1].messages[..=at + 1], "and it stays so");
+        assert_eq!(*left.messages()[at], read, "the log alone tells it");
+        let said = left.log.iter().find_map(|event| match event {
+            Event::MessageCompleted { content, .. } => content.last().cloned(),
+            _ => None,
+        });
+        assert_eq!(said, Some(call("b", "edit", wrote.clone())), "what it wrote is kept");
+    }
 }
