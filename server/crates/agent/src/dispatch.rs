@@ -79,7 +79,7 @@ struct Outcome {
     summary: String,
     locations: Vec<Location>,
     refused: Option<String>,
-    canonical: Option<Value>,
+    canonical: Option<Box<Value>>,
 }
 
 impl Outcome {
@@ -193,7 +193,10 @@ impl Gate {
             summary: outcome.summary,
             locations: outcome.locations,
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
-            rewritten_input: outcome.canonical.filter(|_| self.canonical_edits && !outcome.is_error),
+            rewritten_input: outcome
+                .canonical
+                .filter(|_| self.canonical_edits && !outcome.is_error)
+                .map(|input| *input),
         };
         self.session.record(event.clone());
         Ended { event, refused: outcome.refused }
@@ -306,6 +309,7 @@ impl Gate {
         if let Some(entries) = steps {
             self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
         }
+        let canonical = canonical.map(Box::new);
         let outcome = Outcome { text, is_error, summary, locations, refused: None, canonical };
         let Some(plan) = plan else { return Ok(outcome) };
         if let Some(rest) = unnamed(&plan, description)
