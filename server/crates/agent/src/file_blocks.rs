@@ -726,6 +726,14 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_stand_above_more_than_once_are_not_taken_for_repeated() {
+        let rows = "begin\n0, 0,\n0, 0,\n0, 0,\n";
+        assert_eq!(without_repetition(rows, "0, 0,\n0, 0,\nend\n"), "0, 0,\n0, 0,\nend\n");
+        assert_eq!(without_repetition(rows, &format!("{rows}end\n")), "end\n", "all of it stands there once");
+        assert_eq!(without_repetition("a {\n}\n", "}\nb\n"), "}\nb\n");
+    }
+
+    #[test]
     fn the_end_that_is_shown_is_bounded() {
         let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
         assert_eq!(tail(&lines(5)), lines(5));
