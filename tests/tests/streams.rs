@@ -1,6 +1,9 @@
 //! What a user sees of an answer while it still comes, and what becomes of one that breaks off: in every vendor's format.
 
+#![expect(clippy::disallowed_methods, reason = "a test writes a configuration itself")]
+
 use harness::model::{Said, Step};
+use harness::process::Process;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::Proposal;
 use protocol::turn::StopReason;
@@ -259,4 +262,42 @@ async fn a_model_reads_an_edit_that_slipped_as_it_was_applied_if_the_user_wants_
         }
         assert_eq!(client.finish().await, 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_killed_within_a_file_keeps_what_was_proposed_of_it_and_the_conversation_goes_on() {
+    let (gate, never) = (Gate::default(), Gate::default());
+    let begins = Answer::nothing().text("<azimuth_file path=\"a.txt\">\none\ntwo\nthr").too_long();
+    let dies = Answer::nothing().text("<azimuth_file path=\"a.txt\" mode=\"append\">\nthree\n").wait(&never);
+    let goes_on = saying("<azimuth_file path=\"a.txt\" mode=\"append\">\nthree\n</azimuth_file>\n").wait(&gate);
+    let model = ModelServer::start([begins, dies, goes_on, Answer::says("Done.")]).await;
+    let (project, folder) = (Project::new([]), tempfile::tempdir().unwrap());
+    let data = folder.path().canonicalize().unwrap();
+    std::fs::write(data.join("no-config.toml"), Setup::configuration(&model, Wire::Chat)).unwrap();
+    let start = || Process::start(harness::binary(), &data, project.folder(), "http://127.0.0.1:9");
+    let prompt = |words: &str| json!([{ "type": "text", "text": words }]);
+
+    let mut process = start();
+    let made = process.request("azimuth/session/new", &json!({}));
+    let session = made["session"]["sessionId"].clone();
+    process.ask("azimuth/turn/start", &json!({ "sessionId": session, "prompt": prompt("Write it.") }));
+    while !process.event("editDelta")["event"]["text"].as_str().unwrap().contains("three") {}
+    process.kill();
+
+    let mut process = start();
+    let opened = process.request("azimuth/session/open", &json!({ "sessionId": session, "since": 0 }));
+    assert!(opened["events"].as_array().unwrap().iter().any(|event| event["event"]["type"] == "editDelta"));
+    let listed = process.request("azimuth/review/list", &json!({ "sessionId": session }));
+    assert_eq!(listed["proposals"][0]["hunks"][0]["newText"], "one\ntwo\n", "{listed}");
+    gate.open();
+    // The model server checks that the conversation is the one before.
+    process.ask("azimuth/turn/start", &json!({ "sessionId": session, "prompt": prompt("Go on.") }));
+    process.event("turnEnded");
+    let asked = model.asked();
+    assert!(asked[2].last_results()[0].contains("Go on now with the line below these"), "{:?}", asked[2].said());
+    let told = asked[3].last_results()[0].to_owned();
+    let listed = process.request("azimuth/review/list", &json!({ "sessionId": session }));
+    let text = listed["proposals"][0]["hunks"][0]["newText"].as_str().unwrap();
+    // The server knows no more what the model had seen, so it may want the file to be read first.
+    assert!(text == "one\ntwo\nthree\n" || told.contains("Read it with read_file"), "{told}\n{text}");
 }
