@@ -322,7 +322,7 @@ impl File {
     /// The call that it becomes; `is_cut` if the answer ended within it.
     fn call(self, id: &ToolCallId, is_cut: bool, messages: &[Arc<Message>]) -> AssistantBlock {
         let Self { head: Head { path, appends }, content } = self;
-        let beginning = Beginning::of(&path, messages);
+        let beginning = Beginning::of(&path, appends, messages);
         let create = json!({ "path": path, "content": content });
         let (name, input, mark) = match beginning {
             Some(Beginning { content: above, lines, cuts }) if appends => {
@@ -350,18 +350,20 @@ struct Beginning {
 }
 
 impl Beginning {
-    /// The beginning of this file, if its rest is due.
-    fn of(path: &str, messages: &[Arc<Message>]) -> Option<Self> {
-        let (_, input, cuts) = due(messages)?;
+    /// The beginning of this file, if its rest is due. Where the rest is said to come, other calls may have been made since:
+    /// whether it still fits is seen when it is put there.
+    fn of(path: &str, is_rest: bool, messages: &[Arc<Message>]) -> Option<Self> {
+        let (_, input, cuts) = due(messages, is_rest)?;
         let content = field(input, "content").filter(|_| field(input, "path").map(plain) == Some(plain(path)))?;
         Some(Self { content: content.to_owned(), lines: first_line(input) + count(content), cuts })
     }
 }
 
-/// The last call of all, and how often its file has broken off, if it is the beginning of a file whose rest is due. Blocks
-/// that were no call do not count.
-fn due(messages: &[Arc<Message>]) -> Option<(&ToolCallId, &Value, u32)> {
+/// The last call of all, or with `past_others` the last that was a file, and how often the file has broken off, if it is the
+/// beginning of one whose rest is due. Blocks that were no call do not count.
+fn due(messages: &[Arc<Message>], past_others: bool) -> Option<(&ToolCallId, &Value, u32)> {
     let is_call = |id: &str| !(id.ends_with(NO_BEGINNING) || id.ends_with(BEGUN_ANEW));
+    let counts = |id: &ToolCallId| if is_block(id) { is_call(id.as_str()) } else { !past_others };
     let mut failed: Vec<&ToolCallId> = Vec::new();
     for message in messages.iter().rev() {
         match &**message {
@@ -371,9 +373,7 @@ fn due(messages: &[Arc<Message>]) -> Option<(&ToolCallId, &Value, u32)> {
             }
             Message::Assistant(blocks) => {
                 let last = blocks.iter().rev().find_map(|block| match block {
-                    AssistantBlock::ToolCall { id, input, .. } if !is_block(id) || is_call(id.as_str()) => {
-                        Some((id, input))
-                    }
+                    AssistantBlock::ToolCall { id, input, .. } if counts(id) => Some((id, input)),
                     _ => None,
                 });
                 let Some((id, input)) = last else { continue };
@@ -385,9 +385,10 @@ fn due(messages: &[Arc<Message>]) -> Option<(&ToolCallId, &Value, u32)> {
     None
 }
 
-/// The file whose rest is still due, if this turn began it or went on with it.
+/// The file whose rest is still due, if this turn began it or went on with it, and has called nothing since that may have
+/// made it whole.
 pub(crate) fn unfinished<'m>(messages: &'m [Arc<Message>], turn: &TurnId) -> Option<&'m str> {
-    let (id, input, _) = due(messages)?;
+    let (id, input, _) = due(messages, false)?;
     field(input, "path").filter(|_| id.as_str().starts_with(&format!("{ID}{turn}-")))
 }
 
@@ -720,7 +721,8 @@ mod tests {
         let refused = [good.clone(), after(called(anew, "m2", &good), true)].concat();
         assert!(!is_problem(append, &refused), "what was no call changes nothing");
         let other = [good, after(vec![made("v1", "edit", json!({}))], false)].concat();
-        assert!(is_problem(append, &other), "another call may have changed the file");
+        assert!(!is_problem(append, &other), "whether it fits is the tool's to see");
+        assert!(!is_problem(anew, &other), "it may be meant");
         assert!(is_worth_keeping(&[spoken("<azimuth_file path=\"a\">\none\ntw")]));
         assert!(!is_worth_keeping(&[spoken("<azimuth_file path=\"a\">\non"), spoken("x")]));
     }

@@ -79,13 +79,13 @@ mod tests {
         let world = World::new(&[("a", "old\ntext\n")]);
         let services = world.services();
         let input = json!({ "path": "a", "content": "new\n" });
-        let error = write_block(&services, input.clone()).await.unwrap_err().to_string();
+        let error = write_block(&services, CREATE, input.clone()).await.unwrap_err().to_string();
         assert!(
             error.ends_with("Read it and change what is to change, or write the block again to replace all of it."),
             "{error}"
         );
         call(&services, "read_file", json!({ "path": "a" })).await.unwrap();
-        let plan = write_block(&services, input.clone()).await.unwrap().plan.unwrap();
+        let plan = write_block(&services, CREATE, input.clone()).await.unwrap().plan.unwrap();
         assert_eq!(plan.files[0].read, Some(text::hash("old\ntext\n")));
         assert!(call(&services, "edit_create_file", input).await.is_err(), "a call has a word for it");
     }

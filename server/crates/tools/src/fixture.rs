@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::file_blocks::CREATE;
 use agent::tool::{Call, Output, Tool, ToolError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -104,9 +103,9 @@ pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Resul
     tool.run(Call { id: "call".into(), cancel: CancellationToken::new() }, input).await
 }
 
-/// Calls the tool that a file in an answer's text becomes a call of.
-pub(crate) async fn write_block(services: &Services, input: Value) -> Result<Output, ToolError> {
+/// Calls a tool as a file in an answer's text does.
+pub(crate) async fn write_block(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
     let tools = crate::builtin(services);
-    let tool = tools.iter().find(|tool| tool.spec().name == CREATE).unwrap();
+    let tool = tools.iter().find(|candidate| candidate.spec().name == tool).unwrap();
     tool.run(Call { id: "file-t1-m1-1".into(), cancel: CancellationToken::new() }, input).await
 }
