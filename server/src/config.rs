@@ -63,6 +63,12 @@ pub struct Config {
     pub edit_mode: Option<EditForm>,
     /// Tools that models are told of although their form of editing has others.
     pub edit_tools: Vec<String>,
+    /// Whether an answer is dropped as soon as an edit in it is seen to fail.
+    pub stop_early: bool,
+    /// Whether models may write long new files in the text of their answers.
+    pub file_blocks: bool,
+    /// Whether a model reads its edits as they were applied, where it had slipped.
+    pub canonical_edits: bool,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
@@ -94,6 +100,9 @@ impl Default for Config {
             chat_answers: None,
             edit_mode: None,
             edit_tools: Vec::new(),
+            stop_early: false,
+            file_blocks: true,
+            canonical_edits: false,
             log: None,
             checkpoint_days: 30,
             undo_commands: true,

@@ -73,6 +73,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
             summary: "40 lines".into(),
             locations: Vec::new(),
             duration_ms: 1,
+            rewritten_input: None,
         });
     }
     log.push(Event::TurnEnded {

@@ -26,6 +26,7 @@ mod sessions;
 mod settings;
 mod slow_client;
 mod story;
+mod streams;
 mod terminals;
 mod turns;
 mod undo;

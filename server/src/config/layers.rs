@@ -35,6 +35,15 @@ pub struct Layer {
     /// Names of tools that models are told of beside the usual ones.
     #[serde(alias = "editTools")]
     pub edit_tools: Option<Vec<String>>,
+    /// Whether an answer is dropped as soon as an edit in it is seen to fail.
+    #[serde(alias = "stopEarly")]
+    pub stop_early: Option<bool>,
+    /// Whether models may write long new files in the text of their answers.
+    #[serde(alias = "fileBlocks")]
+    pub file_blocks: Option<bool>,
+    /// Whether a model reads its edits as they were applied, where it had slipped.
+    #[serde(alias = "canonicalEdits")]
+    pub canonical_edits: Option<bool>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -240,6 +249,9 @@ impl Config {
         self.chat_answers = layer.chat_answers.or(self.chat_answers);
         self.edit_mode = layer.edit_mode.or(self.edit_mode);
         self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
+        self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
+        self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
+        self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, place);
         problems.extend(add(&mut self.rules.ask, &ask, place));
@@ -283,12 +295,18 @@ impl Config {
             self.chat_answers = layer.chat_answers.or(self.chat_answers);
             self.edit_mode = layer.edit_mode.or(self.edit_mode);
             self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
+            self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
+            self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
+            self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
             ignored.extend(layer.chat_answers.is_some().then_some("chat_answers"));
             ignored.extend(layer.edit_mode.is_some().then_some("edit_mode"));
             ignored.extend(layer.edit_tools.is_some().then_some("edit_tools"));
+            ignored.extend(layer.stop_early.is_some().then_some("stop_early"));
+            ignored.extend(layer.file_blocks.is_some().then_some("file_blocks"));
+            ignored.extend(layer.canonical_edits.is_some().then_some("canonical_edits"));
             // It may have less done to its files, and not more.
             match layer.format_edits {
                 Some(FormatEdits::Off) => self.format_edits = FormatEdits::Off,

@@ -227,7 +227,7 @@ impl Batch {
 }
 
 fn is_delta(event: &Event) -> bool {
-    matches!(event, Event::MessageDelta { .. } | Event::ThinkingDelta { .. })
+    matches!(event, Event::MessageDelta { .. } | Event::ThinkingDelta { .. } | Event::EditDelta { .. })
 }
 
 /// Adds a piece to the one before it, if both are of one stream.
@@ -237,6 +237,13 @@ fn merge(last: &mut Event, next: &Event) -> bool {
         | (Event::ThinkingDelta { message_id, text }, Event::ThinkingDelta { message_id: id, text: more })
             if message_id == id =>
         {
+            text.push_str(more);
+            true
+        }
+        (
+            Event::EditDelta { message_id, tool_call_id, path, text },
+            Event::EditDelta { message_id: id, tool_call_id: call, path: file, text: more },
+        ) if (&*message_id, &*tool_call_id, &*path) == (id, call, file) => {
             text.push_str(more);
             true
         }
@@ -258,4 +265,25 @@ fn is_durable(event: &Event) -> bool {
             | Event::FilesChanged { .. }
             | Event::CheckpointRestored { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(call: &str, path: &str, text: &str) -> Event {
+        let (path, text) = (path.to_owned(), text.to_owned());
+        Event::EditDelta { message_id: "m".into(), tool_call_id: call.into(), path, text }
+    }
+
+    #[test]
+    fn pieces_of_a_diff_are_one_event_as_long_as_they_are_of_one_call_and_file() {
+        let mut batch = Batch::default();
+        for (call, path, text) in [("c", "a", "-o"), ("c", "a", "ne\n"), ("c", "b", "+x"), ("d", "b", "+y")] {
+            batch.add(1, edit(call, path, text));
+        }
+        let events: Vec<_> = batch.events.into_iter().map(|(_, event)| event).collect();
+        assert_eq!(events, [edit("c", "a", "-one\n"), edit("c", "b", "+x"), edit("d", "b", "+y")]);
+        assert!(events.iter().all(is_delta), "others of their stream are waited for");
+    }
 }

@@ -243,12 +243,16 @@ async fn write(
             Step::Thinking(piece) => text.push_str(&writer.thinking(&piece)),
             Step::Call { id, name, input } => {
                 text.push_str(&writer.call(&id, &name));
-                // In pieces that cut words and escapes, as the vendors do.
-                let input = input.to_string();
-                let pieces: Vec<char> = input.chars().collect();
-                for piece in pieces.chunks(7) {
-                    text.push_str(&writer.input(&piece.iter().collect::<String>()));
+                in_pieces(&mut *writer, &input.to_string(), &mut text);
+                text.push_str(&writer.end_call());
+            }
+            Step::SlowCall { id, name, begin, gate, rest } => {
+                text.push_str(&writer.call(&id, &name));
+                in_pieces(&mut *writer, &begin, &mut text);
+                if !waited(&sender, std::mem::take(&mut text), &gate).await {
+                    return;
                 }
+                in_pieces(&mut *writer, &rest, &mut text);
                 text.push_str(&writer.end_call());
             }
             Step::HalfCall { id, name, input } => {
@@ -257,12 +261,8 @@ async fn write(
             }
             Step::Raw(raw) => text.push_str(&raw),
             Step::Wait(gate) => {
-                if sender.send(Ok(std::mem::take(&mut text).into())).await.is_err() {
+                if !waited(&sender, std::mem::take(&mut text), &gate).await {
                     return;
-                }
-                tokio::select! {
-                    () = gate.opened() => {}
-                    () = sender.closed() => return,
                 }
             }
             Step::Cut => {
@@ -282,6 +282,25 @@ async fn write(
     }
     text.push_str(&writer.end(stop));
     let _ = sender.send(Ok(text.into())).await;
+}
+
+/// Writes an input in pieces that cut words and escapes, as the vendors do.
+fn in_pieces(writer: &mut dyn Writer, input: &str, text: &mut String) {
+    let input: Vec<char> = input.chars().collect();
+    for piece in input.chunks(7) {
+        text.push_str(&writer.input(&piece.iter().collect::<String>()));
+    }
+}
+
+/// Sends what is written and waits for a gate. False if the client hangs up.
+async fn waited(sender: &mpsc::Sender<Result<Bytes, io::Error>>, text: String, gate: &Gate) -> bool {
+    if sender.send(Ok(text.into())).await.is_err() {
+        return false;
+    }
+    tokio::select! {
+        () = gate.opened() => true,
+        () = sender.closed() => false,
+    }
 }
 
 fn whole(status: StatusCode, headers: &[(String, String)], body: String) -> Response<Stream> {

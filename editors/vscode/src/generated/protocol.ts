@@ -749,6 +749,8 @@ export interface EventToolCallEnded {
   locations: Location[];
   /** How long it ran, in milliseconds. */
   durationMs: number;
+  /** The input as the model reads it from here on, where that is the edit that was applied and not the one that it wrote. */
+  rewrittenInput?: unknown;
 }
 
 /** The user is asked. */

@@ -19,11 +19,13 @@ use futures_util::FutureExt;
 use protocol::content::{Location, ToolKind};
 use protocol::session::Mode;
 use protocol::{Event, ToolResult, TurnId};
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::question::Reply;
 use crate::edit::{EditPlan, EditRefused, Proposed};
+use crate::file_blocks;
 use crate::history::OpenCall;
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
@@ -57,6 +59,8 @@ pub(crate) struct Gate {
     pub(crate) session: Arc<dyn Session>,
     pub(crate) cancel: CancellationToken,
     pub(crate) limits: Limits,
+    /// Whether the model reads its edits as they were applied.
+    pub(crate) canonical_edits: bool,
 }
 
 /// How a call ended. Its event is recorded.
@@ -75,6 +79,7 @@ struct Outcome {
     summary: String,
     locations: Vec<Location>,
     refused: Option<String>,
+    canonical: Option<Box<Value>>,
 }
 
 impl Outcome {
@@ -149,6 +154,11 @@ impl Gate {
         self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
     }
 
+    /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
+    pub(crate) fn changing(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
+    }
+
     fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.spec().name == name)
     }
@@ -183,6 +193,10 @@ impl Gate {
             summary: outcome.summary,
             locations: outcome.locations,
             duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            rewritten_input: outcome
+                .canonical
+                .filter(|_| self.canonical_edits && !outcome.is_error)
+                .map(|input| *input),
         };
         self.session.record(event.clone());
         Ended { event, refused: outcome.refused }
@@ -199,15 +213,21 @@ impl Gate {
             let text = format!("{ONLY_LOOKS}. Say what you would do instead; the user can change to mode `agent`");
             return Err(Outcome::refused(&call.name, text));
         }
+        if let Some(problem) = file_blocks::problem(call) {
+            return Err(Outcome::failed(problem));
+        }
+        let is_file = file_blocks::is_block(&call.id);
+        let most = if is_file { file_blocks::LONGEST } else { self.limits.input_bytes };
         let bytes = call.input.to_string().len();
-        if bytes > self.limits.input_bytes {
+        if bytes > most {
             return Err(Outcome::failed(format!(
-                "the input is {bytes} bytes long, more than the {} that are taken; nothing was done. Do it in smaller \
-                 steps: a skeleton first, then the rest piece by piece",
-                self.limits.input_bytes
+                "the input is {bytes} bytes long, more than the {most} that are taken; nothing was done. Do it in smaller \
+                 steps: a skeleton first, then the rest piece by piece"
             )));
         }
+        // A file in an answer's text is none of the inputs into which such text leaks.
         if tool.access() != Access::Read
+            && !is_file
             && let Some(field) = leak::field(&call.input)
         {
             return Err(Outcome::failed(format!(
@@ -251,6 +271,9 @@ impl Gate {
             let changed = at_any_rate(&self.cancel, self.session.after_command(&call.id)).await.unwrap_or_default();
             remarks.extend(not_as_seen(&changed));
         }
+        if !outcome.is_error && outcome.refused.is_none() {
+            remarks.extend(file_blocks::go_on(call));
+        }
         for remark in remarks {
             outcome.text.push_str(&format!("\n\n[{remark}]"));
         }
@@ -282,11 +305,12 @@ impl Gate {
         description: &Description,
         remarks: &mut Vec<String>,
     ) -> Result<Outcome, EditRefused> {
-        let Output { text, summary, locations, plan, steps, is_error } = output;
+        let Output { text, summary, locations, plan, steps, is_error, canonical } = output;
         if let Some(entries) = steps {
             self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
         }
-        let outcome = Outcome { text, is_error, summary, locations, refused: None };
+        let canonical = canonical.map(Box::new);
+        let outcome = Outcome { text, is_error, summary, locations, refused: None, canonical };
         let Some(plan) = plan else { return Ok(outcome) };
         if let Some(rest) = unnamed(&plan, description)
             && let Err(refused) = self.permit(call, &rest, remarks).await

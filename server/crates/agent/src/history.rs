@@ -114,7 +114,12 @@ impl History {
                 self.release();
             }
             Event::ToolCallStarted { tool_call_id, .. } => self.begun(tool_call_id),
-            Event::ToolCallEnded { result, .. } => self.result(result),
+            Event::ToolCallEnded { result, rewritten_input, .. } => {
+                if let Some(input) = rewritten_input {
+                    self.rewrite(&result.tool_call_id, input);
+                }
+                self.result(result);
+            }
             Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
             // What was streamed of an answer that was cancelled, or cut off with the server, stays said.
             Event::TurnEnded { .. } => self.settle_stream(),
@@ -217,6 +222,20 @@ impl History {
     fn begun(&mut self, id: &ToolCallId) {
         let calls = self.round.iter_mut().flat_map(|round| &mut round.calls);
         calls.filter(|call| call.id == *id).for_each(|call| call.has_begun = true);
+    }
+
+    /// Gives a call of the open round another input. It has not been part of a request yet.
+    fn rewrite(&mut self, id: &ToolCallId, now: &Value) {
+        let is_open = self.round.as_ref().is_some_and(|round| round.calls.iter().any(|call| call.id == *id));
+        let last = self.messages.last_mut().filter(|_| is_open).map(Arc::make_mut);
+        let Some(Message::Assistant(blocks)) = last else { return };
+        for block in blocks {
+            if let AssistantBlock::ToolCall { id: other, input, .. } = block
+                && other == id
+            {
+                input.clone_from(now);
+            }
+        }
     }
 
     /// Takes a result; one for a call that is not open is not the model's business any more.

@@ -5,13 +5,16 @@
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
 //! there), [`history`] (what the model sees, a fold of the session's events), [`prompt`] (what it is told first),
-//! [`commands`] (what of a prompt is for us), [`title`], then the ports.
+//! [`partial`] and [`file_blocks`] (calls that still arrive, and files in an answer's text), [`commands`] (what of a prompt
+//! is for us), [`title`], then the ports.
 
 pub mod commands;
 pub mod dispatch;
 pub mod edit;
+pub mod file_blocks;
 pub mod history;
 pub mod model;
+pub mod partial;
 pub mod permission;
 pub mod prompt;
 pub mod session;

@@ -178,3 +178,10 @@ pub enum ModelErrorKind {
     /// Anything else that will fail again. Not retried.
     Rejected,
 }
+
+impl ModelErrorKind {
+    /// Whether it has nothing to do with what was asked, and may not come again.
+    pub(crate) fn may_pass(self) -> bool {
+        matches!(self, Self::Transient | Self::RateLimited { .. } | Self::Incomplete)
+    }
+}

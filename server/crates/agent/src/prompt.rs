@@ -18,6 +18,8 @@ pub struct PromptParts<'a> {
     pub mode: Mode,
     /// Where it works.
     pub environment: &'a Environment,
+    /// Whether files in the answer's text are taken ([`crate::file_blocks`]).
+    pub file_blocks: bool,
     /// The project's rules, as read from `AGENTS.md` and the like. May be empty.
     pub rules: &'a str,
 }
@@ -40,7 +42,7 @@ const LONGEST_RULES: usize = 60_000;
 
 /// The system prompt.
 pub fn system(parts: &PromptParts<'_>) -> Arc<str> {
-    let active = Active { tools: parts.tools, mode: parts.mode };
+    let active = Active { tools: parts.tools, mode: parts.mode, file_blocks: parts.file_blocks };
     let sections = [
         ("role", role(&active)),
         ("communication", communication()),
@@ -64,6 +66,7 @@ pub fn system(parts: &PromptParts<'_>) -> Arc<str> {
 struct Active<'a> {
     tools: &'a [ToolSpec],
     mode: Mode,
+    file_blocks: bool,
 }
 
 impl Active<'_> {
@@ -222,8 +225,14 @@ fn changing(active: &Active<'_>) -> Lines {
         ),
         (edits, "- Small edits instead of whole files. More than 300 lines in one call is too much."),
         (
-            active.has("edit_create_file"),
+            active.has("edit_create_file") && !active.file_blocks,
             "- A new file of more than 200 lines begins as a skeleton that is filled in by further edits.",
+        ),
+        (
+            edits && active.file_blocks,
+            "- A new file of more than 200 lines goes into the text of your answer, outside any fence: a line \
+             `<azimuth_file path=\"dir/name\">`, the file as it is, a line `</azimuth_file>`. It is an edit like any other; if \
+             it breaks off you are asked for the rest.",
         ),
         (
             edits,
@@ -334,7 +343,7 @@ mod tests {
             editor: None,
             day: "2026-03-01".to_owned(),
         };
-        system(&PromptParts { tools: &tools, mode, environment: &environment, rules }).to_string()
+        system(&PromptParts { tools: &tools, mode, environment: &environment, file_blocks: true, rules }).to_string()
     }
 
     #[test]

@@ -9,7 +9,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::edit::EditPlan;
+use crate::file_blocks;
 use crate::model::ToolSpec;
+use crate::partial::PartialInput;
 use crate::permission::Action;
 
 /// A tool. It is made for one session and holds the services it needs; it has no effect but through its output,
@@ -31,11 +33,69 @@ pub trait Tool: Send + Sync {
     /// An input that does not fit; the message names the field.
     fn describe(&self, input: &Value) -> Result<Description, ToolError>;
 
+    /// What the edits of a call come to as far as its input has arrived, to be shown while the rest still does. Nothing for
+    /// a tool that does not edit. Cheap, since it is asked at every piece, and bound to grow: with more of the input the
+    /// parts are the same, but that the last has more text and others follow it.
+    fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        Vec::new()
+    }
+
+    /// How many places of a call's edits are known by what has come of its input, and can be looked for with
+    /// [`foresee`](Self::foresee). It grows with the input.
+    fn places(&self, _input: &PartialInput) -> usize {
+        0
+    }
+
+    /// Looks whether the places that are known by now are there, while the rest of the input still arrives.
+    ///
+    /// # Errors
+    /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call changes the
+    /// files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read just now.
+    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Does it.
     ///
     /// # Errors
     /// What the model should know of a failure.
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError>;
+}
+
+/// A part of the diff that an edit comes to: lines that are all of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiffPart<'a> {
+    /// The file, as the model names it.
+    pub path: &'a str,
+    /// What its lines are.
+    pub kind: DiffKind,
+    /// Its lines, of which the last may still grow.
+    pub text: &'a str,
+}
+
+/// What lines of a diff are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffKind {
+    /// They go.
+    Removed,
+    /// They come.
+    Added,
+    /// They say which place of the file is meant.
+    Place,
+    /// They are lines of a diff already, each with its mark.
+    Marked,
+}
+
+impl DiffKind {
+    /// What stands before such a line.
+    pub(crate) fn mark(self) -> &'static str {
+        match self {
+            Self::Removed => "-",
+            Self::Added => "+",
+            Self::Place => "@@ ",
+            Self::Marked => "",
+        }
+    }
 }
 
 /// What a tool touches.
@@ -69,6 +129,13 @@ pub struct Call {
     pub cancel: CancellationToken,
 }
 
+impl Call {
+    /// Whether it is a file that the model wrote in its answer's text. It may replace one that the model has read.
+    pub fn is_file_block(&self) -> bool {
+        file_blocks::is_block(&self.id)
+    }
+}
+
 /// What a call came to.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
@@ -84,6 +151,9 @@ pub struct Output {
     pub steps: Option<Vec<PlanEntry>>,
     /// Whether `text` tells of a failure, such as a command's exit code.
     pub is_error: bool,
+    /// The input that would have made the same of the files without the slips of the one that was given; none where there
+    /// were none.
+    pub canonical: Option<Value>,
 }
 
 /// A call that failed, in words for the model: what happened, to what, and what to do.

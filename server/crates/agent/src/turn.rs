@@ -6,6 +6,7 @@
 
 mod budget;
 mod circles;
+mod live;
 mod request;
 mod retry;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use self::budget::Budget;
 use self::circles::Circles;
 use crate::dispatch::{Ended, Gate};
+use crate::file_blocks;
 use crate::history::{History, INTERRUPTED, OpenCall};
 use crate::model::{Model, Response, Stop, ToolSpec, cost};
 use crate::session::{Interjection, Session};
@@ -64,6 +66,12 @@ pub struct TurnContext {
     pub answered: Option<ToolCallId>,
     /// How many tokens the model may think; none for no thinking.
     pub thinking_tokens: Option<u64>,
+    /// Whether an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
+    pub stop_early: bool,
+    /// Whether files in an answer's text become calls ([`crate::file_blocks`]).
+    pub file_blocks: bool,
+    /// Whether the model reads its edits as they were applied, where it had slipped.
+    pub canonical_edits: bool,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -125,6 +133,10 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
             turn.hear().await;
         }
     }
+    if let Some(path) = file_blocks::unfinished(&turn.history.messages(), &turn.gate.turn_id) {
+        let notice = not_whole(path);
+        turn.record(notice);
+    }
     let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
     turn.gate.session.record(Event::TurnEnded {
         turn_id: turn.gate.turn_id,
@@ -143,6 +155,8 @@ struct Turn {
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     thinking_tokens: Option<u64>,
+    stop_early: bool,
+    file_blocks: bool,
     gate: Gate,
     history: History,
     budget: Budget,
@@ -188,6 +202,8 @@ impl Turn {
             system: context.system,
             tools,
             thinking_tokens: context.thinking_tokens,
+            stop_early: context.stop_early,
+            file_blocks: context.file_blocks,
             gate: Gate {
                 turn_id: context.turn_id,
                 tools: context.tools,
@@ -196,6 +212,7 @@ impl Turn {
                 session: context.session,
                 cancel: context.cancel,
                 limits,
+                canonical_edits: context.canonical_edits,
             },
             history: context.history,
             budget,
@@ -299,6 +316,10 @@ impl Turn {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         let cost = self.pay(usage);
+        let mut content: Vec<_> = content.into_iter().map(file_blocks::without_claim).collect();
+        if self.file_blocks {
+            content = file_blocks::into_calls(content, &self.message_id(), &self.history.messages());
+        }
         let (content, calls) = self.tidy(content, stop);
         self.complete(content, usage, cost);
         let mut messages = self.history.messages();
@@ -339,7 +360,10 @@ impl Turn {
             tidied.push(AssistantBlock::ToolCall { id: own.clone(), name: name.clone(), input: input.clone() });
             calls.push(Asked { call: OpenCall { id: own, name, input, has_begun: false }, problem });
         }
-        if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut()) {
+        // Of a file it is known where it broke off.
+        if let (Stop::MaxTokens, Some(last)) = (stop, calls.last_mut())
+            && !file_blocks::is_block(&last.call.id)
+        {
             last.problem = Some(
                 "the answer reached its longest length within this call, so the call may be cut off; nothing was done. \
                  Do it in smaller steps",
@@ -367,7 +391,11 @@ impl Turn {
                         circling = Some(call.name.clone());
                     }
                 }
+                let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
                 self.ended(ended);
+                if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
+                    self.record(not_whole(path));
+                }
             }
             rest = later;
         }
@@ -409,6 +437,12 @@ impl Turn {
         self.history.apply(&event);
         self.gate.session.record(event);
     }
+}
+
+/// Tells the user that only a part of a file is proposed.
+fn not_whole(path: &str) -> Event {
+    let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
+    Event::Notice { severity: Severity::Warning, text }
 }
 
 async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {

@@ -224,6 +224,10 @@ pub enum Event {
         locations: Vec<Location>,
         /// How long it ran, in milliseconds.
         duration_ms: u64,
+        /// The input as the model reads it from here on, where that is the edit that was applied and not the one that it
+        /// wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rewritten_input: Option<Value>,
     },
     /// The user is asked.
     PermissionAsked {

@@ -21,6 +21,16 @@ pub(crate) struct Draft<'a> {
     call: &'a Call,
     /// In the order in which they were first edited.
     files: Vec<File>,
+    /// Whether a place was found that was not as the model gave it.
+    is_lenient: bool,
+}
+
+/// What became of a file.
+pub(crate) struct Change<'d> {
+    /// Its name, for the model.
+    pub(crate) name: String,
+    pub(crate) before: Option<&'d str>,
+    pub(crate) after: Option<&'d str>,
 }
 
 struct File {
@@ -35,7 +45,7 @@ struct File {
 
 impl<'a> Draft<'a> {
     pub(crate) fn new(services: &'a Services, call: &'a Call) -> Self {
-        Self { services, call, files: Vec::new() }
+        Self { services, call, files: Vec::new(), is_lenient: false }
     }
 
     /// The text of a file, which must be there, and its hash if it is as it was read.
@@ -56,6 +66,11 @@ impl<'a> Draft<'a> {
                 Err(read_file::in_words(services, &path, gone, call))
             }
         }
+    }
+
+    /// Whether the call is a file in the answer's text.
+    pub(crate) fn is_file_block(&self) -> bool {
+        self.call.is_file_block()
     }
 
     /// Gives a file that was read another text.
@@ -80,6 +95,7 @@ impl<'a> Draft<'a> {
         let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
         let mut words = format!("Edit of {name} {what}, from line {first}.");
         if let Some(what) = edited.pass.leaves_out() {
+            self.is_lenient = true;
             words += &format!(" Your text differed from the file's in {what}; what you did not change is as it was.");
         }
         self.set(&path, edited.text);
@@ -98,14 +114,19 @@ impl<'a> Draft<'a> {
             return Err(ToolError::Failed(format!("{name} cannot be created: {parent} is a file, not a folder")));
         }
         let content = text::normalise(content.strip_prefix('\u{FEFF}').unwrap_or(content)).0.into_owned();
+        let (is_block, seen) = (self.call.is_file_block(), self.services.seen.clone());
         let file = self.file(&path)?;
         let existed = file.now.is_some();
+        // A block has no word for it, so that the model has read the file must do.
+        let knows = is_block && file.read.as_ref().is_some_and(|(hash, _)| seen.is_current(&path, hash));
+        let overwrite = overwrite || knows;
         // There is nothing to lose in an empty file, such as a document that was only just opened.
         if let Some(text) = file.now.as_ref().filter(|text| !overwrite && !text.is_empty()) {
             let lines = counted(text.lines().count(), "line");
+            let how = if is_block { "write the block again" } else { "set overwrite to true" };
             return Err(ToolError::Failed(format!(
-                "{name} exists already ({lines}). Nothing was changed. Read it and change what is to change, or set \
-                 overwrite to true to replace all of it."
+                "{name} exists already ({lines}). Nothing was changed. Read it and change what is to change, or {how} to \
+                 replace all of it."
             )));
         }
         file.now = Some(content.into());
@@ -146,6 +167,17 @@ impl<'a> Draft<'a> {
             }
         }
         Ok((from_path, to_path))
+    }
+
+    /// What became of the files, if a place in them was not as the model gave it, and none was moved.
+    pub(crate) fn slipped(&self) -> Option<Vec<Change<'_>>> {
+        let is_moved = self.files.iter().any(|file| file.moved_to.is_some());
+        let changes = self.files.iter().map(|file| Change {
+            name: self.services.roots.display(&file.path),
+            before: file.read.as_ref().map(|(_, text)| &**text),
+            after: file.now.as_deref(),
+        });
+        (self.is_lenient && !is_moved).then(|| changes.collect())
     }
 
     /// The plan, and what the model reads of it.

@@ -1,6 +1,6 @@
 //! `edit_apply_batch`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -43,6 +43,14 @@ enum Edit {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_apply_batch";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[
+        ("old_text", DiffKind::Removed),
+        ("new_text", DiffKind::Added),
+        ("line_text", DiffKind::Place),
+        ("anchor", DiffKind::Place),
+        ("anchor_end", DiffKind::Place),
+        ("content", DiffKind::Added),
+    ];
 
     fn paths(&self) -> Vec<&str> {
         self.edits.iter().flat_map(Edit::paths).collect()

@@ -2,13 +2,17 @@
 
 use std::borrow::Cow;
 
-use agent::tool::ToolError;
+use agent::partial::PartialInput;
+use agent::tool::{DiffKind, DiffPart, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use workspace::edit::Pass;
 use workspace::edit::patch::{Hunk, Operation, ParseError, apply, parse};
+use workspace::review::diff;
 
-use crate::draft::Draft;
-use crate::edits::OneEdit;
+use crate::draft::{Change, Draft};
+use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
 /// Changes, adds, moves and deletes files by a patch; all of it, or nothing if a part does not fit. Read what you change
@@ -51,6 +55,7 @@ fn parsed<'de, D: Deserializer<'de>>(input: D) -> Result<Result<Vec<Operation>, 
 impl OneEdit for Input {
     const NAME: &'static str = "edit_apply_patch";
     const VERB: &'static str = "Patching";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("patch", DiffKind::Marked)];
 
     fn paths(&self) -> Vec<&str> {
         let paths = |operation| match operation {
@@ -62,6 +67,53 @@ impl OneEdit for Input {
 
     fn check(&self) -> Result<(), ToolError> {
         self.operations().map(drop)
+    }
+
+    fn preview(input: &PartialInput) -> Vec<DiffPart<'_>> {
+        let patch = input.strings().iter().find(|string| string.field == "patch");
+        patch.map(|patch| sections(&patch.text)).unwrap_or_default()
+    }
+
+    fn places(input: &PartialInput) -> usize {
+        sections_done(input).map_or(0, |patch| patch.matches("\n*** ").count())
+    }
+
+    fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
+        // What cannot be read so far may be by its end.
+        let Some(Ok(operations)) = sections_done(input).map(parse) else { return Ok(()) };
+        let mut made: Vec<&str> = Vec::new();
+        for operation in &operations {
+            let Operation::Update { path, move_to, hunks } = operation else { continue };
+            // A file that the patch itself makes is another by then.
+            if !made.contains(&path.as_str())
+                && let Some((text, seen)) = texts.read(path)?
+                && let Err(error) = apply(&text, hunks, seen)
+                && error.is_certain()
+            {
+                return Err(texts.failed(path, error));
+            }
+            made.extend(move_to.as_deref());
+        }
+        Ok(())
+    }
+
+    fn canonical(&self, changes: &[Change<'_>]) -> Option<Value> {
+        let patches = changes.iter().map(|Change { name, before, after }| {
+            let patch = diff(*before, *after, name);
+            let operations = parse(&patch).ok()?;
+            let [operation] = operations.as_slice() else { return None };
+            let is_same = match operation {
+                Operation::Update { hunks, .. } => {
+                    let edited = apply((*before)?, hunks, true).ok()?;
+                    edited.pass == Pass::Exact && Some(edited.text.as_str()) == *after
+                }
+                Operation::Add { text, .. } => Some(text.as_str()) == *after,
+                Operation::Delete { .. } => after.is_none(),
+            };
+            is_same.then_some(patch)
+        });
+        let patch: String = patches.collect::<Option<_>>()?;
+        Some(json!({ "patch": patch }))
     }
 
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
@@ -85,6 +137,63 @@ impl Input {
             Err(error) => Err(ToolError::InvalidInput(error.to_string())),
         }
     }
+}
+
+/// The files of a patch in the envelope that have come whole: what follows says that they are.
+fn sections_done(input: &PartialInput) -> Option<&str> {
+    let patch = input.strings().iter().find(|string| string.field == "patch")?;
+    let end = patch.text.rfind("\n*** ").filter(|_| patch.text.starts_with("*** "))?;
+    let rest = patch.text.get(end + 1..)?;
+    // A move and the end of a file belong to the file before them.
+    let ends = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** End Patch"];
+    ends.iter().any(|mark| rest.starts_with(mark)).then(|| patch.text.get(..=end)).flatten()
+}
+
+/// The lines of a patch that has come so far, with the file of each. A last line that may yet turn out to name a file is
+/// held back.
+fn sections(patch: &str) -> Vec<DiffPart<'_>> {
+    let is_unified = !patch.trim_start().starts_with("***");
+    let may_be = |line: &str, mark: &str| line.starts_with(mark) || (!line.ends_with('\n') && mark.starts_with(line));
+    let mut parts: Vec<DiffPart<'_>> = Vec::new();
+    let (mut path, mut old_name) = (None, None);
+    let (mut at, mut shown) = (0, 0..0);
+    let mut lines = patch.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let start = at;
+        at += line.len();
+        if is_unified && may_be(line, "--- ") && lines.peek().is_none_or(|next| may_be(next, "+++ ")) {
+            old_name = Some(name_in(line));
+            continue;
+        }
+        if let Some(old) = old_name.take().filter(|_| may_be(line, "+++ ")) {
+            let new = name_in(line);
+            path = line.ends_with('\n').then_some(if new == "/dev/null" { old } else { new });
+            continue;
+        }
+        if line.starts_with('*') {
+            let named = line.split_once(" File: ").filter(|_| line.ends_with('\n'));
+            path = named.map(|(_, name)| name.trim()).or(path);
+            continue;
+        }
+        let Some(path) = path.filter(|_| line.starts_with([' ', '+', '-', '@', '\n', '\r'])) else { continue };
+        match parts.last_mut().filter(|part| shown.end == start && part.path == path) {
+            Some(part) => {
+                shown.end = at;
+                part.text = patch.get(shown.clone()).unwrap_or_default();
+            }
+            None => {
+                shown = start..at;
+                parts.push(DiffPart { path, kind: DiffKind::Marked, text: line });
+            }
+        }
+    }
+    parts
+}
+
+/// The name in a unified diff's line, without the side, and without the time that some write behind it.
+fn name_in(line: &str) -> &str {
+    let name = line.get(4..).and_then(|name| name.split('\t').next()).unwrap_or_default().trim_end();
+    name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
 }
 
 /// Makes what a patch does to one file.
@@ -132,7 +241,40 @@ mod tests {
     use serde_json::json;
     use workspace::text;
 
+    use super::{Input, OneEdit, PartialInput};
     use crate::fixture::{World, call};
+
+    /// What is shown of a patch when only so much of it has come.
+    fn shown(patch: &str, bytes: usize) -> Vec<(String, String)> {
+        let mut input = PartialInput::default();
+        let json = json!({ "patch": patch.get(..bytes).unwrap() }).to_string();
+        input.push(json.strip_suffix("\"}").unwrap());
+        Input::preview(&input).iter().map(|part| (part.path.to_owned(), part.text.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_patch_that_still_comes_is_shown_with_the_file_of_each_line_and_only_ever_grows() {
+        let unified = "diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n--- two\n+TWO\n\
+                       --- /dev/null\n+++ b/y\t2026\n@@ -0,0 +1 @@\n+++ new\n";
+        let envelope = "*** Begin Patch\n*** Update File: x\n*** Move to: z\n@@ one\n one\n--- two\n+TWO\n*** Add File: y\n\
+                        +++ new\n*** End Patch";
+        for (patch, x) in
+            [(unified, "@@ -1,2 +1,2 @@\n one\n--- two\n+TWO\n"), (envelope, "@@ one\n one\n--- two\n+TWO\n")]
+        {
+            let whole = shown(patch, patch.len());
+            assert_eq!(whole[0], ("x".to_owned(), x.to_owned()));
+            assert_eq!(whole[1].0, "y");
+            assert!(whole[1].1.ends_with("+++ new\n"), "{whole:?}");
+            for bytes in 0..patch.len() {
+                let so_far = shown(patch, bytes);
+                assert!(so_far.len() <= whole.len(), "{bytes}: {so_far:?}");
+                for (at, (one, other)) in so_far.iter().zip(&whole).enumerate() {
+                    let grows = at + 1 == so_far.len() && other.1.starts_with(&one.1);
+                    assert!(one.0 == other.0 && (grows || one.1 == other.1), "{bytes}: {one:?}");
+                }
+            }
+        }
+    }
 
     const PATCH: &str = "*** Begin Patch
 *** Update File: src/a.rs

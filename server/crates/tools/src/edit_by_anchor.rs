@@ -1,6 +1,6 @@
 //! `edit_by_anchor`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::{AnchorMode, ByAnchor, by_anchor};
@@ -46,6 +46,8 @@ pub(crate) enum Mode {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_by_anchor";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] =
+        &[("anchor", DiffKind::Place), ("anchor_end", DiffKind::Place), ("content", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -1,6 +1,6 @@
 //! `edit_create_file`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -25,6 +25,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_create_file";
     const VERB: &'static str = "Creating";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("content", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
@@ -40,10 +41,11 @@ impl OneEdit for Input {
 
 #[cfg(test)]
 mod tests {
+    use agent::file_blocks::{APPEND, CREATE};
     use serde_json::json;
     use workspace::text;
 
-    use crate::fixture::World;
+    use crate::fixture::{World, call, write_block};
 
     #[tokio::test]
     async fn a_new_file_is_planned_even_in_folders_that_do_not_exist() {
@@ -70,6 +72,35 @@ mod tests {
         let output = world.call("edit_create_file", input).await.unwrap();
         assert_eq!(output.text, "Replacement of all of a (1 line).");
         assert_eq!(output.plan.unwrap().files[0].read, Some(text::hash("old\ntext\n")));
+    }
+
+    #[tokio::test]
+    async fn a_file_in_an_answers_text_replaces_only_one_that_the_model_has_read() {
+        let world = World::new(&[("a", "old\ntext\n")]);
+        let services = world.services();
+        let input = json!({ "path": "a", "content": "new\n" });
+        let error = write_block(&services, CREATE, input.clone()).await.unwrap_err().to_string();
+        assert!(
+            error.ends_with("Read it and change what is to change, or write the block again to replace all of it."),
+            "{error}"
+        );
+        call(&services, "read_file", json!({ "path": "a" })).await.unwrap();
+        let plan = write_block(&services, CREATE, input.clone()).await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].read, Some(text::hash("old\ntext\n")));
+        assert!(call(&services, "edit_create_file", input).await.is_err(), "a call has a word for it");
+    }
+
+    #[test]
+    fn there_are_the_tools_that_files_in_answers_become_calls_of() {
+        let tools = crate::builtin(&World::new(&[]).services());
+        let calls = [
+            (CREATE, json!({ "path": "a", "content": "x\n" })),
+            (APPEND, json!({ "path": "a", "line": 2, "content": "y\n" })),
+        ];
+        for (name, input) in calls {
+            let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
+            assert!(tool.describe(&input).is_ok(), "{name}");
+        }
     }
 
     #[tokio::test]

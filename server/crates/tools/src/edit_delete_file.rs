@@ -1,6 +1,6 @@
 //! `edit_delete_file`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,6 +19,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_delete_file";
     const VERB: &'static str = "Deleting";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

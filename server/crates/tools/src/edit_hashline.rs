@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use agent::edit::TextHash;
-use agent::tool::ToolError;
+use agent::partial::{PartialInput, PartialString};
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, edit_lines};
+use workspace::edit::hashline::{Edit, EditedLines, Excerpt, Place, Tagged, check_tags, edit_lines};
 
 use crate::draft::Draft;
-use crate::edits::OneEdit;
+use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
 /// How many lines are shown at most of what was changed, or stands in the way.
@@ -52,6 +53,14 @@ struct LineEdit {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_hashline";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[
+        ("line", DiffKind::Place),
+        ("first", DiffKind::Place),
+        ("last", DiffKind::Place),
+        ("after", DiffKind::Place),
+        ("before", DiffKind::Place),
+        ("content", DiffKind::Added),
+    ];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
@@ -59,6 +68,16 @@ impl OneEdit for Input {
 
     fn check(&self) -> Result<(), ToolError> {
         edits(&self.edits).map(drop)
+    }
+
+    fn places(input: &PartialInput) -> usize {
+        if input.whole(0, "path").is_some() { tags(input).count() } else { 0 }
+    }
+
+    fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
+        let Some(path) = input.whole(0, "path") else { return Ok(()) };
+        let Some((text, _)) = texts.read(path)? else { return Ok(()) };
+        check_tags(&text, tags(input)).map_err(|error| texts.failed(path, error))
     }
 
     fn make(&self, draft: &mut Draft<'_>, services: &Services) -> Result<String, ToolError> {
@@ -73,6 +92,15 @@ impl OneEdit for Input {
         draft.set(&path, edited.text);
         Ok(words)
     }
+}
+
+/// The tags that have come of an input.
+fn tags(input: &PartialInput) -> impl Iterator<Item = &str> {
+    let is_tag = |string: &&PartialString| {
+        let is_place = Input::SHOWN.iter().any(|(field, kind)| *kind == DiffKind::Place && *field == string.field);
+        is_place && string.is_whole && !string.text.trim().is_empty()
+    };
+    input.strings().iter().filter(is_tag).map(|string| string.text.as_str())
 }
 
 /// The edits of an input, each with its one place.

@@ -1,6 +1,6 @@
 //! `edit_insert_at_line`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::insert_at_line;
@@ -29,6 +29,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_insert_at_line";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("line_text", DiffKind::Place), ("content", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
@@ -36,8 +37,33 @@ impl OneEdit for Input {
 
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
         let lines = counted(self.content.lines().count(), "line");
+        let is_rest = draft.is_file_block();
         draft.edit(&self.path, &format!("with {lines} put in"), |text, seen| {
-            insert_at_line(text, self.line, self.line_text.as_deref(), &self.content, seen)
+            // The rest of a file goes to its end, and to nothing else that has the number by now.
+            let trusted = if is_rest { self.line == text.lines().count() + 1 } else { seen };
+            insert_at_line(text, self.line, self.line_text.as_deref(), &self.content, trusted)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::file_blocks::APPEND;
+    use serde_json::json;
+
+    use crate::fixture::{World, write_block};
+
+    #[tokio::test]
+    async fn the_rest_of_a_file_goes_to_its_end_or_nowhere() {
+        let world = World::new(&[("a", "one\ntwo\n")]);
+        let services = world.services();
+        let rest = |line: usize| write_block(&services, APPEND, json!({ "path": "a", "line": line, "content": "x\n" }));
+        let plan = rest(3).await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].new_text.as_deref(), Some("one\ntwo\nx\n"), "also where it was not read");
+        for line in [1, 2, 4] {
+            assert!(rest(line).await.is_err(), "{line}");
+        }
+        world.open("a", "one\ntwo\nmine\n");
+        assert!(rest(3).await.unwrap_err().to_string().contains("has changed since you read it"));
     }
 }

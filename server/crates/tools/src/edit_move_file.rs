@@ -1,6 +1,6 @@
 //! `edit_move_file`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,6 +22,7 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_move_file";
     const VERB: &'static str = "Moving";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path, &self.to]

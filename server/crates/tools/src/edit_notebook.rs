@@ -1,6 +1,6 @@
 //! `edit_notebook`.
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::{CellEdit, CellKind, Edited, Pass, edit_cell};
@@ -48,6 +48,7 @@ enum Kind {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_notebook";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("source", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -1,12 +1,14 @@
 //! `edit_replace_exact`.
 
-use agent::tool::ToolError;
+use agent::partial::PartialInput;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::edit::replace;
+use serde_json::{Value, json};
+use workspace::edit::{exactly, may_replace, replace};
 
-use crate::draft::Draft;
-use crate::edits::OneEdit;
+use crate::draft::{Change, Draft};
+use crate::edits::{OneEdit, Texts};
 use crate::{Services, counted};
 
 /// Replaces text in a file that exists. Find the place first and read the lines around it with read_file, so that you
@@ -31,6 +33,8 @@ pub(crate) struct Input {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_replace_exact";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] =
+        &[("old_text", DiffKind::Removed), ("new_text", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]
@@ -41,6 +45,27 @@ impl OneEdit for Input {
             Some(0) => Err(ToolError::InvalidInput("`expected_count` must be at least 1".to_owned())),
             _ => Ok(()),
         }
+    }
+
+    fn places(input: &PartialInput) -> usize {
+        usize::from(input.whole(0, "path").is_some() && input.whole(0, "old_text").is_some())
+    }
+
+    fn foresee(input: &PartialInput, texts: &Texts<'_>) -> Result<(), ToolError> {
+        let (Some(path), Some(old)) = (input.whole(0, "path"), input.whole(0, "old_text")) else { return Ok(()) };
+        let Some((text, _)) = texts.read(path)? else { return Ok(()) };
+        may_replace(&text, old).map_err(|error| texts.failed(path, error))
+    }
+
+    fn canonical(&self, changes: &[Change<'_>]) -> Option<Value> {
+        // Several places may each have their own text.
+        let ([Change { before: Some(before), after: Some(after), .. }], None | Some(1)) =
+            (changes, self.expected_count)
+        else {
+            return None;
+        };
+        let (old, new) = exactly(before, after)?;
+        Some(json!({ "path": self.path, "old_text": old, "new_text": new }))
     }
 
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agent::tool::ToolError;
+use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::symbol::{Change, edit_symbol};
@@ -49,6 +49,7 @@ enum Operation {
 impl OneEdit for Input {
     const NAME: &'static str = "edit_symbol";
     const VERB: &'static str = "Editing";
+    const SHOWN: &'static [(&'static str, DiffKind)] = &[("symbol", DiffKind::Place), ("text", DiffKind::Added)];
 
     fn paths(&self) -> Vec<&str> {
         vec![&self.path]

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use agent::model::ToolSpec;
-use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use agent::partial::PartialInput;
+use agent::tool::{Access, Call, Description, DiffPart, Output, Tool, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::generate::SchemaSettings;
@@ -35,6 +36,24 @@ pub trait Typed: Send + Sync + 'static {
     /// # Errors
     /// An input that cannot be meant, such as a path outside the workspace.
     fn describe(&self, input: &Self::Input) -> Result<Description, ToolError>;
+
+    /// What its edits come to as far as the input has arrived. See [`Tool::preview`].
+    fn preview<'a>(&self, _input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        Vec::new()
+    }
+
+    /// How many places of its edits are known. See [`Tool::places`].
+    fn places(&self, _input: &PartialInput) -> usize {
+        0
+    }
+
+    /// Looks whether they are there. See [`Tool::foresee`].
+    ///
+    /// # Errors
+    /// They are certainly not.
+    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+        Ok(())
+    }
 
     /// Does it. See [`Tool::run`].
     ///
@@ -69,6 +88,18 @@ impl<T: Typed> Tool for Erased<T> {
 
     fn describe(&self, input: &Value) -> Result<Description, ToolError> {
         self.tool.describe(&parse(input)?)
+    }
+
+    fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        self.tool.preview(input)
+    }
+
+    fn places(&self, input: &PartialInput) -> usize {
+        self.tool.places(input)
+    }
+
+    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+        self.tool.foresee(call, input).await
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agent::edit::{EditPlan, FilePlan, TextHash};
 use agent::model::ToolSpec;
+use agent::partial::PartialInput;
 use agent::permission::Action;
-use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use agent::tool::{Access, Call, Description, DiffPart, Output, Tool, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -114,6 +115,18 @@ impl Tool for Remembered {
 
     fn describe(&self, input: &Value) -> Result<Description, ToolError> {
         self.tool.describe(input)
+    }
+
+    fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        self.tool.preview(input)
+    }
+
+    fn places(&self, input: &PartialInput) -> usize {
+        self.tool.places(input)
+    }
+
+    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+        self.tool.foresee(call, input).await
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {

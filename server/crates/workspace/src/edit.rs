@@ -76,6 +76,46 @@ pub fn replace(text: &str, old: &str, new: &str, expected_count: usize) -> Resul
     Ok(Edited { text: with_places(text, &places), pass: Pass::Exact })
 }
 
+/// Looks whether [`replace`] may find `old` in a text, whatever is put in its place and however often it is expected.
+///
+/// # Errors
+/// [`EditError::NothingToFind`] or [`EditError::NotFound`]: it will not.
+pub fn may_replace(text: &str, old: &str) -> Result<(), EditError> {
+    let old = with_lf(old);
+    if old.is_empty() {
+        return Err(EditError::NothingToFind);
+    }
+    let lines: Vec<&str> = old.lines().collect();
+    let leniently = || {
+        let file: Vec<&str> = text.lines().collect();
+        !merge::is_long(lines.iter().copied())
+            && (locate::places(text, &old).is_some() || locate::may_be_alike(&file, &lines))
+    };
+    if locate::exact(text, &old).starts.is_empty() && !leniently() {
+        return Err(EditError::NotFound(Box::new(diagnose::diagnose(text, &old))));
+    }
+    Ok(())
+}
+
+/// What [`replace`] would have been given by one who copies exactly, to make `after` of `before` in one place: whole lines,
+/// as few as can be. None where a few lines do not tell the place.
+pub fn exactly(before: &str, after: &str) -> Option<(String, String)> {
+    const MOST_WIDENED: usize = 20;
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let least = old.len().min(new.len());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let above = old.iter().zip(&new).take_while(same).count();
+    let below = old.iter().rev().zip(new.iter().rev()).take_while(same).count().min(least - above);
+    (0..MOST_WIDENED).find_map(|more| {
+        let (above, below) = (above.saturating_sub(more), below.saturating_sub(more));
+        let text = |lines: &[&str]| lines.get(above..lines.len() - below).unwrap_or_default().concat();
+        let (old, new) = (text(&old), text(&new));
+        let edited = replace(before, &old, &new, 1).ok()?;
+        (edited.pass == Pass::Exact && edited.text == after).then_some((old, new))
+    })
+}
+
 fn replace_leniently(text: &str, old: &str, new: &str, expected: usize) -> Result<Edited, EditError> {
     let located = if merge::is_long(old.lines().chain(new.lines())) {
         None
@@ -414,6 +454,48 @@ mod tests {
         fn the_end_of_a_text_stays_as_it_is(text in "[ab\n]{1,12}", old in "[ab\n]{1,3}", new in "[ab\n]{0,3}") {
             if let Ok(edited) = replaced(&text, &old, &new, text.matches(&old).count()) {
                 prop_assert!(edited.is_empty() || edited.ends_with('\n') == text.ends_with('\n'), "{edited:?}");
+            }
+        }
+
+        #[test]
+        fn what_can_be_replaced_is_never_foreseen_to_fail(
+            lines in proptest::collection::vec("( |  ){0,2}(read the whole file|write it all down|close);?", 3..9),
+            at in 0usize..9, len in 1usize..5, slips in proptest::collection::vec((0usize..60, "[a-e ]"), 0..4),
+            changed in 0usize..4, new in "[a-e\n]{0,9}", count in 1usize..3,
+        ) {
+            let at = at.min(lines.len() - 1);
+            let mut old = lines[at..(at + len).min(lines.len())].join("\n");
+            let mut new_lines: Vec<&str> = old.lines().collect();
+            let place = changed.min(new_lines.len() - 1);
+            new_lines[place] = &new;
+            let mut new = new_lines.join("\n");
+            // A letter misremembered here and there, in lines that stay too.
+            for (place, letter) in slips {
+                if old.get(place..=place).is_some_and(|it| it != "\n") {
+                    old.replace_range(place..=place, &letter);
+                }
+                if new.get(place..=place).is_some_and(|it| it != "\n") {
+                    new.replace_range(place..=place, &letter);
+                }
+            }
+            let text = lines.join("\n") + "\n";
+            if replace(&text, &old, &new, count).is_ok() {
+                prop_assert_eq!(may_replace(&text, &old), Ok(()));
+            }
+        }
+
+        #[test]
+        fn what_an_edit_came_to_can_be_said_exactly(
+            lines in proptest::collection::vec("( |  )?[a-d]{1,2}", 1..12), at in 0usize..12, len in 0usize..3, new in "([a-f]{1,3}\n){0,3}",
+        ) {
+            let at = at.min(lines.len());
+            let end = (at + len).min(lines.len());
+            let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let before = text(&lines);
+            let after = text(&lines[..at]) + &new + &text(&lines[end..]);
+            match exactly(&before, &after) {
+                Some((old, new)) => prop_assert_eq!(replace(&before, &old, &new, 1).unwrap().text, after),
+                None => prop_assert!(before == after || after.is_empty(), "{:?} {:?}", before, after),
             }
         }
 

@@ -175,7 +175,9 @@ async fn new_turn(
     let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
     let form = config.edit_mode.unwrap_or_else(usual);
     let offered = offered(tools, mode, form, &config.edit_tools);
-    let system = agent::prompt::system(&PromptParts { tools: &offered, mode, environment: &environment, rules: &text });
+    let file_blocks = config.file_blocks;
+    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
+    let system = agent::prompt::system(&parts);
     NewTurn { prompt, context, title, model, system, form, offered }
 }
 

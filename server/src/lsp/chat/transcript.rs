@@ -467,6 +467,7 @@ mod tests {
                 summary: "exit code 1".into(),
                 locations: vec![],
                 duration_ms: 1,
+                rewritten_input: None,
             },
         ]);
         let expected = "\n## Azimuth\n\nI check.\n\n> **Run a command?**\n>     make check\n>     in /p\n>\n> (no rule \
@@ -508,6 +509,7 @@ mod tests {
                 summary: words.clone(),
                 locations: vec![],
                 duration_ms: 1,
+                rewritten_input: None,
             };
             let option = PermissionOption {
                 option_id: words.clone(),

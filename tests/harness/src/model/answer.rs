@@ -51,6 +51,19 @@ pub enum Step {
         /// Its input.
         input: Value,
     },
+    /// A tool call of which the rest comes when the gate is open.
+    SlowCall {
+        /// Its id.
+        id: String,
+        /// The tool.
+        name: String,
+        /// The beginning of its input.
+        begin: String,
+        /// What opens for the rest.
+        gate: Gate,
+        /// The rest.
+        rest: String,
+    },
     /// The beginning of a tool call.
     HalfCall {
         /// Its id.
@@ -132,6 +145,17 @@ impl Answer {
     #[must_use]
     pub fn call(self, name: &str, input: Value) -> Self {
         self.step(Step::Call { id: next_id(), name: name.into(), input })
+    }
+
+    /// Then a tool call of which only what stands before `cut` comes before the gate is open. The fields come in the order
+    /// in which they are given.
+    #[must_use]
+    pub fn slow_call(self, name: &str, fields: &[(&str, Value)], cut: &str, gate: &Gate) -> Self {
+        let fields: Vec<_> = fields.iter().map(|(field, value)| format!("{}:{value}", json!(field))).collect();
+        let input = format!("{{{}}}", fields.join(","));
+        let (begin, rest) = input.split_at(input.find(cut).expect("the input has the text to cut at"));
+        let (begin, rest) = (begin.to_owned(), rest.to_owned());
+        self.step(Step::SlowCall { id: next_id(), name: name.into(), begin, gate: gate.clone(), rest })
     }
 
     /// Then nothing before the gate is open.

@@ -317,6 +317,7 @@
 ---@field summary string What it came to, in a few words: `3 matches`, `+2 -1`.
 ---@field locations azimuth.Location[] The places it is about.
 ---@field durationMs integer How long it ran, in milliseconds.
+---@field rewrittenInput? any The input as the model reads it from here on, where that is the edit that was applied and not the one that it wrote.
 
 ---The user is asked.
 ---@class azimuth.Event.PermissionAsked

@@ -94,7 +94,14 @@ fn result(id: &str, said: &str) -> ToolResult {
 
 fn ended(id: &str, said: &str) -> Event {
     let (turn_id, result) = (TurnId::from("t"), result(id, said));
-    Event::ToolCallEnded { turn_id, result, summary: String::new(), locations: vec![], duration_ms: 1 }
+    Event::ToolCallEnded {
+        turn_id,
+        result,
+        summary: String::new(),
+        locations: vec![],
+        duration_ms: 1,
+        rewritten_input: None,
+    }
 }
 
 fn trimmed(ids: &[&str]) -> Event {

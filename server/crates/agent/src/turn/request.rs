@@ -9,15 +9,23 @@ use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
+use super::live::{Doomed, LiveCalls, LiveText};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
-use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, UserBlock};
+use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use crate::wait::until_cancelled;
+
+/// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.
+const MOST_STOPS: usize = 2;
 
 /// How one attempt went.
 enum Attempt {
     Answered(Response),
     Failed(ModelError),
+    /// It broke off within a file, or behind one: what came of it is kept.
+    Kept(Vec<AssistantBlock>, ModelError),
+    /// It was dropped, since a call in it could not have been made.
+    Stopped(Doomed),
     Cancelled,
 }
 
@@ -27,10 +35,11 @@ impl Turn {
         if self.budget.is_full(&self.history.messages()) {
             self.make_room();
         }
-        let mut failures = Failures::default();
+        let (mut failures, mut stops) = (Failures::default(), 0);
         loop {
             let (mut shown, mut used) = (false, Usage::default());
-            let attempt = self.attempt(&mut shown, &mut used).await;
+            let looks = self.stop_early && stops < MOST_STOPS;
+            let attempt = self.attempt(looks, &mut shown, &mut used).await;
             if !matches!(attempt, Attempt::Answered(_)) {
                 // What never became an answer is paid for all the same. What an answer used, it says itself.
                 self.pay(used);
@@ -38,6 +47,24 @@ impl Turn {
             let error = match attempt {
                 Attempt::Answered(response) => return Ok(response),
                 Attempt::Cancelled => return Err(StopReason::Cancelled.into()),
+                Attempt::Stopped(doomed) => {
+                    stops += 1;
+                    self.discard(shown);
+                    self.note(format!(
+                        "Your answer was stopped within its call of `{}`, which could not have been made; nothing of that \
+                         answer was done. {}\nAnswer anew.",
+                        doomed.tool, doomed.error
+                    ));
+                    continue;
+                }
+                Attempt::Kept(content, error) => {
+                    let text = format!(
+                        "{}. The files that came are kept; the rest is asked for.",
+                        error.message.trim_end_matches('.')
+                    );
+                    self.record(Event::Notice { severity: Severity::Info, text });
+                    return Ok(Response { content, stop: Stop::MaxTokens, usage: Usage::default() });
+                }
                 Attempt::Failed(error) => error,
             };
             match failures.next(error.kind) {
@@ -62,7 +89,8 @@ impl Turn {
         }
     }
 
-    async fn attempt(&mut self, shown: &mut bool, used: &mut Usage) -> Attempt {
+    /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.
+    async fn attempt(&mut self, looks: bool, shown: &mut bool, used: &mut Usage) -> Attempt {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
@@ -80,31 +108,52 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
+        let (mut calls, mut text) = (LiveCalls::default(), LiveText::new(self.file_blocks));
         loop {
+            // What an edit finds may be changed by a file that comes before it.
+            if looks && !text.has_files() {
+                calls.look(&self.gate);
+            }
             let event = tokio::select! {
                 biased;
                 () = &mut cancelled => return Attempt::Cancelled,
+                Some(doomed) = calls.looked() => return Attempt::Stopped(doomed),
                 event = stream.next() => event,
             };
-            let delta = match event {
-                Some(Ok(ModelEvent::Text(text))) if !text.is_empty() => {
-                    Event::MessageDelta { message_id: message_id.clone(), text }
+            let event = match event.unwrap_or_else(|| Err(broken_off())) {
+                Ok(event) => event,
+                Err(error) => {
+                    return match text.kept().filter(|_| error.kind.may_pass()) {
+                        Some(content) => Attempt::Kept(content, error),
+                        None => Attempt::Failed(error),
+                    };
                 }
-                Some(Ok(ModelEvent::Thinking(text))) if !text.is_empty() => {
-                    Event::ThinkingDelta { message_id: message_id.clone(), text }
+            };
+            let shows = match event {
+                ModelEvent::Text(piece) if piece.is_empty() => continue,
+                ModelEvent::Text(piece) => text.grow(&message_id, piece),
+                ModelEvent::Thinking(piece) if piece.is_empty() => continue,
+                ModelEvent::Thinking(piece) => {
+                    let mut shows = text.pause(&message_id);
+                    shows.push(Event::ThinkingDelta { message_id: message_id.clone(), text: piece });
+                    shows
                 }
-                Some(Ok(ModelEvent::Used(usage))) => {
+                ModelEvent::ToolCallStarted { id, name } => {
+                    calls.begin(&self.gate, id, &name);
+                    text.pause(&message_id)
+                }
+                ModelEvent::ToolCallInput { id, json } => calls.grow(&message_id, &id, &json),
+                ModelEvent::Used(usage) => {
                     *used = usage;
                     continue;
                 }
-                Some(Ok(ModelEvent::Finished(response))) => return Attempt::Answered(response),
-                // Calls are shown when they are made, with their whole input.
-                Some(Ok(_)) => continue,
-                Some(Err(error)) => return Attempt::Failed(error),
-                None => return Attempt::Failed(broken_off()),
+                ModelEvent::Finished(response) => {
+                    text.pause(&message_id).into_iter().for_each(|shows| self.record(shows));
+                    return Attempt::Answered(response);
+                }
             };
-            *shown = true;
-            self.record(delta);
+            *shown |= !shows.is_empty();
+            shows.into_iter().for_each(|shows| self.record(shows));
         }
     }
 
@@ -114,6 +163,11 @@ impl Turn {
             self.record(Event::MessageDiscarded { message_id: self.message_id() });
             self.messages += 1;
         }
+    }
+
+    /// Tells the model something.
+    fn note(&mut self, text: String) {
+        self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
     }
 
     /// Waits before a retry. False if the turn was cancelled meanwhile.

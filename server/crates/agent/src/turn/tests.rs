@@ -7,4 +7,5 @@ mod fakes;
 mod filling;
 mod permitting;
 mod resuming;
+mod streaming;
 mod working;

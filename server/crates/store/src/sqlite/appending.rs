@@ -266,7 +266,14 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (turn(), text(), any::<bool>(), any::<u64>()).prop_map(|(turn_id, text, is_error, duration_ms)| {
             let result = ToolResult { tool_call_id: ToolCallId::from("c"), text, is_error };
-            Event::ToolCallEnded { turn_id, result, summary: String::new(), locations: Vec::new(), duration_ms }
+            Event::ToolCallEnded {
+                turn_id,
+                result,
+                summary: String::new(),
+                locations: Vec::new(),
+                duration_ms,
+                rewritten_input: None,
+            }
         }),
         (text(), text()).prop_map(|(before, after)| edit(&before, &after)),
         (turn(), option::of(text()), usage(), option::of(number())).prop_map(|(turn_id, error, usage, cost)| {

@@ -104,6 +104,15 @@ pub fn edit_lines(text: &str, edits: &[Edit]) -> Result<EditedLines, HashlineErr
     }
 }
 
+/// Looks whether all of these tags fit a text.
+///
+/// # Errors
+/// [`HashlineError::Stale`]: no edit that names them will be made. What is no tag is left to [`edit_lines`].
+pub fn check_tags<'t>(text: &str, tags: impl Iterator<Item = &'t str>) -> Result<(), HashlineError> {
+    let tags: Vec<Tag> = tags.filter_map(|tag| tag.parse().ok()).collect();
+    check(&Tagged::new(text), tags.iter())
+}
+
 /// Why edits by tags are refused; nothing was changed then. Edits count from 1. The words are for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HashlineError {

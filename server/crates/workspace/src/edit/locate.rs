@@ -153,9 +153,7 @@ pub(super) fn blocks(lines: &[&str], wanted: &[Wanted<'_>], within: Range<usize>
 
 /// The one place where the lines that must be right are, and the others differ in a few letters.
 fn alike(lines: &[&str], wanted: &[Wanted<'_>]) -> Option<usize> {
-    let chars =
-        |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ").chars().map(plain).collect::<Vec<_>>();
-    let texts: Vec<Vec<char>> = wanted.iter().map(|wanted| chars(wanted.text)).collect();
+    let texts: Vec<Vec<char>> = wanted.iter().map(|wanted| letters_of(wanted.text)).collect();
     let letters: usize = texts.iter().map(Vec::len).sum();
     let certain = wanted.iter().any(|wanted| wanted.certain && !wanted.text.trim().is_empty());
     if !certain || (wanted.len() < LEAST_LINES && letters < LEAST_LETTERS) {
@@ -171,25 +169,48 @@ fn alike(lines: &[&str], wanted: &[Wanted<'_>]) -> Option<usize> {
         return None;
     }
     let allowed = letters / LETTERS_FOR_ONE;
-    let distance = |window: &[&str]| {
-        let mut sum = 0;
-        for (line, text) in window.iter().zip(&texts) {
-            // The next best is looked at as far as it can be a rival.
-            sum += edits(&chars(line), text, 2 * allowed - sum)?;
-            if sum > 2 * allowed {
-                return None;
-            }
-        }
-        Some(sum)
-    };
+    // The next best is looked at as far as it can be a rival.
     let mut near: Vec<(usize, usize)> =
-        possible.into_iter().filter_map(|(at, window)| Some((distance(window)?, at))).collect();
+        possible.into_iter().filter_map(|(at, window)| Some((distance(window, &texts, 2 * allowed)?, at))).collect();
     near.sort_unstable();
     match near.as_slice() {
         [(best, at)] if *best <= allowed => Some(*at),
         [(best, at), (next, _), ..] if *best <= allowed && *next > best + allowed => Some(*at),
         _ => None,
     }
+}
+
+/// Whether there may be a place that [`blocks`] finds by likeness, whichever of the lines must be right.
+pub(super) fn may_be_alike(lines: &[&str], old: &[&str]) -> bool {
+    let texts: Vec<Vec<char>> = old.iter().map(|line| letters_of(line)).collect();
+    let letters: usize = texts.iter().map(Vec::len).sum();
+    if old.is_empty() || (old.len() < LEAST_LINES && letters < LEAST_LETTERS) {
+        return false;
+    }
+    // One line at least must be right.
+    let right = |window: &&[&str]| {
+        window.iter().zip(old).any(|(line, old)| !old.trim().is_empty() && Pass::Characters.same(line, old))
+    };
+    let possible: Vec<&[&str]> = lines.windows(old.len()).filter(right).take(MOST_ALIKE + 1).collect();
+    let is_near = |window: &&[&str]| distance(window, &texts, letters / LETTERS_FOR_ONE).is_some();
+    possible.len() > MOST_ALIKE || possible.iter().any(is_near)
+}
+
+/// How many letters differ, up to so many.
+fn distance(window: &[&str], texts: &[Vec<char>], most: usize) -> Option<usize> {
+    let mut sum = 0;
+    for (line, text) in window.iter().zip(texts) {
+        sum += edits(&letters_of(line), text, most - sum)?;
+        if sum > most {
+            return None;
+        }
+    }
+    Some(sum)
+}
+
+/// A line's letters, as likeness compares them.
+fn letters_of(line: &str) -> Vec<char> {
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().map(plain).collect()
 }
 
 /// The first ten of the places at these byte offsets, which must be in ascending order.

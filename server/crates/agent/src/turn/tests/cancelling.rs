@@ -31,9 +31,13 @@ fn eventful(steps: Steps) -> Stage {
                 call("d", "shell", json!({})),
             ]),
             answer(vec![call("e", "look", json!({ "say": "3" }))]),
+            breaking("I write it.\n<azimuth_file path=\"a\">\none\ntw", ModelErrorKind::Incomplete),
+            answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>\n")]),
             answer(vec![says("all done")]),
         ],
     )
+    .tool("edit_create_file", Access::Edit, Does::Plans)
+    .tool("edit_insert_at_line", Access::Edit, Does::Plans)
     .answers([selected("allow_always"), selected("settle_and_run")])
     .unsettled(Unsettled { pending_hunks: 1, pending_files: vec!["a.rs".to_owned()], ..Unsettled::default() })
     .hears([vec![], vec![note("a.rs changed")], vec![steer]])

@@ -21,9 +21,10 @@ use crate::history::tests::problem;
 use crate::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
 };
+use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, Interjection, Session, Unsettled};
-use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
+use crate::tool::{Access, Call, Description, DiffKind, DiffPart, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
@@ -135,6 +136,16 @@ pub(super) fn failure(kind: ModelErrorKind) -> Script {
 /// Some text, then a failure.
 pub(super) fn breaking(text: &str, kind: ModelErrorKind) -> Script {
     Script { events: vec![Ok(ModelEvent::Text(text.to_owned())), Err(error(kind))], hangs: false }
+}
+
+/// These pieces of a call's input, then a failure if there is one.
+pub(super) fn calling(tool: &str, pieces: &[&str], failure: Option<ModelErrorKind>) -> Script {
+    let id = ToolCallId::from("half");
+    let mut events = vec![Ok(ModelEvent::ToolCallStarted { id: id.clone(), name: tool.to_owned() })];
+    let piece = |json: &&str| Ok(ModelEvent::ToolCallInput { id: id.clone(), json: (*json).to_owned() });
+    events.extend(pieces.iter().map(piece));
+    events.extend(failure.map(|kind| Err(error(kind))));
+    Script { events, hangs: false }
 }
 
 /// Some text, then nothing any more.
@@ -388,6 +399,23 @@ impl Tool for FakeTool {
         Ok(Description { title: format!("{} {line}", self.spec.name), locations: vec![], action })
     }
 
+    fn preview<'a>(&self, input: &'a PartialInput) -> Vec<DiffPart<'a>> {
+        let lines = input.strings().iter().filter(|string| string.field == "new");
+        lines.map(|string| DiffPart { path: "a.rs", kind: DiffKind::Added, text: &string.text }).collect()
+    }
+
+    fn places(&self, input: &PartialInput) -> usize {
+        input.strings().iter().filter(|string| string.field == "old" && string.is_whole).count()
+    }
+
+    async fn foresee(&self, _: Call, input: PartialInput) -> Result<(), ToolError> {
+        match input.whole(0, "old") {
+            Some("gone") => Err(ToolError::Failed("a.rs has no `gone`".to_owned())),
+            Some("panic") => panic!("out of cheese"),
+            _ => Ok(()),
+        }
+    }
+
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {
         self.steps.effect("a tool");
         let together = {
@@ -423,7 +451,8 @@ impl Tool for FakeTool {
                 moved_to: None,
             }],
         });
-        Ok(Output { text, plan, ..Output::default() })
+        let canonical = input.get("meant").cloned();
+        Ok(Output { text, plan, canonical, ..Output::default() })
     }
 }
 
@@ -437,6 +466,8 @@ pub(super) struct Stage {
     pub(super) events: Vec<Event>,
     pub(super) mode: Mode,
     pub(super) limits: Limits,
+    pub(super) stop_early: bool,
+    pub(super) canonical_edits: bool,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
 }
@@ -476,6 +507,8 @@ impl Stage {
             events: vec![started("t1", "do it")],
             mode: Mode::Agent,
             limits: Limits::default(),
+            stop_early: false,
+            canonical_edits: false,
             context_tokens: 100_000,
             answered: None,
         }
@@ -569,6 +602,9 @@ impl Stage {
             cancel: self.steps.token.clone(),
             answered: self.answered,
             thinking_tokens: None,
+            stop_early: self.stop_early,
+            file_blocks: true,
+            canonical_edits: self.canonical_edits,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
@@ -630,6 +666,7 @@ impl Left {
         let line = |event: &Event| match event {
             Event::MessageDelta { text, .. } => Some(format!("~{text}")),
             Event::ThinkingDelta { text, .. } => Some(format!("?{text}")),
+            Event::EditDelta { text, .. } => Some(format!("%{text}")),
             Event::MessageCompleted { .. } => Some("completed".to_owned()),
             Event::MessageDiscarded { .. } => Some("discarded".to_owned()),
             Event::Retrying { attempt, .. } => Some(format!("retry {attempt}")),
@@ -646,10 +683,15 @@ impl Left {
 
     /// What the model was told of a call.
     pub(super) fn result(&self, id: &str) -> (&str, bool) {
+        self.result_of(|other| other == id)
+    }
+
+    /// What the model was told of the first call whose id is such.
+    pub(super) fn result_of(&self, is_it: impl Fn(&str) -> bool) -> (&str, bool) {
         self.log
             .iter()
             .find_map(|event| match event {
-                Event::ToolCallEnded { result, .. } if result.tool_call_id.as_str() == id => {
+                Event::ToolCallEnded { result, .. } if is_it(result.tool_call_id.as_str()) => {
                     Some((result.text.as_str(), result.is_error))
                 }
                 _ => None,

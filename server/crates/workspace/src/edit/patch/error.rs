@@ -22,6 +22,14 @@ pub enum ApplyError {
     TooMuch,
 }
 
+impl ApplyError {
+    /// Whether lines or anchors are nowhere in the text, so that nothing that may follow in the patch could help.
+    pub fn is_certain(&self) -> bool {
+        let is_nowhere = |hunk: &HunkError| matches!(hunk.reason, Reason::NotFound { .. } | Reason::NoAnchor { .. });
+        matches!(self, Self::Hunks(hunks) if hunks.iter().any(is_nowhere))
+    }
+}
+
 /// A hunk that does not go into a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunkError {
