@@ -61,7 +61,7 @@ local function title_bar(state, room)
     table.insert(parts, "only asks")
   end
   if state.accept_edits then
-    table.insert(parts, "accepts edits")
+    table.insert(parts, status.accepting(state))
   end
   if state.context and state.context.limit > 0 then
     table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
@@ -273,6 +273,9 @@ local function set_keys(bufnr)
     to_prompt(-1)
   end, "previous prompt")
   map("<C-c>", turn.cancel, "cancel the turn")
+  map("u", "<Cmd>Azimuth undo<CR>", "take back what the turn did to files")
+  map("U", "<Cmd>Azimuth! undo<CR>", "take back what this turn and all later ones did to files")
+  map("<C-r>", "<Cmd>Azimuth redo<CR>", "put again what was taken back")
   map("i", M.focus_input, "write a prompt")
   map("o", M.focus_input, "write a prompt")
   map("q", M.close, "close the chat")
@@ -404,6 +407,16 @@ end
 ---@return integer?
 function M.window()
   return view_window()
+end
+
+--- The turn at the cursor, where the cursor is in the transcript; see `Transcript:turn_at`.
+---@param direction azimuth.Direction
+---@return azimuth.TurnId?
+---@return boolean? and_later
+function M.turn_at_cursor(direction)
+  if transcript and transcript.state and vim.api.nvim_get_current_buf() == transcript.bufnr then
+    return transcript:turn_at(vim.api.nvim_win_get_cursor(0)[1], direction)
+  end
 end
 
 --- Puts the cursor into the input, ready to type.

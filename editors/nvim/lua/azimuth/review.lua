@@ -356,19 +356,28 @@ end
 function commands.auto(words)
   local session_id = client.session()
   local state = client.state()
-  local on = words[2] == "on"
-  if words[2] == nil then
-    on = not (state and state.accept_edits)
-  elseif words[2] ~= "on" and words[2] ~= "off" then
-    say(("it is :Azimuth auto, :Azimuth auto on or :Azimuth auto off, not %q."):format(words[2]), vim.log.levels.ERROR)
-    return
+  local scope, on = "session", nil
+  for at = 2, #words do
+    if words[at] == "project" then
+      scope = "project"
+    elseif words[at] == "on" or words[at] == "off" then
+      on = words[at] == "on"
+    else
+      say(("it is :Azimuth auto [on|off] [project], not %q."):format(words[at]), vim.log.levels.ERROR)
+      return
+    end
   end
-  client.request(protocol.requests.review_auto, { sessionId = session_id, on = on }, function(err)
+  if on == nil then
+    on = not (state and state.accept_edits and (scope == "session" or state.accept_scope == "project"))
+  end
+  local params = { sessionId = session_id, on = on, scope = scope }
+  client.request(protocol.requests.review_auto, params, function(err)
     if err then
       decide.failed(session_id, err, "accepting edits automatically")
       return
     end
-    say(on and "edits are accepted as they come. They stay listed and can be undone." or "edits wait for your review.")
+    local where = scope == "project" and " in every session of this project" or ""
+    say((on and "edits are accepted as they come%s. They stay listed and can be undone." or "edits wait for your review%s."):format(where))
   end)
 end
 

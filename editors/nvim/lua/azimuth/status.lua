@@ -51,6 +51,13 @@ function M.doing(state)
   return "ready"
 end
 
+--- How long edits are accepted as they come, where they are.
+---@param state azimuth.State
+---@return string
+function M.accepting(state)
+  return state.accept_scope == "project" and "accepts edits in this project" or "accepts edits"
+end
+
 ---@param state azimuth.State
 ---@return string
 local function compose(state)
@@ -64,7 +71,7 @@ local function compose(state)
     table.insert(parts, text.plural(hunks, "hunk"))
   end
   if state.accept_edits then
-    table.insert(parts, "accepts edits")
+    table.insert(parts, M.accepting(state))
   end
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))
