@@ -275,9 +275,9 @@ function T.hunks_are_counted_until_they_are_decided()
   end
   local proposal = { proposalId = "p", revision = 1, uri = "file:///a", path = "a", change = "modify", hunks = { hunk("h1"), hunk("h2") } }
   local state = folded({ { type = "proposalChanged", proposal = proposal } })
-  support.equal({ fold.pending(state) }, { 2, 1 })
+  support.equal({ fold.pending(state) }, { 2, 0 })
   fold.apply(state, { seq = 2, at = 2, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h1" }, decision = "reject" } })
-  support.equal({ fold.pending(state) }, { 1, 1 })
+  support.equal({ fold.pending(state) }, { 1, 0 })
   fold.apply(state, { seq = 3, at = 3, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h2" }, decision = "accept" } })
   support.equal(state.proposals.p.hunks[2].state, "applying")
   fold.apply(state, {

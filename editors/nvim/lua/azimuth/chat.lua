@@ -2,7 +2,6 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
-local fold = require("azimuth.fold")
 local input = require("azimuth.input")
 local render = require("azimuth.render")
 local status = require("azimuth.status")
@@ -95,9 +94,9 @@ local function status_bar(state, room)
     table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
   end
   if state then
-    local hunks = fold.pending(state)
-    if hunks > 0 then
-      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), text.plural(hunks, "hunk")))
+    local hunks = status.hunks(state)
+    if hunks then
+      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), hunks))
     end
     if #state.queue > 0 then
       table.insert(parts, text.plural(#state.queue, "prompt") .. " waiting")

@@ -556,24 +556,27 @@ function M.apply(state, sequenced)
   return state
 end
 
---- How many hunks wait for a decision, and in how many files.
+--- How many hunks wait for a decision, and how many are undecided that are in their documents already, for which nothing
+--- waits.
 ---@param state azimuth.State
 ---@return integer hunks
----@return integer files
+---@return integer landed
 function M.pending(state)
-  local hunks, files = 0, 0
+  local hunks, landed = 0, 0
   for _, id in ipairs(state.proposal_order) do
-    local before = hunks
+    local open = 0
     for _, hunk in ipairs(state.proposals[id].hunks) do
       if hunk.state == "pending" or hunk.state == "conflicted" then
-        hunks = hunks + 1
+        open = open + 1
       end
     end
-    if hunks > before then
-      files = files + 1
+    if state.proposals[id].landed then
+      landed = landed + open
+    else
+      hunks = hunks + open
     end
   end
-  return hunks, files
+  return hunks, landed
 end
 
 --- The prompts of the user as text, the oldest first.

@@ -126,8 +126,9 @@ local function go(place)
   if vim.fn.winline() + wanted > vim.api.nvim_win_get_height(0) then
     vim.cmd(wanted > vim.api.nvim_win_get_height(0) / 2 and "normal! zt" or "normal! zz")
   end
-  if place.row == 0 and vim.fn.line("w0") == 1 and place.item.height == 0 then
-    vim.fn.winrestview({ topline = 1, topfill = #hunks.lines(place.item.hunk.newText) })
+  local above = place.item.proposal.landed and place.item.height > 0 or place.row == 0 and place.item.height == 0
+  if above and vim.fn.line("w0") == place.row + 1 then
+    vim.fn.winrestview({ topline = place.row + 1, topfill = #hunks.lines(place.item.hunk.newText) })
   end
 end
 
@@ -259,7 +260,7 @@ local targets = {
     local meant = hunks_meant(words)
     if words[1] == "accept" then
       local able = vim.tbl_filter(function(one)
-        return one.hunk.state == "pending"
+        return one.hunk.state == "pending" or one.proposal.landed == true
       end, meant)
       if #able < #meant then
         say("a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again.", vim.log.levels.WARN)
@@ -370,7 +371,7 @@ function commands.auto(words)
   if on == nil then
     on = not (state and state.accept_edits and (scope == "session" or state.accept_scope == "project"))
   end
-  local params = { sessionId = session_id, on = on, scope = scope }
+  local params = { sessionId = session_id, on = on, scope = scope == "project" and scope or nil }
   client.request(protocol.requests.review_auto, params, function(err)
     if err then
       decide.failed(session_id, err, "accepting edits automatically")

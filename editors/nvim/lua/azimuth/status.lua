@@ -58,6 +58,20 @@ function M.accepting(state)
   return state.accept_scope == "project" and "accepts edits in this project" or "accepts edits"
 end
 
+--- How many hunks there are to review, if any; those that are in their documents already are counted apart.
+---@param state azimuth.State
+---@return string?
+function M.hunks(state)
+  local text = require("azimuth.text")
+  local waiting, landed = require("azimuth.fold").pending(state)
+  if waiting > 0 and landed > 0 then
+    return ("%s and %d already in"):format(text.plural(waiting, "hunk"), landed)
+  elseif landed > 0 then
+    return text.plural(landed, "hunk") .. " already in"
+  end
+  return waiting > 0 and text.plural(waiting, "hunk") or nil
+end
+
 ---@param state azimuth.State
 ---@return string
 local function compose(state)
@@ -66,10 +80,7 @@ local function compose(state)
   if state.model then
     table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
   end
-  local hunks = require("azimuth.fold").pending(state)
-  if hunks > 0 then
-    table.insert(parts, text.plural(hunks, "hunk"))
-  end
+  table.insert(parts, M.hunks(state))
   if state.accept_edits then
     table.insert(parts, M.accepting(state))
   end
