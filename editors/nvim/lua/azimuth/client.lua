@@ -449,6 +449,14 @@ local function text(_, params)
   return { text = whole }
 end
 
+---@param params azimuth.EditorFormatParams
+---@param context lsp.HandlerContext
+---@return azimuth.EditorFormatResult
+local function format(_, params, context)
+  local bufnr = loaded(params.uri)
+  return bufnr and require("azimuth.format").formatted(bufnr, params, context.client_id) or vim.empty_dict()
+end
+
 -- Documents ---------------------------------------------------------------------------------------------------------
 
 --- Whether a buffer is a document of a file, be the file there already or not.
@@ -607,11 +615,12 @@ end
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.experimental = vim.tbl_extend("force", capabilities.experimental or {}, {
-    azimuth = { panel = true, save = true, text = true },
+    azimuth = { panel = true, save = true, text = true, format = true },
   })
   local handlers = {
     [protocol.client_requests.editor_save] = save,
     [protocol.client_requests.editor_text] = text,
+    [protocol.client_requests.editor_format] = format,
     [protocol.notifications.event] = function(_, params)
       on_event(params)
     end,
