@@ -9,11 +9,13 @@ local M = {}
 ---@field pieces? integer Into how many pieces the text is cut; 4 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.
 ---@field hang? boolean Whether the answer stops in the middle and never ends.
+---@field held? boolean Whether the answer ends only when `Model:go_on` is called.
 
 ---@class Model
 ---@field url string
 ---@field asked table[] The bodies of the requests, in order.
 ---@field answers Answer[]
+---@field held? Answer The answer that waits for `go_on`.
 local Model = {}
 Model.__index = Model
 
@@ -44,9 +46,10 @@ local function deltas(answer)
   return list
 end
 
+---@param model Model
 ---@param socket uv.uv_tcp_t
 ---@param answer Answer
-local function play(socket, answer)
+local function play(model, socket, answer)
   local list = deltas(answer)
   local function event(data)
     if not socket:is_closing() then
@@ -64,6 +67,8 @@ local function play(socket, answer)
       event(vim.json.encode({ id = "x", object = "chat.completion.chunk", model = "m", choices = { { index = 0, delta = list[at] } } }))
     elseif answer.hang then
       timer:stop()
+    elseif answer.held then
+      model.held = answer
     else
       timer:close()
       local reason = answer.calls and "tool_calls" or "stop"
@@ -116,11 +121,19 @@ function M.start(answers)
         received = ""
         table.insert(model.asked, vim.json.decode(body:sub(1, length)))
         local answer = table.remove(model.answers, 1) or { text = "There are no more answers in the script." }
-        play(socket, answer)
+        play(model, socket, answer)
       end
     end)
   end)
   return model
+end
+
+--- Lets the answer end that is held.
+function Model:go_on()
+  assert(vim.wait(10000, function()
+    return self.held ~= nil
+  end, 10), "no answer is held")
+  self.held.held, self.held = nil, nil
 end
 
 --- The text of a request's last message of the user.

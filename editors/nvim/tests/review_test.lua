@@ -108,6 +108,15 @@ local function wait_for_hunks(child, count)
   child:wait(("#require('azimuth.review.marks').list(_G.bufnr) == %d"):format(count))
 end
 
+--- Waits until the session says something, be the chat open or not.
+---@param child Child
+---@param part string
+local function wait_until_told(child, part)
+  child:wait(([[vim.iter(require("azimuth.client").state().entries):any(function(entry)
+    return entry and (entry.text or ""):find(%q, 1, true) ~= nil
+  end)]]):format(part))
+end
+
 ---@param child Child
 ---@param line integer From 1.
 local function cursor(child, line)
@@ -603,6 +612,185 @@ function T.long_lines_are_wrapped_beside_the_signs_that_come_with_them()
       return vim.deep_equal(widths(), { true, 6 })
     end, 20), vim.inspect(widths()))
   end, { columns = 60 })
+end
+
+function T.a_hunk_rejected_while_the_turn_runs_is_told_to_the_model_in_that_turn()
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "src/values.lua" } } } },
+    { calls = { replace(5), replace(25) } },
+    { text = "I look once more.", calls = { { name = "read_file", input = { path = "src/values.lua" } } }, held = true },
+    { text = "The first was rejected." },
+  }
+  review({ { text = "Ready." }, unpack(answers) }, function(child, model)
+    child:prompt("Now.")
+    child:wait_for("I look once more.")
+    wait_for_hunks(child, 2)
+    child:command("stopinsert | Azimuth chat")
+    child:wait("vim.api.nvim_get_current_buf() == _G.bufnr")
+    cursor(child, 6)
+    child:command("Azimuth reject the small one stays")
+    wait_for_hunks(child, 1)
+    support.equal(child:lua("return require('azimuth.client').state().running ~= nil"), true)
+    model:go_on()
+    wait_until_told(child, "The first was rejected.")
+    support.contains(vim.json.encode(model.asked[#model.asked].messages), "the small one stays")
+    support.equal(shown(child), { { 26, "pending" } })
+    support.equal(text(child), expected({}))
+    -- What it reads is the text without what was rejected, and with what still waits.
+    local read = vim.json.encode(model.asked[#model.asked].messages):match(".*I look once more(.*)$")
+    support.lacks(read, "value_05 = 500")
+    support.contains(read, "value_25 = 2500")
+  end, { answer_is = "Ready." })
+end
+
+local crlf = "\239\187\191one\r\ntwo\r\nthree\r\n"
+
+function T.a_file_with_crlf_and_a_byte_order_mark_has_a_diff_of_one_line()
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "open.txt" } }, { name = "read_file", input = { path = "closed.txt" } } } },
+    {
+      calls = {
+        { name = "edit_replace_exact", input = { path = "open.txt", old_text = "two\n", new_text = "2\n" } },
+        { name = "edit_replace_exact", input = { path = "closed.txt", old_text = "two\n", new_text = "2\n" } },
+      },
+    },
+    { text = "Two lines." },
+  }
+  review({ { text = "Ready." }, unpack(answers) }, function(child, _, place)
+    child:command("edit open.txt")
+    child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+    support.equal(child:lua("return { vim.bo.fileformat, vim.bo.bomb, vim.fn.getline(2) }"), { "dos", true, "two" })
+    child:prompt("Now.")
+    child:wait_for("Two lines.")
+    wait_for_hunks(child, 1)
+    support.equal(virtual_lines(child), { "2" })
+    support.equal(child:lua([[
+      local counts = {}
+      for _, proposal in ipairs(require("azimuth.review.hunks").proposals(require("azimuth.client").state())) do
+        local count = require("azimuth.review.hunks").count(proposal)
+        table.insert(counts, { proposal.path, count.hunks, count.removed, count.added })
+      end
+      return counts
+    ]]), { { "open.txt", 1, 1, 1 }, { "closed.txt", 1, 1, 1 } })
+    child:command("stopinsert | Azimuth accept all")
+    wait_for_hunks(child, 0)
+    child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 1, 2, true)[1] == '2'")
+    child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+      return proposal.hunks[1].state == "accepted"
+    end)]])
+    child:lua("vim.api.nvim_buf_call(_G.bufnr, function() vim.cmd('silent write') end)")
+    local changed = (crlf:gsub("two", "2"))
+    support.equal(support.read(place.project .. "/open.txt"), changed)
+    support.equal(support.read(place.project .. "/closed.txt"), changed)
+  end, { answer_is = "Ready.", files = { ["open.txt"] = crlf, ["closed.txt"] = crlf } })
+end
+
+function T.a_file_that_is_deleted_meanwhile_is_not_made_again_by_an_accept()
+  local answers = three_hunks()
+  answers[1].calls[2] = { name = "read_file", input = { path = "other.txt" } }
+  answers[2].calls = { replace(5), { name = "edit_replace_exact", input = { path = "other.txt", old_text = "two\n", new_text = "TWO\n" } } }
+  review(answers, function(child, _, place)
+    wait_for_hunks(child, 1)
+    assert(os.remove(place.project .. "/other.txt"))
+    assert(os.remove(place.project .. "/src/values.lua"))
+    child:command("Azimuth accept all")
+    -- What the editor holds is the text there is.
+    child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+    child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+      return proposal.hunks[1].state == (proposal.path == "other.txt" and "conflicted" or "accepted")
+    end)]])
+    support.equal(vim.uv.fs_stat(place.project .. "/other.txt"), nil)
+    support.equal(vim.uv.fs_stat(place.project .. "/src/values.lua"), nil)
+    child:command("undo")
+    support.equal(text(child), expected({}))
+  end, { files = { ["other.txt"] = "one\ntwo\nthree\n" } })
+end
+
+--- Holds back what Neovim tells the server of changes, as a slow connection does, until `_G.let_go()`.
+local hold_back = [[
+  local rpc = require("azimuth.client").lsp_client().rpc
+  local notify, held = rpc.notify, {}
+  rpc.notify = function(method, params)
+    if method == "textDocument/didChange" then
+      table.insert(held, params)
+      return true
+    end
+    return notify(method, params)
+  end
+  _G.let_go = function()
+    rpc.notify = notify
+    for _, params in ipairs(held) do
+      notify("textDocument/didChange", params)
+    end
+  end
+]]
+
+--- The document as it is before the user types in it, where it has been changed since the server first saw it.
+local changed_before = { [30] = "local value_30 = 31" }
+
+---@param child Child
+---@param changes table<integer, string>
+local function type_and_accept_before_the_server_hears_of_it(child, changes)
+  wait_for_hunks(child, 3)
+  for line, change in pairs(changes) do
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, select(1, ...), select(1, ...) + 1, true, { select(2, ...) })", line, change)
+  end
+  child:lua(hold_back)
+  cursor(child, 1)
+  child:type("A, or is it<Esc>")
+  child:wait("vim.fn.getline(1) == '-- never saved, or is it'")
+  cursor(child, 6)
+  child:command("Azimuth accept")
+end
+
+---@param child Child
+---@param changes table<integer, string>
+local function assert_that_only_the_typing_is_there(child, changes)
+  local lines = vim.split(expected(changes), "\n")
+  lines[1] = "-- never saved, or is it"
+  support.equal(text(child), table.concat(lines, "\n"))
+end
+
+---@param child Child
+local function accept_what_the_server_has_heard_of(child)
+  child:lua("_G.let_go()")
+  child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+    return vim.iter(proposal.hunks):all(function(hunk) return hunk.state == "pending" end)
+  end)]])
+  wait_for_hunks(child, 3)
+  child:command("Azimuth accept")
+  child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+  support.equal(child:lua("return vim.fn.getline(1)"), "-- never saved, or is it")
+end
+
+function T.a_stale_version_that_neovim_skips_and_calls_applied_is_found_out()
+  review(three_hunks(), function(child)
+    -- Neovim's own handler, which skips no edit of version 0, as a document has it until it is first changed.
+    child:lua([[
+      require("azimuth.client").lsp_client().handlers["workspace/applyEdit"] = nil
+      local handler = vim.lsp.handlers["workspace/applyEdit"]
+      vim.lsp.handlers["workspace/applyEdit"] = function(...)
+        _G.answered = handler(...)
+        return _G.answered
+      end
+    ]])
+    type_and_accept_before_the_server_hears_of_it(child, changed_before)
+    support.equal(child:wait("_G.answered").applied, true)
+    assert_that_only_the_typing_is_there(child, changed_before)
+    wait_until_told(child, "the editor said that it took the edit, but the document does not show it")
+    accept_what_the_server_has_heard_of(child)
+  end)
+end
+
+function T.a_stale_version_is_refused_aloud_by_the_plugin()
+  for _, changes in ipairs({ {}, changed_before }) do
+    review(three_hunks(), function(child)
+      type_and_accept_before_the_server_hears_of_it(child, changes)
+      wait_until_told(child, "the document was changed meanwhile")
+      assert_that_only_the_typing_is_there(child, changes)
+      accept_what_the_server_has_heard_of(child)
+    end)
+  end
 end
 
 function T.the_status_line_tells_what_waits()
