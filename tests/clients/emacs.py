@@ -59,6 +59,9 @@ class Emacs:
         self._terminal.press("\x18b", path, "enter")
         self.until(path, f"{path} ")
 
+    def back_to_chat(self):
+        self.back_to("azimuth-chat.md")
+
     def type_first(self, line):
         self._terminal.press("\x1b<", line, "enter")
         # Eglot tells the server what was typed after half a second of rest.

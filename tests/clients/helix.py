@@ -49,6 +49,9 @@ class Helix:
     def back_to(self, path):
         self.open(path)
 
+    def back_to_chat(self):
+        self.open(".azimuth/chats/azimuth-chat.md")
+
     def type_first(self, line):
         self._terminal.press("g", "g", "O", line, "esc")
 

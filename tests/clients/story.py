@@ -1,5 +1,6 @@
 """One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
-a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions."""
+a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions; then all of it taken
+back and put again, by `/undo` and `/redo`."""
 
 import sys
 import time
@@ -60,8 +61,35 @@ def story(editor, world):
 
     editor.save()
     world.saved(FILE, lambda text: text == EXPECTED)
+
+    take_back_and_put_again(editor, world)
     editor.quit()
     assert not world.model.wrong, world.model.wrong
+
+
+def take_back_and_put_again(editor, world):
+    """What the turn did to three files: one is open, one is new, and one was made by its command."""
+    editor.back_to_chat()
+    editor.type_last("/undo")
+    editor.choose("Send to Azimuth")
+    editor.until("the undo", "Taken back: 3 of 3 files")
+    world.gone(NEW_FILE)
+    world.gone("made.txt")
+    assert world.read(FILE) == EXPECTED, "the open file was changed behind the editor's back"
+    editor.back_to(FILE)
+    editor.until("the text before the turn", lambda text: "two = 22" not in _buffer(text) and UNSAVED in text)
+    editor.save()
+    world.saved(FILE, lambda text: text == f"{UNSAVED}\n{ON_DISK}")
+
+    editor.back_to_chat()
+    editor.type_last("/redo")
+    editor.choose("Send to Azimuth")
+    editor.until("the redo", "Put again: 3 of 3 files")
+    world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
+    editor.back_to(FILE)
+    editor.until("the text after the turn", lambda text: "two = 22" in _buffer(text))
+    editor.save()
+    world.saved(FILE, lambda text: text == EXPECTED)
 
 
 def _buffer(text):

@@ -85,6 +85,13 @@ class World:
             time.sleep(0.02)
         return text
 
+    def gone(self, path, seconds=10):
+        """Waits until a file is there no more."""
+        end = time.monotonic() + seconds
+        while (self.project / path).exists():
+            assert time.monotonic() < end, f"{path} is still there"
+            time.sleep(0.02)
+
     def close(self):
         self.model.close()
         self._folder.cleanup()
