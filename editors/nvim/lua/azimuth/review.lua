@@ -258,19 +258,15 @@ end
 local targets = {
   hunk = function(words)
     local meant = hunks_meant(words)
-    if words[1] == "accept" then
-      local able = vim.tbl_filter(function(one)
-        return one.hunk.state == "pending" or one.proposal.landed == true
-      end, meant)
-      if #able < #meant then
-        say("a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again.", vim.log.levels.WARN)
-        if #able == 0 then
-          return {}
-        end
-      end
-      meant = able
+    local able = vim.tbl_filter(function(one)
+      return one.hunk.state ~= "conflicted" or (words[1] == "accept") == (one.proposal.landed == true)
+    end, meant)
+    if #able < #meant then
+      local why = words[1] == "accept" and "a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again."
+        or "a hunk in conflict cannot be taken back: the text has changed since. Keep it, or change it yourself."
+      say(why, vim.log.levels.WARN)
     end
-    return decide.targets(meant)
+    return decide.targets(able)
   end,
   file = function()
     local here = proposals_here()

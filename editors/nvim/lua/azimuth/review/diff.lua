@@ -14,7 +14,6 @@ local documents = require("azimuth.review.documents")
 local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
 local marks = require("azimuth.review.marks")
-local paint = require("azimuth.review.paint")
 local text = require("azimuth.text")
 
 local M = {}
@@ -116,10 +115,12 @@ end
 ---@param view azimuth.review.View
 ---@param result azimuth.ProposedText
 local function take(view, result)
+  local proposal = proposal_of(view)
+  local landed = proposal ~= nil and proposal.landed == true
   view.revision = result.revision
-  view.deletes = result.proposed == nil
-  put(view.own, result.proposed or "")
-  vim.bo[view.own].modifiable = not view.deletes
+  view.deletes = not landed and result.proposed == nil
+  put(view.own, landed and result.base or not landed and result.proposed or "")
+  vim.bo[view.own].modifiable = not landed and not view.deletes
   bars(view)
   vim.cmd("silent! diffupdate")
 end
@@ -133,23 +134,6 @@ local function follow_into_file(view, proposal)
       vim.api.nvim_win_set_buf(window, documents.load(proposal.uri))
     end
   end
-end
-
---- Shows the text before: that of the document, with what landed in it taken back.
----@param view azimuth.review.View
----@param proposal azimuth.Proposal
-local function take_before(view, proposal)
-  local places = vim.tbl_map(function(place)
-    local facing = hunks.facing(proposal, place.hunk)
-    return { hunk = facing, row = facing.startLine }
-  end, hunks.placed(proposal))
-  local document = documents.buffer(proposal.uri)
-  local lines = document and vim.api.nvim_buf_get_lines(document, 0, -1, true) or {}
-  local before = paint.source(lines, places).lines()
-  put(view.own, table.concat(before, "\n") .. (#before > 0 and "\n" or ""))
-  vim.bo[view.own].modifiable = false
-  bars(view)
-  vim.cmd("silent! diffupdate")
 end
 
 --- Asks for what is proposed now, and shows it unless the user has edited it.
@@ -174,8 +158,6 @@ local function update(view)
   local proposal = proposal_of(view)
   if not proposal or vim.bo[view.own].modified then
     bars(view)
-  elseif #hunks.open(proposal) > 0 and proposal.landed then
-    take_before(view, proposal)
   elseif #hunks.open(proposal) > 0 then
     fetch(view)
   else
@@ -338,10 +320,7 @@ local function read(bufnr, name)
   vim.bo[bufnr].bufhidden = "unload"
   vim.bo[bufnr].swapfile = false
   vim.bo[bufnr].buflisted = false
-  local proposal = proposal_of(view)
-  if proposal and proposal.landed then
-    take_before(view, proposal)
-  elseif fetched[name] then
+  if fetched[name] then
     take(view, fetched[name])
     fetched[name] = nil
   else
@@ -400,8 +379,6 @@ local function show_beside(session_id, proposal)
   if proposal.landed then
     left, right = own, document
   end
-  -- The text before is made of the document's.
-  vim.fn.bufload(document)
   vim.cmd("tab split")
   local left_window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(left_window, left)
@@ -450,8 +427,6 @@ function M.open(session_id, proposal)
     vim.api.nvim_set_current_win(window)
   elseif M.is_alone(proposal) then
     documents.show_buffer(vim.fn.bufadd(name))
-  elseif proposal.landed then
-    show_beside(session_id, proposal)
   else
     client.request(protocol.requests.review_text, { sessionId = session_id, proposalId = proposal.proposalId }, function(err, result)
       if err then

@@ -96,9 +96,9 @@ end
 ---@return string
 function M.hint(item, room)
   local accept, reject = M.verbs(item.proposal)
-  local words = { M.shown("reject") .. " " .. reject }
-  if item.hunk.state == "pending" then
-    table.insert(words, 1, M.shown("accept") .. " " .. accept)
+  local words = { M.shown("accept") .. " " .. accept, M.shown("reject") .. " " .. reject }
+  if item.hunk.state == "conflicted" then
+    table.remove(words, item.proposal.landed and 2 or 1)
   end
   if config.values.mappings then
     table.insert(words, "]a next")

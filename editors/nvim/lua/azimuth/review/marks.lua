@@ -137,7 +137,7 @@ end
 local function virtual_lines(hunk, landed, paints, base, width, height, wraps)
   local lines = {}
   if hunk.state == "conflicted" then
-    local why = landed and "! In conflict: the text has changed since. What was here cannot be put back as it is."
+    local why = landed and "! In conflict: the text has changed since, so this cannot be taken back. Keep it, or change it yourself."
       or "! In conflict: the text above has changed. Reject this, or ask again."
     vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
   end
