@@ -151,6 +151,16 @@ function T.hunks_that_landed_are_counted_apart_and_named_as_what_they_are()
   proposed(landed)
   support.equal({ fold.pending(state) }, { 0, 3 })
   support.equal(status.hunks(state), "3 hunks already in")
+  local decided = vim.deepcopy(state)
+  for _, decision in ipairs({ { "accept", "h1" }, { "reject", "h2" }, { "reject", "h3" } }) do
+    local event = { type = "reviewDecided", decision = decision[1], proposalId = "p1", hunkIds = { decision[2] } }
+    fold.apply(decided, { seq = decided.seq + 1, at = 1, event = event })
+  end
+  local applied = { type = "editApplied", proposalId = "p1", hunkIds = { "h2" }, uri = landed.uri, outcome = { type = "verified" } }
+  fold.apply(decided, { seq = decided.seq + 1, at = 1, event = applied })
+  support.equal(vim.tbl_map(function(one)
+    return one.state
+  end, decided.proposals.p1.hunks), { "accepted", "rejected", "applying" })
   local waiting = vim.tbl_extend("force", landed, { proposalId = "p2", landed = false, hunks = { landed.hunks[1] } })
   proposed(waiting)
   support.equal(status.hunks(state), "1 hunk and 3 already in")

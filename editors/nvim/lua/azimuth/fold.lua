@@ -427,19 +427,23 @@ local function mark(proposal, ids, state_of_hunk)
   end
 end
 
+--- What is in its document already changes it where it is taken back, and not where it is kept.
 function on.reviewDecided(state, event)
-  mark(state.proposals[event.proposalId], event.hunkIds, event.decision == "accept" and "applying" or "rejected")
+  local proposal = state.proposals[event.proposalId]
+  local accepts = event.decision == "accept"
+  local changes = accepts ~= (proposal ~= nil and proposal.landed == true)
+  mark(proposal, event.hunkIds, changes and "applying" or accepts and "accepted" or "rejected")
 end
 
 function on.editApplied(state, event, at)
   local kind = event.outcome.type
+  local edited = state.proposals[event.proposalId]
   if kind == "verified" then
-    mark(state.proposals[event.proposalId], event.hunkIds, "accepted")
+    mark(edited, event.hunkIds, edited and edited.landed and "rejected" or "accepted")
   elseif kind == "unverified" then
-    mark(state.proposals[event.proposalId], event.hunkIds, "unverified")
+    mark(edited, event.hunkIds, "unverified")
   elseif kind == "failed" then
-    local proposal = state.proposals[event.proposalId]
-    local path = proposal and proposal.path or event.uri
+    local path = edited and edited.path or event.uri
     add(state, at, {
       kind = "notice",
       severity = "error",
