@@ -7,6 +7,7 @@ local M = {}
 ---@field thinking? string
 ---@field calls? { name: string, input: table }[]
 ---@field pieces? integer Into how many pieces the text is cut; 4 without it.
+---@field call_pieces? integer Into how many pieces the input of each call is cut; 1 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.
 ---@field hang? boolean Whether the answer stops in the middle and never ends.
 ---@field held? boolean Whether the answer ends only when `Model:go_on` is called.
@@ -32,16 +33,17 @@ local function deltas(answer)
     table.insert(list, { content = body:sub(at, at + size - 1) })
   end
   for at, call in ipairs(answer.calls or {}) do
-    table.insert(list, {
-      tool_calls = {
-        {
-          index = at - 1,
-          id = ("call_%d_%d"):format(vim.uv.hrtime() % 1e9, at),
-          type = "function",
-          ["function"] = { name = call.name, arguments = vim.json.encode(call.input) },
-        },
-      },
-    })
+    local input = vim.json.encode(call.input)
+    local length = math.ceil(#input / (answer.call_pieces or 1))
+    for from = 1, #input, length do
+      local piece = { index = at - 1, ["function"] = { arguments = input:sub(from, from + length - 1) } }
+      if from == 1 then
+        piece.id = ("call_%d_%d"):format(vim.uv.hrtime() % 1e9, at)
+        piece.type = "function"
+        piece["function"].name = call.name
+      end
+      table.insert(list, { tool_calls = { piece } })
+    end
   end
   return list
 end

@@ -830,4 +830,39 @@ function T.edits_can_be_accepted_as_they_come()
   end)
 end
 
+function T.edits_are_accepted_in_every_session_of_the_project_until_that_is_switched_off()
+  review({ { text = "Ready." }, unpack(three_hunks()) }, function(child)
+    local function accepts()
+      return child:lua("local state = require('azimuth.client').state() return { state.accept_edits, state.accept_scope }")
+    end
+    local function wait_until_on(on)
+      child:wait(("require('azimuth.client').state().accept_edits == %s"):format(on))
+    end
+    child:command("Azimuth auto on project")
+    wait_until_on(true)
+    support.equal(accepts(), { true, "project" })
+    support.contains(child:lua("return require('azimuth.status').get()"), "accepts edits (project)")
+    child:command("Azimuth chat")
+    child:wait_for("Ready.")
+    support.contains(child:lua("return vim.wo[require('azimuth.chat').window()].winbar"), "accepts edits (project)")
+    -- Another session of it accepts them, too.
+    child:command("stopinsert | Azimuth new")
+    child:wait("#require('azimuth.client').sessions() == 2")
+    wait_until_on(true)
+    child:prompt("Now.")
+    child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 5, 6, false)[1] == 'local value_05 = 500'")
+    child:wait("require('azimuth.client').state().running == nil")
+    -- For one session it can be off all the same.
+    child:command("stopinsert | Azimuth auto")
+    wait_until_on(false)
+    child:command("Azimuth auto project")
+    wait_until_on(true)
+    child:command("Azimuth auto off project")
+    wait_until_on(false)
+    support.lacks(child:lua("return require('azimuth.status').get()"), "accepts")
+    child:command("Azimuth auto perhaps")
+    support.contains(vim.inspect(child:lua("return _G.said")), "it is :Azimuth auto [on|off] [project]")
+  end, { answer_is = "Ready." })
+end
+
 return T

@@ -193,7 +193,7 @@ function T.edits_are_accepted_for_the_session_or_for_the_project()
   local state = folded({ { type = "acceptEditsChanged", on = true } })
   support.equal({ state.accept_edits, status.accepting(state) }, { true, "accepts edits" })
   fold.apply(state, { seq = 2, at = 2, event = { type = "acceptEditsChanged", on = true, scope = "project" } })
-  support.equal({ state.accept_edits, status.accepting(state) }, { true, "accepts edits in this project" })
+  support.equal({ state.accept_edits, status.accepting(state) }, { true, "accepts edits (project)" })
 end
 
 function T.unknown_events_and_fields_are_passed_over()

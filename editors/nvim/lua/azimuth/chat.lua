@@ -46,21 +46,22 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript: as much as fits, the title first.
+--- What stands above the transcript: as much as fits, the title first, and always that edits are accepted unseen.
 ---@param state azimuth.State
 ---@param room integer
 ---@return string
 local function title_bar(state, room)
   local title = text.one_line(state.title ~= "" and state.title or "New session")
-  local parts = { text.bar(text.shortened(title, math.max(20, room - 16))) }
+  local accepting = state.accept_edits and status.accepting(state)
+  local parts = { text.bar(text.shortened(title, math.max(15, room - 16 - (accepting and #accepting or 0)))) }
+  if accepting then
+    table.insert(parts, "%#AzimuthWarning#" .. accepting .. "%*")
+  end
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
   end
   if state.mode == "ask" then
     table.insert(parts, "only asks")
-  end
-  if state.accept_edits then
-    table.insert(parts, status.accepting(state))
   end
   if state.context and state.context.limit > 0 then
     table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))

@@ -55,7 +55,7 @@ end
 ---@param state azimuth.State
 ---@return string
 function M.accepting(state)
-  return state.accept_scope == "project" and "accepts edits in this project" or "accepts edits"
+  return state.accept_scope == "project" and "accepts edits (project)" or "accepts edits"
 end
 
 --- How many hunks there are to review, if any; those that are in their documents already are counted apart.
