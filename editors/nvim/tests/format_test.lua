@@ -50,17 +50,19 @@ local function answer(child, more)
   return child:wait("_G.answer")
 end
 
----@param test fun(child: Child, place: Place)
-local function with_file(test)
+---@param test fun(child: Child, place: Place, model: Model)
+---@param settings? string Of the server.
+local function with_file(test, settings)
   local place = support.place({ ["a.txt"] = file })
-  support.use_model(place, models.start({}))
+  local model = models.start({})
+  support.use_model(place, model, settings)
   local child = support.start(place)
   local ok, problem = xpcall(function()
     child:command("edit a.txt")
     child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
     child:open_chat()
     child:command("stopinsert | Azimuth chat")
-    test(child, place)
+    test(child, place, model)
   end, debug.traceback)
   child:stop()
   if not ok then
@@ -118,6 +120,34 @@ function T.a_language_server_that_never_answers_is_passed_over_for_the_next()
     child:lua("require('azimuth.format').PATIENCE = 50")
     support.equal(answer(child), { text = "one\ntwo 🦀\nthree\n", by = "trimmer" })
   end)
+end
+
+function T.what_is_accepted_is_formatted_then_where_the_user_wants_that()
+  for _, wanted in ipairs({ "file", "lines" }) do
+    with_file(function(child, place, model)
+      model.answers = {
+        { calls = { { name = "read_file", input = { path = "a.txt" } } } },
+        { calls = { { name = "edit_replace_exact", input = { path = "a.txt", old_text = "two 🦀  \n", new_text = "2 🦀   \nmore  \n" } } } },
+        { text = "Changed." },
+        { text = "Seen." },
+      }
+      start_formatter(child, "trimmer", "document", "range")
+      child:prompt("Change it.")
+      child:wait_for("Changed.")
+      child:command("stopinsert | Azimuth accept all")
+      local edges = wanted == "file" and { "one", "three" } or { "one  ", "three " }
+      local formatted_lines = { edges[1], "2 🦀", "more", edges[2] }
+      child:wait(("vim.deep_equal(vim.api.nvim_buf_get_lines(_G.bufnr, 0, -1, true), %s)"):format(vim.inspect(formatted_lines)))
+      child:wait_for(wanted == "file" and "Formatted by trimmer: a.txt  +4 -4" or "Formatted by trimmer: a.txt  +2 -2")
+      -- The formatting and the accepted edit are steps of their own.
+      child:lua("vim.api.nvim_buf_call(_G.bufnr, function() vim.cmd.undo() end)")
+      support.equal(child:lua("return vim.api.nvim_buf_get_lines(_G.bufnr, 0, -1, true)"), { "one  ", "2 🦀   ", "more  ", "three " })
+      child:lua("vim.api.nvim_buf_call(_G.bufnr, function() vim.cmd.redo() end)")
+      child:prompt("Go on.")
+      child:wait_for("Seen.")
+      support.contains(vim.json.encode(model.asked[#model.asked].messages), "trimmer")
+    end, ('format_edits = "%s"'):format(wanted))
+  end
 end
 
 function T.a_document_without_a_last_lines_end_keeps_to_it()
