@@ -214,7 +214,7 @@ local function show(plan)
       table.insert(keys, "y rejects")
     end
     if changed then
-      table.insert(keys, "x sets the file here all the same")
+      table.insert(keys, "x sets this one, too")
     end
     table.insert(keys, "q leaves all")
     local settings = {
