@@ -533,8 +533,18 @@ function T.an_idle_session_that_is_left_is_closed_and_catches_up_when_it_is_open
     local beside = support.start(place)
     beside:open_chat()
     support.equal(beside:lua("return require('azimuth.client').session()"), id)
+    child:lua([[
+      local client = require("azimuth.client")
+      local request = client.request
+      client.request = function(method, params, callback)
+        request(method, params, method ~= "azimuth/session/close" and callback or function(...)
+          callback(...)
+          _G.closed = params.sessionId
+        end)
+      end
+    ]])
     child:command("Azimuth new")
-    child:wait(("require('azimuth.client').session() ~= %q"):format(id))
+    child:wait(("_G.closed == %q"):format(id))
     beside:command("Azimuth rename Another title")
     beside:wait("require('azimuth.client').state().title == 'Another title'")
     child:lua("require('azimuth.client').request('azimuth/session/list', {}, function() _G.listed = true end)")

@@ -124,7 +124,7 @@ end
 
 function T.what_is_accepted_is_formatted_then_where_the_user_wants_that()
   for _, wanted in ipairs({ "file", "lines" }) do
-    with_file(function(child, place, model)
+    with_file(function(child, _, model)
       model.answers = {
         { calls = { { name = "read_file", input = { path = "a.txt" } } } },
         { calls = { { name = "edit_replace_exact", input = { path = "a.txt", old_text = "two 🦀  \n", new_text = "2 🦀   \nmore  \n" } } } },
