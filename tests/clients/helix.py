@@ -67,7 +67,7 @@ class Helix:
         self._terminal.press(*["down"] * (row - 1), "enter")
 
     def shows_change(self, text):
-        return "two = 2" in text and "Azimuth proposes" in text
+        return ("two = 2" in text and "Azimuth proposes" in text) or ("b = 2" in text and "Changed by" in text)
 
     def undo(self):
         self._terminal.press("u")
@@ -104,8 +104,8 @@ def _status(text):
 
 
 # What the menu of code actions offers, in order.
-_OFFERS = ("Allow once", "Always allow", "Save them", "Run without", "Reject", "Accept", "Say this", "Send to Azimuth",
-           "Cancel what")
+_OFFERS = ("Allow once", "Always allow", "Save them", "Run without", "Reject", "Accept", "Keep", "Take", "Say this",
+           "Send to Azimuth", "Cancel what")
 
 
 def _menu_row(text, title):

@@ -1,13 +1,15 @@
 """One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
 a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions; then all of it taken
-back and put again, by `/undo` and `/redo`."""
+back and put again, by `/undo` and `/redo`; and what a command changed kept, or taken back."""
 
+import re
 import sys
 import time
 
 from emacs import Emacs
 from helix import Helix
-from world import ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, UNSAVED, World
+from world import (ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, TABLE, TABLE_AFTER, TABLE_ANSWER,
+                   TABLE_COMMAND, TABLE_PROMPT, UNSAVED, World)
 
 CHAT = ".azimuth/chats/azimuth-chat.md"
 
@@ -63,6 +65,7 @@ def story(editor, world):
     world.saved(FILE, lambda text: text == EXPECTED)
 
     take_back_and_put_again(editor, world)
+    keep_and_take_back(editor, world)
     editor.quit()
     assert not world.model.wrong, world.model.wrong
 
@@ -90,6 +93,29 @@ def take_back_and_put_again(editor, world):
     editor.until("the text after the turn", lambda text: "two = 22" in _buffer(text))
     editor.save()
     world.saved(FILE, lambda text: text == EXPECTED)
+
+
+def keep_and_take_back(editor, world):
+    """What a command changed in a file that is opened only then."""
+    editor.back_to_chat()
+    editor.type_last(TABLE_PROMPT)
+    editor.choose("Send to Azimuth")
+    editor.until("the question", lambda text: TABLE_COMMAND in text)
+    editor.choose("Allow once")
+    editor.until("the answer", TABLE_ANSWER)
+    assert world.read(TABLE) == TABLE_AFTER, "the command did not run"
+
+    editor.open(TABLE)
+    editor.until("the hints", editor.shows_change)
+    editor.go_to(1)
+    editor.choose("Take this change back")
+    # A hint may show the line, too, as it would be in a diff.
+    editor.until("the line as it was", lambda text: not re.search(r"(?<!\+ )a : 1", text) and "e : 5" in text)
+    editor.go_to(5)
+    editor.choose("Keep this change")
+    editor.until("the hints are gone", lambda text: not editor.shows_change(text))
+    editor.save()
+    world.saved(TABLE, lambda text: text == TABLE_AFTER.replace("a : 1", "a = 1"))
 
 
 def _buffer(text):

@@ -38,12 +38,12 @@ end
 --- A Neovim with a file open that has unsaved text, and these answers to one prompt.
 ---@param answers Answer[]
 ---@param test fun(child: Child, model: Model, place: Place)
----@param options? { files?: table<string, string>, columns?: integer, lines?: integer, no_edit?: boolean, answer_is?: string }
+---@param options? { files?: table<string, string>, columns?: integer, lines?: integer, no_edit?: boolean, answer_is?: string, settings?: string }
 local function review(answers, test, options)
   options = options or {}
   local place = support.place(vim.tbl_extend("force", { ["src/values.lua"] = file }, options.files or {}))
   local model = models.start(answers)
-  support.use_model(place, model)
+  support.use_model(place, model, options.settings)
   local child = support.start(place, options)
   local ok, problem = xpcall(function()
     child:command("edit src/values.lua")
@@ -791,6 +791,142 @@ function T.a_stale_version_is_refused_aloud_by_the_plugin()
       accept_what_the_server_has_heard_of(child)
     end)
   end
+end
+
+--- A command that changes two lines of a file, deletes one and makes one.
+---@param test fun(child: Child, model: Model, place: Place)
+local function after_a_command(test)
+  local command = "sed -i -e 's/_05 = 5$/_05 = 500/' -e 's/_25 = 25$/_25 = 2500/' src/values.lua && rm other.txt && echo 'return 1' > src/made.lua"
+  local answers = {
+    { calls = { { name = "shell_run", input = { command = command } } } },
+    { text = "The command has run." },
+    { text = "Seen." },
+  }
+  review(answers, function(child, model, place)
+    wait_for_hunks(child, 2)
+    child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    test(child, model, place)
+  end, {
+    no_edit = true,
+    answer_is = "The command has run.",
+    settings = 'permissions.allow = ["Shell"]',
+    files = { ["other.txt"] = "one\ntwo\n" },
+  })
+end
+
+--- The file as the command left it, with some lines in place of others.
+---@param changes table<integer, string>
+local function as_the_command_left_it(changes)
+  local lines = { [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }
+  return (expected(vim.tbl_extend("force", lines, changes)):gsub("^[^\n]*\n", ""))
+end
+
+function T.what_a_command_changed_is_kept_or_taken_back_hunk_by_hunk()
+  after_a_command(function(child, model, place)
+    support.equal(shown(child), { { 5, "pending" }, { 25, "pending" } })
+    support.equal(virtual_lines(child), { "local value_05 = 5", "local value_25 = 25" })
+    support.equal(text(child), as_the_command_left_it({}))
+    cursor(child, 1)
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 5")
+    support.contains(child:screen(), "keep")
+    support.contains(child:screen(), "take back")
+    child:type("<Space>ax")
+    wait_for_hunks(child, 1)
+    child:wait("vim.fn.getline(5) == 'local value_05 = 5'")
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 25")
+    child:type("<Space>ay")
+    wait_for_hunks(child, 0)
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    -- To take back is one undo step, to keep is none.
+    child:command("undo")
+    support.equal(text(child), as_the_command_left_it({}))
+    child:command("redo")
+    child:prompt("Go on.")
+    wait_until_told(child, "Seen.")
+    local told = vim.json.encode(model.asked[#model.asked].messages)
+    support.contains(told, "The user took back")
+    support.contains(told, "The user keeps")
+    support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
+  end)
+end
+
+function T.files_that_a_command_made_or_deleted_are_listed_with_what_it_changed()
+  after_a_command(function(child, _, place)
+    child:command("Azimuth hunks")
+    local list = child:lua([[
+      local lines = vim.tbl_map(function(item)
+        return ("%s:%d %s %s"):format(vim.api.nvim_buf_get_name(item.bufnr):gsub("^.*/", ""), item.lnum, item.type, item.text)
+      end, vim.fn.getqflist())
+      table.sort(lines)
+      return lines
+    ]])
+    support.equal(list, {
+      "made.lua:1 I already in, new file, 1 line  return 1",
+      "other.txt:1 I already in, the file was deleted  one",
+      "values.lua:25 I already in, -1 +1  local value_25 = 2500",
+      "values.lua:5 I already in, -1 +1  local value_05 = 500",
+    })
+    child:lua([[
+      for at, item in ipairs(vim.fn.getqflist()) do
+        if vim.api.nvim_buf_get_name(item.bufnr):find("other.txt", 1, true) then
+          vim.cmd("cc " .. at)
+        end
+      end
+    ]])
+    child:wait("vim.fn.getline(2) == 'two'")
+    support.contains(child:lua("return vim.wo.winbar"), "the file was deleted")
+    support.equal(child:lua("return vim.bo.modifiable"), false)
+    child:command("Azimuth reject")
+    child:wait("vim.uv.fs_stat('other.txt')")
+    support.equal(support.read(place.project .. "/other.txt"), "one\ntwo\n")
+    child:wait("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'other.txt'")
+    -- The new file is there, and its lines are marked in it.
+    child:command("edit src/made.lua")
+    child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+    wait_for_hunks(child, 1)
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
+  end)
+end
+
+function T.what_a_command_changed_stands_beside_what_was_there()
+  after_a_command(function(child)
+    child:command("Azimuth diff")
+    child:wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")
+    local function sides()
+      return child:lua([[
+        return vim.tbl_map(function(window)
+          local bufnr = vim.api.nvim_win_get_buf(window)
+          return {
+            vim.api.nvim_buf_get_name(bufnr):match("^azimuth%-review:") and "before" or "document",
+            vim.api.nvim_buf_get_lines(bufnr, 4, 5, false)[1],
+            vim.api.nvim_buf_get_lines(bufnr, 24, 25, false)[1],
+          }
+        end, vim.api.nvim_tabpage_list_wins(0))
+      ]])
+    end
+    support.equal(sides(), {
+      { "before", "local value_05 = 5", "local value_25 = 25" },
+      { "document", "local value_05 = 500", "local value_25 = 2500" },
+    })
+    support.equal(child:lua("return vim.api.nvim_get_current_buf() == _G.bufnr"), true)
+    cursor(child, 5)
+    child:type("do")
+    wait_for_hunks(child, 1)
+    child:wait("vim.fn.getline(5) == 'local value_05 = 5'")
+    child:command("wincmd h")
+    support.equal(child:lua("return vim.bo.modifiable"), false)
+    cursor(child, 25)
+    child:type("do")
+    wait_for_hunks(child, 0)
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    child:command("tabclose")
+    support.equal(child:lua("return vim.wo.diff"), false)
+  end)
 end
 
 function T.the_status_line_tells_what_waits()
