@@ -245,6 +245,23 @@ function T.back_to_a_message_takes_back_all_turns_after_it_too()
   end)
 end
 
+function T.hunks_of_the_turn_that_are_undecided_are_rejected_with_it()
+  session({ { calls = { replace("a.txt", "one\n", "1\n") } }, { text = "One waits." } }, function(child, place)
+    child:command("Azimuth auto off")
+    child:wait("require('azimuth.client').state().accept_edits == false")
+    turn(child, "Propose.", "One waits.")
+    go_to(child, "Propose.")
+    child:type("u")
+    wait_for_window(child)
+    support.contains(window(child), "No file is changed by it.\n1 hunk that is undecided is rejected.")
+    support.contains(window(child), "y rejects")
+    child:type("y")
+    wait_until_said(child, "what was undecided is rejected.")
+    child:wait("require('azimuth.fold').pending(require('azimuth.client').state()) == 0")
+    support.equal(support.read(place.project .. "/a.txt"), files["a.txt"])
+  end)
+end
+
 function T.nothing_is_taken_back_where_there_is_nothing_or_a_turn_begins_meanwhile()
   local answers = vim.list_extend({ { text = "Just words." } }, big_turn())
   table.insert(answers, { text = "More words." })

@@ -121,6 +121,42 @@ local function drawn(plan)
   return into, at_line
 end
 
+---@param plan azimuth.undo.Plan
+---@return string
+local function title(plan)
+  local turns = plan.preview.turnIds
+  local which = #turns > 1 and text.plural(#turns, "turn") or "the turn"
+  local state = client.state(plan.session_id)
+  for _, entry in ipairs(state and state.entries or {}) do
+    if entry and entry.kind == "user" and entry.id == turns[#turns] then
+      local said = text.one_line((require("azimuth.render").prompt(entry.prompt)), 60)
+      if said ~= "" then
+        which = ("%s%s"):format(#turns > 1 and which .. " from " or "", said)
+      end
+    end
+  end
+  return (" %s: %s "):format((way(plan).verb:gsub("^%l", string.upper)), which)
+end
+
+--- What the keys of the window do.
+---@param plan azimuth.undo.Plan
+---@return string[]
+local function keys(plan)
+  local said = { "q leaves all" }
+  for _, file in ipairs(plan.preview.files) do
+    if file.state == "changed_since" then
+      table.insert(said, 1, "x sets this one, too")
+      break
+    end
+  end
+  if to_set(plan) > 0 then
+    table.insert(said, 1, ("y %s %s"):format(way(plan).verb, text.plural(to_set(plan), "file")))
+  elseif plan.preview.pendingHunks > 0 then
+    table.insert(said, 1, "y rejects")
+  end
+  return said
+end
+
 -- Doing it ----------------------------------------------------------------------------------------------------------
 
 --- Says what came of it. Where something was set, the chat says more.
@@ -136,6 +172,9 @@ local function tell(plan, result)
     end
   end
   local words = ("%s: %d of %s."):format(way(plan).done, set, text.plural(#result.files, "file"))
+  if #result.files == 0 then
+    words = "what was undecided is rejected."
+  end
   if #left > 0 then
     words = words .. " Left as it is: " .. table.concat(left, "; ")
   end
@@ -166,23 +205,6 @@ local function restore(plan)
   end)
 end
 
----@param plan azimuth.undo.Plan
----@return string
-local function title(plan)
-  local turns = plan.preview.turnIds
-  local which = #turns > 1 and text.plural(#turns, "turn") or "the turn"
-  local state = client.state(plan.session_id)
-  for _, entry in ipairs(state and state.entries or {}) do
-    if entry and entry.kind == "user" and entry.id == turns[#turns] then
-      local said = text.one_line((require("azimuth.render").prompt(entry.prompt)), 60)
-      if said ~= "" then
-        which = ("%s%s"):format(#turns > 1 and which .. " from " or "", said)
-      end
-    end
-  end
-  return (" %s: %s "):format((way(plan).verb:gsub("^%l", string.upper)), which)
-end
-
 --- Shows what would be done, and does it on a key.
 ---@param plan azimuth.undo.Plan
 local function show(plan)
@@ -204,19 +226,6 @@ local function show(plan)
       })
     end
     local width = math.max(20, math.min(110, vim.o.columns - 6))
-    local changed = vim.iter(plan.preview.files):any(function(file)
-      return file.state == "changed_since"
-    end)
-    local keys = {}
-    if to_set(plan) > 0 then
-      table.insert(keys, ("y %s %s"):format(way(plan).verb, text.plural(to_set(plan), "file")))
-    elseif plan.preview.pendingHunks > 0 then
-      table.insert(keys, "y rejects")
-    end
-    if changed then
-      table.insert(keys, "x sets this one, too")
-    end
-    table.insert(keys, "q leaves all")
     local settings = {
       relative = "editor",
       width = width,
@@ -226,7 +235,7 @@ local function show(plan)
       border = "rounded",
       style = "minimal",
       title = text.shortened(title(plan), width - 2),
-      footer = text.fit(keys, width),
+      footer = text.fit(keys(plan), width),
     }
     if window then
       vim.api.nvim_win_set_config(window, settings)
