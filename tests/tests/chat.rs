@@ -531,7 +531,7 @@ async fn a_command_that_is_sent_before_the_outcome_of_the_last_one_is_written_is
     let text = world.until_end().await;
     world.client.replace(&world.chat, &text, &format!("{text}/help\n"));
     world.send().await;
-    world.client.replace(&world.chat, "/help\n", "/help\n/models\n");
+    world.client.replace(&world.chat, "/help\n", "/help\n/model\n");
     world.send().await;
     let text = world.until("both outcomes", |text| text.contains("(in use)") && text.ends_with("\n## You\n\n")).await;
     assert_eq!(text.matches("- `/help`").count(), 1, "{text}");
