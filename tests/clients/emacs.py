@@ -114,6 +114,11 @@ class Emacs:
     def save(self):
         self._terminal.press("\x18\x13")
 
+    def read_anew(self):
+        self._terminal.press("\x1bx", "revert-buffer", "enter")
+        self.until("the question", lambda text: "yes or no" in _echo(text))
+        self._terminal.press("yes", "enter")
+
     def quit(self):
         self._terminal.press("\x18\x03")
 

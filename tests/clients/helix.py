@@ -78,6 +78,9 @@ class Helix:
     def save(self):
         self._command("write")
 
+    def read_anew(self):
+        self._command("reload")
+
     def quit(self):
         self._command("quit-all!")
 

@@ -75,7 +75,7 @@ def take_back_and_put_again(editor, world):
     editor.back_to_chat()
     editor.type_last("/undo")
     editor.choose("Send to Azimuth")
-    editor.until("the undo", "Taken back: 3 of 3 files")
+    editor.until("the undo", lambda text: "Taken back: 3 of 3 files" in text and _invites(text))
     world.gone(NEW_FILE)
     world.gone("made.txt")
     assert world.read(FILE) == EXPECTED, "the open file was changed behind the editor's back"
@@ -87,7 +87,7 @@ def take_back_and_put_again(editor, world):
     editor.back_to_chat()
     editor.type_last("/redo")
     editor.choose("Send to Azimuth")
-    editor.until("the redo", "Put again: 3 of 3 files")
+    editor.until("the redo", lambda text: "Put again: 3 of 3 files" in text and _invites(text))
     world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
     editor.back_to(FILE)
     editor.until("the text after the turn", lambda text: "two = 22" in _buffer(text))
@@ -96,7 +96,8 @@ def take_back_and_put_again(editor, world):
 
 
 def keep_and_take_back(editor, world):
-    """What a command changed in a file that is opened only then."""
+    """What a command changed in an open file, which the editor reads anew."""
+    editor.open(TABLE)
     editor.back_to_chat()
     editor.type_last(TABLE_PROMPT)
     editor.choose("Send to Azimuth")
@@ -104,7 +105,8 @@ def keep_and_take_back(editor, world):
     editor.choose("Allow once")
     world.saved(TABLE, lambda text: text == TABLE_AFTER)
 
-    editor.open(TABLE)
+    editor.back_to(TABLE)
+    editor.read_anew()
     editor.until("the hints", editor.shows_change)
     editor.go_to(1)
     editor.choose("Take this change back")
@@ -115,6 +117,11 @@ def keep_and_take_back(editor, world):
     editor.until("the hints are gone", lambda text: not editor.shows_change(text))
     editor.save()
     world.saved(TABLE, lambda text: text == TABLE_AFTER.replace("a : 1", "a = 1"))
+
+
+def _invites(text):
+    """Whether the next prompt can be written: the last mark stands below all that was said."""
+    return "`made.txt`" in text.rpartition("## You")[0].rpartition("3 of 3 files")[2]
 
 
 def _buffer(text):
