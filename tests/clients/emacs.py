@@ -59,6 +59,9 @@ class Emacs:
         self._terminal.press("\x18b", path, "enter")
         self.until(path, f"{path} ")
 
+    def back_to_chat(self):
+        self.back_to("azimuth-chat.md")
+
     def type_first(self, line):
         self._terminal.press("\x1b<", line, "enter")
         # Eglot tells the server what was typed after half a second of rest.
@@ -110,6 +113,11 @@ class Emacs:
 
     def save(self):
         self._terminal.press("\x18\x13")
+
+    def read_anew(self):
+        self._terminal.press("\x1bx", "revert-buffer", "enter")
+        self.until("the question", lambda text: "yes or no" in _echo(text))
+        self._terminal.press("yes", "enter")
 
     def quit(self):
         self._terminal.press("\x18\x03")

@@ -49,6 +49,9 @@ class Helix:
     def back_to(self, path):
         self.open(path)
 
+    def back_to_chat(self):
+        self.open(".azimuth/chats/azimuth-chat.md")
+
     def type_first(self, line):
         self._terminal.press("g", "g", "O", line, "esc")
 
@@ -64,7 +67,7 @@ class Helix:
         self._terminal.press(*["down"] * (row - 1), "enter")
 
     def shows_change(self, text):
-        return "two = 2" in text and "Azimuth proposes" in text
+        return ("two = 2" in text and "Azimuth proposes" in text) or ("b = 2" in text and "Changed by" in text)
 
     def undo(self):
         self._terminal.press("u")
@@ -74,6 +77,9 @@ class Helix:
 
     def save(self):
         self._command("write")
+
+    def read_anew(self):
+        self._command("reload")
 
     def quit(self):
         self._command("quit-all!")
@@ -101,8 +107,8 @@ def _status(text):
 
 
 # What the menu of code actions offers, in order.
-_OFFERS = ("Allow once", "Always allow", "Save them", "Run without", "Reject", "Accept", "Say this", "Send to Azimuth",
-           "Cancel what")
+_OFFERS = ("Allow once", "Always allow", "Save them", "Run without", "Reject", "Accept", "Keep", "Take", "Say this",
+           "Send to Azimuth", "Cancel what")
 
 
 def _menu_row(text, title):

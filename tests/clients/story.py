@@ -1,12 +1,15 @@
 """One story in an editor that has nothing of ours but its language server: a prompt in a chat document, its answer there,
-a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions."""
+a command allowed, a new file accepted, one hunk accepted and another rejected, all by code actions; then all of it taken
+back and put again, by `/undo` and `/redo`; and what a command changed kept, or taken back."""
 
+import re
 import sys
 import time
 
 from emacs import Emacs
 from helix import Helix
-from world import ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, UNSAVED, World
+from world import (ANSWER, COMMAND, EXPECTED, FILE, NEW_FILE, NEW_TEXT, ON_DISK, PROMPT, TABLE, TABLE_AFTER, TABLE_COMMAND,
+                   TABLE_PROMPT, UNSAVED, World)
 
 CHAT = ".azimuth/chats/azimuth-chat.md"
 
@@ -60,8 +63,65 @@ def story(editor, world):
 
     editor.save()
     world.saved(FILE, lambda text: text == EXPECTED)
+
+    take_back_and_put_again(editor, world)
+    keep_and_take_back(editor, world)
     editor.quit()
     assert not world.model.wrong, world.model.wrong
+
+
+def take_back_and_put_again(editor, world):
+    """What the turn did to three files: one is open, one is new, and one was made by its command."""
+    editor.back_to_chat()
+    editor.type_last("/undo")
+    editor.choose("Send to Azimuth")
+    editor.until("the undo", lambda text: "Taken back: 3 of 3 files" in text and _invites(text))
+    world.gone(NEW_FILE)
+    world.gone("made.txt")
+    assert world.read(FILE) == EXPECTED, "the open file was changed behind the editor's back"
+    editor.back_to(FILE)
+    editor.until("the text before the turn", lambda text: "two = 22" not in _buffer(text) and UNSAVED in text)
+    editor.save()
+    world.saved(FILE, lambda text: text == f"{UNSAVED}\n{ON_DISK}")
+
+    editor.back_to_chat()
+    editor.type_last("/redo")
+    editor.choose("Send to Azimuth")
+    editor.until("the redo", lambda text: "Put again: 3 of 3 files" in text and _invites(text))
+    world.saved(NEW_FILE, lambda text: text == NEW_TEXT)
+    editor.back_to(FILE)
+    editor.until("the text after the turn", lambda text: "two = 22" in _buffer(text))
+    editor.save()
+    world.saved(FILE, lambda text: text == EXPECTED)
+
+
+def keep_and_take_back(editor, world):
+    """What a command changed in an open file, which the editor reads anew."""
+    editor.open(TABLE)
+    editor.back_to_chat()
+    editor.type_last(TABLE_PROMPT)
+    editor.choose("Send to Azimuth")
+    editor.until("the question", lambda text: TABLE_COMMAND in text)
+    editor.choose("Allow once")
+    world.saved(TABLE, lambda text: text == TABLE_AFTER)
+
+    editor.back_to(TABLE)
+    editor.read_anew()
+    editor.until("the hints", editor.shows_change)
+    editor.go_to(1)
+    editor.choose("Take this change back")
+    # A hint may show the line, too, as it would be in a diff.
+    editor.until("the line as it was", lambda text: not re.search(r"(?<!\+ )a : 1", text) and "e : 5" in text)
+    editor.go_to(5)
+    editor.choose("Keep this change")
+    editor.until("the hints are gone", lambda text: not editor.shows_change(text))
+    editor.save()
+    world.saved(TABLE, lambda text: text == TABLE_AFTER.replace("a : 1", "a = 1"))
+
+
+def _invites(text):
+    """Whether the next prompt can be written: the last mark stands below all that was said."""
+    return "`made.txt`" in text.rpartition("## You")[0].rpartition("3 of 3 files")[2]
 
 
 def _buffer(text):

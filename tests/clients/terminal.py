@@ -11,7 +11,8 @@ import time
 
 import pyte
 
-COLUMNS, ROWS = 140, 50
+# The chat of a whole story fits.
+COLUMNS, ROWS = 140, 110
 PATIENCE = 20
 
 KEYS = {"space": " ", "esc": "\x1b", "enter": "\r", "tab": "\t", "down": "\x1b[B", "up": "\x1b[A"}

@@ -21,11 +21,20 @@ PROMPT = f"Double the digits in @{FILE}"
 NEW_FILE = "more.py"
 NEW_TEXT = "six = 6\n"
 
+# A file that a command changes in two places.
+TABLE = "table.py"
+TABLE_BEFORE = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5\n"
+TABLE_AFTER = TABLE_BEFORE.replace("a =", "a :").replace("e =", "e :")
+TABLE_COMMAND = f"sed -i -e 1s/=/:/ -e 5s/=/:/ {TABLE}"
+TABLE_PROMPT = "Make it a table"
+
 SCRIPT = [
     calls("shell_run", command=COMMAND),
     calls("edit_create_file", path=NEW_FILE, content=NEW_TEXT),
     calls("edit_replace_exact", path=FILE, old_text=OLD, new_text=NEW),
     says(ANSWER),
+    calls("shell_run", command=TABLE_COMMAND),
+    says("It is a table."),
 ]
 
 # The buffer after the first hunk was accepted and the second rejected.
@@ -41,6 +50,7 @@ class World:
         self.model = ModelServer(SCRIPT)
         self.project.mkdir()
         (self.project / FILE).write_text(ON_DISK)
+        (self.project / TABLE).write_text(TABLE_BEFORE)
         subprocess.run(["git", "init", "-q"], cwd=self.project, check=True)
         self.config("azimuth/config.toml", f"""
             model = "test/model-1"
@@ -84,6 +94,13 @@ class World:
             assert time.monotonic() < end, f"{path} was not saved as expected:\n{text}"
             time.sleep(0.02)
         return text
+
+    def gone(self, path, seconds=10):
+        """Waits until a file is there no more."""
+        end = time.monotonic() + seconds
+        while (self.project / path).exists():
+            assert time.monotonic() < end, f"{path} is still there"
+            time.sleep(0.02)
 
     def close(self):
         self.model.close()

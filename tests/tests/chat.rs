@@ -535,6 +535,21 @@ async fn what_is_said_beside_new_is_answered_below_it_in_the_new_conversation() 
 }
 
 #[tokio::test]
+async fn a_command_that_is_sent_before_the_outcome_of_the_last_one_is_written_is_sent_alone() {
+    let world = World::new([Answer::says("Hi.")], Profile::plain(), "Hello\n").await;
+    world.send().await;
+    let text = world.until_end().await;
+    world.client.replace(&world.chat, &text, &format!("{text}/help\n"));
+    world.send().await;
+    world.client.replace(&world.chat, "/help\n", "/help\n/model\n");
+    world.send().await;
+    let text = world.until("both outcomes", |text| text.contains("(in use)") && text.ends_with("\n## You\n\n")).await;
+    assert_eq!(text.matches("- `/help`").count(), 1, "{text}");
+    assert_eq!(world.model.asked().len(), 1, "nothing of it is a prompt");
+    world.client.finish().await;
+}
+
+#[tokio::test]
 async fn a_conversation_that_is_resumed_in_the_middle_of_an_answer_shows_all_of_the_answer() {
     let gate = Gate::default();
     let answers = [Answer::nothing().text("First line.\nSecond").wait(&gate).text(" line.\n")];

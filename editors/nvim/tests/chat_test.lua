@@ -12,9 +12,11 @@ local script = "#!/bin/sh\necho $(($1 * 9 / 5 + 30))\necho two\necho three\n"
 ---@param test fun(child: Child, model: Model, place: Place)
 ---@param options? table
 local function chat(answers, test, options)
-  local place = support.place({ ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" })
+  options = options or {}
+  local files = { ["src/temperature.sh"] = script, ["src/with blank.txt"] = "a blank\n" }
+  local place = support.place(vim.tbl_extend("force", files, options.files or {}))
   local model = models.start(answers)
-  support.use_model(place, model, options and options.toml)
+  support.use_model(place, model, options.toml)
   local child = support.start(place, options)
   local ok, problem = xpcall(function()
     child:open_chat()
@@ -100,6 +102,40 @@ function T.an_answer_streams_in_and_the_cursor_stays_where_the_user_reads()
     child:wait_for("no more answers")
     child:wait("vim.api.nvim_win_get_cursor(vim.fn.bufwinid('azimuth://chat'))[1] == vim.fn.line('$', vim.fn.bufwinid('azimuth://chat'))")
   end)
+end
+
+function T.the_diff_of_an_edit_grows_in_the_chat_until_its_call_is_whole()
+  local input = { path = "long.txt", old_text = "line 2\nline 3\n", new_text = "line two\nline three\n" }
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "long.txt" } } } },
+    { text = "I change two lines.", calls = { { name = "edit_replace_exact", input = input } }, call_pieces = 30, held = true },
+    { text = "Both are changed." },
+  }
+  chat(answers, function(child, model)
+    child:prompt("Change it.")
+    child:wait_for("◌ long.txt  +2 -2")
+    support.lacks(child:transcript(), "Editing long.txt")
+    support.equal(child:lua([[
+      local bufnr, namespace = vim.fn.bufnr("azimuth://chat"), vim.api.nvim_get_namespaces()["azimuth.transcript"]
+      local groups = {}
+      for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true })) do
+        local line = vim.api.nvim_buf_get_lines(bufnr, mark[2], mark[2] + 1, true)[1]
+        groups[line] = line:match("^[-+]line") and mark[4].hl_group or nil
+      end
+      return groups
+    ]]), {
+      ["-line 2"] = "AzimuthDelete",
+      ["-line 3"] = "AzimuthDelete",
+      ["+line two"] = "AzimuthAdd",
+      ["+line three"] = "AzimuthAdd",
+    })
+    model:go_on()
+    child:wait_for("Both are changed.")
+    local transcript = child:transcript()
+    support.contains(transcript, "✓ Editing long.txt")
+    support.lacks(transcript, "◌ long.txt")
+    support.lacks(transcript, "\n+line two")
+  end, { files = { ["long.txt"] = "line 1\nline 2\nline 3\n" } })
 end
 
 function T.a_question_is_shown_with_its_scope_and_answered_by_key()
@@ -497,8 +533,18 @@ function T.an_idle_session_that_is_left_is_closed_and_catches_up_when_it_is_open
     local beside = support.start(place)
     beside:open_chat()
     support.equal(beside:lua("return require('azimuth.client').session()"), id)
+    child:lua([[
+      local client = require("azimuth.client")
+      local request = client.request
+      client.request = function(method, params, callback)
+        request(method, params, method ~= "azimuth/session/close" and callback or function(...)
+          callback(...)
+          _G.closed = params.sessionId
+        end)
+      end
+    ]])
     child:command("Azimuth new")
-    child:wait(("require('azimuth.client').session() ~= %q"):format(id))
+    child:wait(("_G.closed == %q"):format(id))
     beside:command("Azimuth rename Another title")
     beside:wait("require('azimuth.client').state().title == 'Another title'")
     child:lua("require('azimuth.client').request('azimuth/session/list', {}, function() _G.listed = true end)")

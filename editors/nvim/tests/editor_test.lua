@@ -86,6 +86,36 @@ function T.the_server_can_ask_for_a_text_and_have_it_saved()
   child:stop()
 end
 
+function T.a_document_that_a_command_has_changed_is_read_anew_unless_it_holds_unsaved_text()
+  local place = support.place({ ["clean.txt"] = "one\n", ["mine.txt"] = "one\n" })
+  local command = "echo two >> clean.txt && echo two >> mine.txt"
+  support.use_model(place, models.start({
+    { calls = { { name = "shell_run", input = { command = command } } } },
+    { text = "Both are longer." },
+  }), 'permissions.allow = ["Shell"]')
+  local child = support.start(place)
+  child:command("edit clean.txt | split mine.txt")
+  child:type("Athree<Esc>")
+  child:open_chat()
+  child:prompt("Make them longer.")
+  child:wait_for_question()
+  child:command("stopinsert")
+  child:lua([[
+    local permission = require("azimuth.permission")
+    local question = permission.open()[1]
+    for _, option in ipairs(question.request.options) do
+      if option.name:find("without saving") then
+        permission.answer(question, option)
+      end
+    end
+  ]])
+  child:wait_for("Both are longer.")
+  child:wait([[#vim.api.nvim_buf_get_lines(vim.fn.bufnr("clean.txt"), 0, -1, true) == 2]])
+  support.equal(child:lua([[return vim.api.nvim_buf_get_lines(vim.fn.bufnr("mine.txt"), 0, -1, true)]]), { "onethree" })
+  support.equal(support.read(place.project .. "/mine.txt"), "one\ntwo\n")
+  child:stop()
+end
+
 function T.the_server_can_be_enabled_as_any_other()
   if vim.fn.has("nvim-0.11") == 0 then
     return

@@ -7,13 +7,16 @@ local M = {}
 ---@field thinking? string
 ---@field calls? { name: string, input: table }[]
 ---@field pieces? integer Into how many pieces the text is cut; 4 without it.
+---@field call_pieces? integer Into how many pieces the input of each call is cut; 1 without it.
 ---@field pause? integer Milliseconds between pieces; 5 without it.
 ---@field hang? boolean Whether the answer stops in the middle and never ends.
+---@field held? boolean Whether the answer ends only when `Model:go_on` is called.
 
 ---@class Model
 ---@field url string
 ---@field asked table[] The bodies of the requests, in order.
 ---@field answers Answer[]
+---@field held? Answer The answer that waits for `go_on`.
 local Model = {}
 Model.__index = Model
 
@@ -30,23 +33,25 @@ local function deltas(answer)
     table.insert(list, { content = body:sub(at, at + size - 1) })
   end
   for at, call in ipairs(answer.calls or {}) do
-    table.insert(list, {
-      tool_calls = {
-        {
-          index = at - 1,
-          id = ("call_%d_%d"):format(vim.uv.hrtime() % 1e9, at),
-          type = "function",
-          ["function"] = { name = call.name, arguments = vim.json.encode(call.input) },
-        },
-      },
-    })
+    local input = vim.json.encode(call.input)
+    local length = math.ceil(#input / (answer.call_pieces or 1))
+    for from = 1, #input, length do
+      local piece = { index = at - 1, ["function"] = { arguments = input:sub(from, from + length - 1) } }
+      if from == 1 then
+        piece.id = ("call_%d_%d"):format(vim.uv.hrtime() % 1e9, at)
+        piece.type = "function"
+        piece["function"].name = call.name
+      end
+      table.insert(list, { tool_calls = { piece } })
+    end
   end
   return list
 end
 
+---@param model Model
 ---@param socket uv.uv_tcp_t
 ---@param answer Answer
-local function play(socket, answer)
+local function play(model, socket, answer)
   local list = deltas(answer)
   local function event(data)
     if not socket:is_closing() then
@@ -64,6 +69,8 @@ local function play(socket, answer)
       event(vim.json.encode({ id = "x", object = "chat.completion.chunk", model = "m", choices = { { index = 0, delta = list[at] } } }))
     elseif answer.hang then
       timer:stop()
+    elseif answer.held then
+      model.held = answer
     else
       timer:close()
       local reason = answer.calls and "tool_calls" or "stop"
@@ -116,11 +123,19 @@ function M.start(answers)
         received = ""
         table.insert(model.asked, vim.json.decode(body:sub(1, length)))
         local answer = table.remove(model.answers, 1) or { text = "There are no more answers in the script." }
-        play(socket, answer)
+        play(model, socket, answer)
       end
     end)
   end)
   return model
+end
+
+--- Lets the answer end that is held.
+function Model:go_on()
+  assert(vim.wait(10000, function()
+    return self.held ~= nil
+  end, 10), "no answer is held")
+  self.held.held, self.held = nil, nil
 end
 
 --- The text of a request's last message of the user.

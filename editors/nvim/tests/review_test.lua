@@ -38,12 +38,12 @@ end
 --- A Neovim with a file open that has unsaved text, and these answers to one prompt.
 ---@param answers Answer[]
 ---@param test fun(child: Child, model: Model, place: Place)
----@param options? { files?: table<string, string>, columns?: integer, lines?: integer, no_edit?: boolean, answer_is?: string }
+---@param options? { files?: table<string, string>, columns?: integer, lines?: integer, no_edit?: boolean, answer_is?: string, settings?: string }
 local function review(answers, test, options)
   options = options or {}
   local place = support.place(vim.tbl_extend("force", { ["src/values.lua"] = file }, options.files or {}))
   local model = models.start(answers)
-  support.use_model(place, model)
+  support.use_model(place, model, options.settings)
   local child = support.start(place, options)
   local ok, problem = xpcall(function()
     child:command("edit src/values.lua")
@@ -106,6 +106,15 @@ end
 ---@param count integer
 local function wait_for_hunks(child, count)
   child:wait(("#require('azimuth.review.marks').list(_G.bufnr) == %d"):format(count))
+end
+
+--- Waits until the session says something, be the chat open or not.
+---@param child Child
+---@param part string
+local function wait_until_told(child, part)
+  child:wait(([[vim.iter(require("azimuth.client").state().entries):any(function(entry)
+    return entry and (entry.text or ""):find(%q, 1, true) ~= nil
+  end)]]):format(part))
 end
 
 ---@param child Child
@@ -605,6 +614,322 @@ function T.long_lines_are_wrapped_beside_the_signs_that_come_with_them()
   end, { columns = 60 })
 end
 
+function T.a_hunk_rejected_while_the_turn_runs_is_told_to_the_model_in_that_turn()
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "src/values.lua" } } } },
+    { calls = { replace(5), replace(25) } },
+    { text = "I look once more.", calls = { { name = "read_file", input = { path = "src/values.lua" } } }, held = true },
+    { text = "The first was rejected." },
+  }
+  review({ { text = "Ready." }, unpack(answers) }, function(child, model)
+    child:prompt("Now.")
+    child:wait_for("I look once more.")
+    wait_for_hunks(child, 2)
+    child:command("stopinsert | Azimuth chat")
+    child:wait("vim.api.nvim_get_current_buf() == _G.bufnr")
+    cursor(child, 6)
+    child:command("Azimuth reject the small one stays")
+    wait_for_hunks(child, 1)
+    support.equal(child:lua("return require('azimuth.client').state().running ~= nil"), true)
+    model:go_on()
+    wait_until_told(child, "The first was rejected.")
+    support.contains(vim.json.encode(model.asked[#model.asked].messages), "the small one stays")
+    support.equal(shown(child), { { 26, "pending" } })
+    support.equal(text(child), expected({}))
+    -- What it reads is the text without what was rejected, and with what still waits.
+    local read = vim.json.encode(model.asked[#model.asked].messages):match(".*I look once more(.*)$")
+    support.lacks(read, "value_05 = 500")
+    support.contains(read, "value_25 = 2500")
+  end, { answer_is = "Ready." })
+end
+
+local crlf = "\239\187\191one\r\ntwo\r\nthree\r\n"
+
+function T.a_file_with_crlf_and_a_byte_order_mark_has_a_diff_of_one_line()
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "open.txt" } }, { name = "read_file", input = { path = "closed.txt" } } } },
+    {
+      calls = {
+        { name = "edit_replace_exact", input = { path = "open.txt", old_text = "two\n", new_text = "2\n" } },
+        { name = "edit_replace_exact", input = { path = "closed.txt", old_text = "two\n", new_text = "2\n" } },
+      },
+    },
+    { text = "Two lines." },
+  }
+  review({ { text = "Ready." }, unpack(answers) }, function(child, _, place)
+    child:command("edit open.txt")
+    child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+    support.equal(child:lua("return { vim.bo.fileformat, vim.bo.bomb, vim.fn.getline(2) }"), { "dos", true, "two" })
+    child:prompt("Now.")
+    child:wait_for("Two lines.")
+    wait_for_hunks(child, 1)
+    support.equal(virtual_lines(child), { "2" })
+    support.equal(child:lua([[
+      local counts = {}
+      for _, proposal in ipairs(require("azimuth.review.hunks").proposals(require("azimuth.client").state())) do
+        local count = require("azimuth.review.hunks").count(proposal)
+        table.insert(counts, { proposal.path, count.hunks, count.removed, count.added })
+      end
+      return counts
+    ]]), { { "open.txt", 1, 1, 1 }, { "closed.txt", 1, 1, 1 } })
+    child:command("stopinsert | Azimuth accept all")
+    wait_for_hunks(child, 0)
+    child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 1, 2, true)[1] == '2'")
+    child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+      return proposal.hunks[1].state == "accepted"
+    end)]])
+    child:lua("vim.api.nvim_buf_call(_G.bufnr, function() vim.cmd('silent write') end)")
+    local changed = (crlf:gsub("two", "2"))
+    support.equal(support.read(place.project .. "/open.txt"), changed)
+    support.equal(support.read(place.project .. "/closed.txt"), changed)
+  end, { answer_is = "Ready.", files = { ["open.txt"] = crlf, ["closed.txt"] = crlf } })
+end
+
+function T.a_file_that_is_deleted_meanwhile_is_not_made_again_by_an_accept()
+  local answers = three_hunks()
+  answers[1].calls[2] = { name = "read_file", input = { path = "other.txt" } }
+  answers[2].calls = { replace(5), { name = "edit_replace_exact", input = { path = "other.txt", old_text = "two\n", new_text = "TWO\n" } } }
+  review(answers, function(child, _, place)
+    wait_for_hunks(child, 1)
+    assert(os.remove(place.project .. "/other.txt"))
+    assert(os.remove(place.project .. "/src/values.lua"))
+    child:command("Azimuth accept all")
+    -- What the editor holds is the text there is.
+    child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+    child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+      return proposal.hunks[1].state == (proposal.path == "other.txt" and "conflicted" or "accepted")
+    end)]])
+    support.equal(vim.uv.fs_stat(place.project .. "/other.txt"), nil)
+    support.equal(vim.uv.fs_stat(place.project .. "/src/values.lua"), nil)
+    child:command("undo")
+    support.equal(text(child), expected({}))
+  end, { files = { ["other.txt"] = "one\ntwo\nthree\n" } })
+end
+
+--- Holds back what Neovim tells the server of changes, as a slow connection does, until `_G.let_go()`.
+local hold_back = [[
+  local rpc = require("azimuth.client").lsp_client().rpc
+  local notify, held = rpc.notify, {}
+  rpc.notify = function(method, params)
+    if method == "textDocument/didChange" then
+      table.insert(held, params)
+      return true
+    end
+    return notify(method, params)
+  end
+  _G.let_go = function()
+    rpc.notify = notify
+    for _, params in ipairs(held) do
+      notify("textDocument/didChange", params)
+    end
+  end
+]]
+
+--- The document as it is before the user types in it, where it has been changed since the server first saw it.
+local changed_before = { [30] = "local value_30 = 31" }
+
+---@param child Child
+---@param changes table<integer, string>
+local function type_and_accept_before_the_server_hears_of_it(child, changes)
+  wait_for_hunks(child, 3)
+  for line, change in pairs(changes) do
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, select(1, ...), select(1, ...) + 1, true, { select(2, ...) })", line, change)
+  end
+  child:lua(hold_back)
+  cursor(child, 1)
+  child:type("A, or is it<Esc>")
+  child:wait("vim.fn.getline(1) == '-- never saved, or is it'")
+  cursor(child, 6)
+  child:command("Azimuth accept")
+end
+
+---@param child Child
+---@param changes table<integer, string>
+local function assert_that_only_the_typing_is_there(child, changes)
+  local lines = vim.split(expected(changes), "\n")
+  lines[1] = "-- never saved, or is it"
+  support.equal(text(child), table.concat(lines, "\n"))
+end
+
+---@param child Child
+local function accept_what_the_server_has_heard_of(child)
+  child:lua("_G.let_go()")
+  child:wait([[vim.iter(require("azimuth.client").state().proposals):all(function(_, proposal)
+    return vim.iter(proposal.hunks):all(function(hunk) return hunk.state == "pending" end)
+  end)]])
+  wait_for_hunks(child, 3)
+  child:command("Azimuth accept")
+  child:wait("vim.fn.getline(6) == 'local value_05 = 500'")
+  support.equal(child:lua("return vim.fn.getline(1)"), "-- never saved, or is it")
+end
+
+function T.a_stale_version_that_neovim_skips_and_calls_applied_is_found_out()
+  review(three_hunks(), function(child)
+    -- Neovim's own handler, which skips no edit of version 0, as a document has it until it is first changed.
+    child:lua([[
+      require("azimuth.client").lsp_client().handlers["workspace/applyEdit"] = nil
+      local handler = vim.lsp.handlers["workspace/applyEdit"]
+      vim.lsp.handlers["workspace/applyEdit"] = function(...)
+        _G.answered = handler(...)
+        return _G.answered
+      end
+    ]])
+    type_and_accept_before_the_server_hears_of_it(child, changed_before)
+    support.equal(child:wait("_G.answered").applied, true)
+    assert_that_only_the_typing_is_there(child, changed_before)
+    wait_until_told(child, "the editor said that it took the edit, but the document does not show it")
+    accept_what_the_server_has_heard_of(child)
+  end)
+end
+
+function T.a_stale_version_is_refused_aloud_by_the_plugin()
+  for _, changes in ipairs({ {}, changed_before }) do
+    review(three_hunks(), function(child)
+      type_and_accept_before_the_server_hears_of_it(child, changes)
+      wait_until_told(child, "the document was changed meanwhile")
+      assert_that_only_the_typing_is_there(child, changes)
+      accept_what_the_server_has_heard_of(child)
+    end)
+  end
+end
+
+--- A command that changes two lines of a file, deletes one and makes one.
+---@param test fun(child: Child, model: Model, place: Place)
+local function after_a_command(test)
+  local command = "sed -i -e 's/_05 = 5$/_05 = 500/' -e 's/_25 = 25$/_25 = 2500/' src/values.lua && rm other.txt && echo 'return 1' > src/made.lua"
+  local answers = {
+    { calls = { { name = "shell_run", input = { command = command } } } },
+    { text = "The command has run." },
+    { text = "Seen." },
+  }
+  review(answers, function(child, model, place)
+    wait_for_hunks(child, 2)
+    child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    test(child, model, place)
+  end, {
+    no_edit = true,
+    answer_is = "The command has run.",
+    settings = 'permissions.allow = ["Shell"]',
+    files = { ["other.txt"] = "one\ntwo\n" },
+  })
+end
+
+--- The file as the command left it, with some lines in place of others.
+---@param changes table<integer, string>
+local function as_the_command_left_it(changes)
+  local lines = { [5] = "local value_05 = 500", [25] = "local value_25 = 2500" }
+  return (expected(vim.tbl_extend("force", lines, changes)):gsub("^[^\n]*\n", ""))
+end
+
+function T.what_a_command_changed_is_kept_or_taken_back_hunk_by_hunk()
+  after_a_command(function(child, model, place)
+    support.equal(shown(child), { { 5, "pending" }, { 25, "pending" } })
+    support.equal(virtual_lines(child), { "local value_05 = 5", "local value_25 = 25" })
+    support.equal(text(child), as_the_command_left_it({}))
+    cursor(child, 1)
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 5")
+    support.contains(child:screen(), "keep")
+    support.contains(child:screen(), "take back")
+    child:type("<Space>ax")
+    wait_for_hunks(child, 1)
+    child:wait("vim.fn.getline(5) == 'local value_05 = 5'")
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    child:type("]a")
+    child:wait("vim.fn.line('.') == 25")
+    -- That it is kept is no news to the model but for the words.
+    child:command("Azimuth accept this one is right")
+    wait_for_hunks(child, 0)
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    -- To take back is one undo step, to keep is none.
+    child:command("undo")
+    support.equal(text(child), as_the_command_left_it({}))
+    child:command("redo")
+    child:prompt("Go on.")
+    wait_until_told(child, "Seen.")
+    local told = vim.json.encode(model.asked[#model.asked].messages)
+    support.contains(told, "The user took back")
+    support.contains(told, "this one is right")
+    support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
+  end)
+end
+
+function T.files_that_a_command_made_or_deleted_are_listed_with_what_it_changed()
+  after_a_command(function(child, _, place)
+    child:command("Azimuth hunks")
+    local list = child:lua([[
+      local lines = vim.tbl_map(function(item)
+        return ("%s:%d %s %s"):format(vim.api.nvim_buf_get_name(item.bufnr):gsub("^.*/", ""), item.lnum, item.type, item.text)
+      end, vim.fn.getqflist())
+      table.sort(lines)
+      return lines
+    ]])
+    support.equal(list, {
+      "made.lua:1 I already in, new file, 1 line  return 1",
+      "other.txt:1 I already in, the file was deleted  one",
+      "values.lua:25 I already in, -1 +1  local value_25 = 2500",
+      "values.lua:5 I already in, -1 +1  local value_05 = 500",
+    })
+    child:lua([[
+      for at, item in ipairs(vim.fn.getqflist()) do
+        if vim.api.nvim_buf_get_name(item.bufnr):find("other.txt", 1, true) then
+          vim.cmd("cc " .. at)
+        end
+      end
+    ]])
+    child:wait("vim.fn.getline(2) == 'two'")
+    support.contains(child:lua("return vim.wo.winbar"), "the file was deleted")
+    support.equal(child:lua("return vim.bo.modifiable"), false)
+    child:command("Azimuth reject")
+    child:wait("vim.uv.fs_stat('other.txt')")
+    support.equal(support.read(place.project .. "/other.txt"), "one\ntwo\n")
+    child:wait("vim.bo.buftype == '' and vim.fn.expand('%:t') == 'other.txt'")
+    -- The new file is there, and its lines are marked in it.
+    child:command("edit src/made.lua")
+    child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
+    wait_for_hunks(child, 1)
+    child:command("Azimuth accept file")
+    wait_for_hunks(child, 0)
+    support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
+  end)
+end
+
+function T.what_a_command_changed_stands_beside_what_was_there()
+  after_a_command(function(child)
+    child:command("Azimuth diff")
+    child:wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")
+    local function sides()
+      return child:lua([[
+        return vim.tbl_map(function(window)
+          local bufnr = vim.api.nvim_win_get_buf(window)
+          return {
+            vim.api.nvim_buf_get_name(bufnr):match("^azimuth%-review:") and "before" or "document",
+            vim.api.nvim_buf_get_lines(bufnr, 4, 5, false)[1],
+            vim.api.nvim_buf_get_lines(bufnr, 24, 25, false)[1],
+          }
+        end, vim.api.nvim_tabpage_list_wins(0))
+      ]])
+    end
+    support.equal(sides(), {
+      { "before", "local value_05 = 5", "local value_25 = 25" },
+      { "document", "local value_05 = 500", "local value_25 = 2500" },
+    })
+    support.equal(child:lua("return vim.api.nvim_get_current_buf() == _G.bufnr"), true)
+    cursor(child, 5)
+    child:type("do")
+    wait_for_hunks(child, 1)
+    child:wait("vim.fn.getline(5) == 'local value_05 = 5'")
+    child:command("wincmd h")
+    support.equal(child:lua("return vim.bo.modifiable"), false)
+    cursor(child, 25)
+    child:type("do")
+    wait_for_hunks(child, 0)
+    support.equal(text(child), as_the_command_left_it({ [5] = "local value_05 = 5" }))
+    child:command("tabclose")
+    support.equal(child:lua("return vim.wo.diff"), false)
+  end)
+end
+
 function T.the_status_line_tells_what_waits()
   review(three_hunks(), function(child)
     wait_for_hunks(child, 3)
@@ -640,6 +965,41 @@ function T.edits_can_be_accepted_as_they_come()
     child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 5, 6, false)[1] == 'local value_05 = 500'")
     wait_for_hunks(child, 0)
   end)
+end
+
+function T.edits_are_accepted_in_every_session_of_the_project_until_that_is_switched_off()
+  review({ { text = "Ready." }, unpack(three_hunks()) }, function(child)
+    local function accepts()
+      return child:lua("local state = require('azimuth.client').state() return { state.accept_edits, state.accept_scope }")
+    end
+    local function wait_until_on(on)
+      child:wait(("require('azimuth.client').state().accept_edits == %s"):format(on))
+    end
+    child:command("Azimuth auto on project")
+    wait_until_on(true)
+    support.equal(accepts(), { true, "project" })
+    support.contains(child:lua("return require('azimuth.status').get()"), "accepts edits (project)")
+    child:command("Azimuth chat")
+    child:wait_for("Ready.")
+    support.contains(child:lua("return vim.wo[require('azimuth.chat').window()].winbar"), "accepts edits (project)")
+    -- Another session of it accepts them, too.
+    child:command("stopinsert | Azimuth new")
+    child:wait("#require('azimuth.client').sessions() == 2")
+    wait_until_on(true)
+    child:prompt("Now.")
+    child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 5, 6, false)[1] == 'local value_05 = 500'")
+    child:wait("require('azimuth.client').state().running == nil")
+    -- For one session it can be off all the same.
+    child:command("stopinsert | Azimuth auto")
+    wait_until_on(false)
+    child:command("Azimuth auto project")
+    wait_until_on(true)
+    child:command("Azimuth auto off project")
+    wait_until_on(false)
+    support.lacks(child:lua("return require('azimuth.status').get()"), "accepts")
+    child:command("Azimuth auto perhaps")
+    support.contains(vim.inspect(child:lua("return _G.said")), "it is :Azimuth auto [on|off] [project]")
+  end, { answer_is = "Ready." })
 end
 
 return T

@@ -82,6 +82,93 @@ local function painted(one, lines, language, row)
   return paint.added(one, source, 4, "Base", "Strong")
 end
 
+--- A document that a command has changed: a line in place of another, two more, and two less.
+local landed = {
+  proposalId = "p1",
+  landed = true,
+  change = "modify",
+  path = "a.txt",
+  uri = "file:///landed/a.txt",
+  revision = 1,
+  hunks = {
+    { hunkId = "h1", startLine = 1, oldText = "two\n", newText = "2\n", state = "pending", lineBefore = "one\n", lineAfter = "three\n" },
+    { hunkId = "h2", startLine = 3, oldText = "", newText = "new\nlines\n", state = "pending", lineBefore = "three\n", lineAfter = "four\n" },
+    { hunkId = "h3", startLine = 6, oldText = "gone\ntoo\n", newText = "", state = "pending", lineBefore = "four\n" },
+  },
+}
+local after_command = { "one", "2", "three", "new", "lines", "four" }
+
+function T.what_has_landed_is_marked_in_the_document_and_what_went_hangs_there()
+  local marks = require("azimuth.review.marks")
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, after_command)
+  marks.show(bufnr, { landed })
+  local places = vim.tbl_map(function(place)
+    return { place.row, place.last, place.item.hunk.hunkId }
+  end, marks.list(bufnr))
+  support.equal(places, { { 1, 1, "h1" }, { 3, 4, "h2" }, { 5, 5, "h3" } })
+  local virtual, highlighted, signs = {}, {}, {}
+  local namespace = vim.api.nvim_get_namespaces()["azimuth.review"]
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(bufnr, namespace, 0, -1, { details = true })) do
+    for _, line in ipairs(mark[4].virt_lines or {}) do
+      -- Below this row.
+      local group = line[1][2]
+      table.insert(virtual, { mark[2], vim.trim(line[1][1]), type(group) == "table" and group[1] or group })
+    end
+    if mark[4].hl_group then
+      table.insert(highlighted, { mark[2], mark[4].end_row, mark[4].hl_group })
+    end
+    if mark[4].sign_text then
+      table.insert(signs, vim.trim(mark[4].sign_text))
+    end
+  end
+  support.equal(virtual, { { 0, "two", "AzimuthDelete" }, { 5, "gone", "AzimuthDelete" }, { 5, "too", "AzimuthDelete" } })
+  support.equal(highlighted, { { 1, 2, "AzimuthAdd" }, { 3, 5, "AzimuthAdd" } })
+  support.equal(signs, { "~", "+", "-" })
+  -- It moves with what the user types, as any other.
+  vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, { "typed" })
+  support.equal(marks.list(bufnr)[1].row, 2)
+  marks.show(bufnr, {})
+  vim.api.nvim_buf_delete(bufnr, { force = true })
+end
+
+function T.the_text_before_holds_the_hunks_that_landed_where_they_were()
+  local places = vim.tbl_map(function(place)
+    return { place.hunk.hunkId, place.first, place.count }
+  end, hunks.placed(landed))
+  support.equal(places, { { "h1", 1, 1 }, { "h2", 3, 0 }, { "h3", 4, 2 } })
+  support.equal(hunks.at_proposed(landed, 5).hunkId, "h3")
+end
+
+function T.hunks_that_landed_are_counted_apart_and_named_as_what_they_are()
+  local fold = require("azimuth.fold")
+  local status = require("azimuth.status")
+  local keys = require("azimuth.review.keys")
+  local state = fold.new()
+  local function proposed(proposal)
+    fold.apply(state, { seq = state.seq + 1, at = 1, event = { type = "proposalChanged", proposal = proposal } })
+  end
+  proposed(landed)
+  support.equal({ fold.pending(state) }, { 0, 3 })
+  support.equal(status.hunks(state), "3 hunks already in")
+  local decided = vim.deepcopy(state)
+  for _, decision in ipairs({ { "accept", "h1" }, { "reject", "h2" }, { "reject", "h3" } }) do
+    local event = { type = "reviewDecided", decision = decision[1], proposalId = "p1", hunkIds = { decision[2] } }
+    fold.apply(decided, { seq = decided.seq + 1, at = 1, event = event })
+  end
+  local applied = { type = "editApplied", proposalId = "p1", hunkIds = { "h2" }, uri = landed.uri, outcome = { type = "verified" } }
+  fold.apply(decided, { seq = decided.seq + 1, at = 1, event = applied })
+  support.equal(vim.tbl_map(function(one)
+    return one.state
+  end, decided.proposals.p1.hunks), { "accepted", "rejected", "applying" })
+  local waiting = vim.tbl_extend("force", landed, { proposalId = "p2", landed = false, hunks = { landed.hunks[1] } })
+  proposed(waiting)
+  support.equal(status.hunks(state), "1 hunk and 3 already in")
+  support.contains(keys.hint({ proposal = landed, hunk = landed.hunks[1] }, 100), "keep · ")
+  support.contains(keys.hint({ proposal = landed, hunk = landed.hunks[1] }, 100), "take back")
+  support.contains(keys.hint({ proposal = waiting, hunk = landed.hunks[1] }, 100), "reject")
+end
+
 function T.hostile_text_is_shown_as_text()
   local lines = painted(hunk("", "a\27[31mb\226\128\174c\tend\n" .. ("x"):rep(1000000) .. "\n"), {}, "lua")
   support.equal(joined(lines[1]), "a^[[31mb<202e>c end")

@@ -122,6 +122,70 @@ local scenes = {
     prompt = "It says 30 °F at the freezing point. Why? Mend it in @src/temperature.lua, and add is_frozen.",
     until_text = "Done",
   },
+  live = {
+    file = "src/temperature.lua",
+    answers = {
+      { calls = { { name = "read_file", input = { path = "src/temperature.lua" } } } },
+      {
+        text = "The offset is wrong, and `is_frozen` is missing.",
+        calls = {
+          { name = "edit_replace_exact", input = { path = "src/temperature.lua", old_text = "local OFFSET = 30\n", new_text = "local OFFSET = 32\n" } },
+          {
+            name = "edit_replace_exact",
+            input = {
+              path = "src/temperature.lua",
+              old_text = "--- The temperature in kelvins.\n",
+              new_text = "--- Whether water is solid.\nfunction M.is_frozen(celsius)\n  return celsius <= 0\nend\n\n--- The temperature in kelvins.\n",
+            },
+          },
+        },
+        call_pieces = 20,
+        held = true,
+      },
+    },
+    prompt = "Mend it in @src/temperature.lua, and add is_frozen.",
+    until_text = "+function M.is_frozen",
+  },
+  undo = {
+    file = "src/temperature.lua",
+    settings = "accept_edits = true",
+    answers = {
+      {
+        calls = {
+          { name = "edit_replace_exact", input = { path = "src/temperature.lua", old_text = "local OFFSET = 30\n", new_text = "local OFFSET = 32\n" } },
+          { name = "edit_replace_exact", input = { path = "src/temperature.sh", old_text = "* 9 / 5 + 30", new_text = "* 9 / 5 + 32" } },
+          { name = "edit_replace_exact", input = { path = "src/test.sh", old_text = "sh src/temperature.sh 0\n", new_text = "sh src/temperature.sh 100\n" } },
+          { name = "edit_create_file", input = { path = "src/temperature_test.lua", content = "assert(true)\n" } },
+        },
+      },
+      { text = "All four are changed." },
+    },
+    prompt = "Mend the conversion in every file.",
+    until_text = "Done",
+    after = function()
+      vim.fn.writefile({ "sh src/temperature.sh 100 && echo mine" }, "src/test.sh")
+      vim.cmd("stopinsert | Azimuth undo")
+    end,
+  },
+  undone = {
+    settings = "accept_edits = true",
+    answers = {
+      {
+        calls = {
+          { name = "edit_replace_exact", input = { path = "src/temperature.lua", old_text = "local OFFSET = 30\n", new_text = "local OFFSET = 32\n" } },
+          { name = "edit_replace_exact", input = { path = "src/test.sh", old_text = "sh src/temperature.sh 0\n", new_text = "sh src/temperature.sh 100\n" } },
+        },
+      },
+      { text = "Both are changed." },
+    },
+    prompt = "Mend the conversion in every file.",
+    until_text = "Done",
+    after = function()
+      vim.fn.writefile({ "sh src/temperature.sh 100 && echo mine" }, "src/test.sh")
+      local client = require("azimuth.client")
+      client.request("azimuth/checkpoint/undo", { sessionId = client.session() })
+    end,
+  },
   answer = {
     answers = { { thinking = "The offset is wrong.\nI check the other function.\nIt is right.", text = answer } },
     prompt = "What is wrong in @src/temperature.sh ?",
@@ -178,7 +242,7 @@ for name, value in pairs(support.environment(place)) do
     vim.env[name] = value
   end
 end
-support.use_model(place, models.start(scene.answers))
+support.use_model(place, models.start(scene.answers), scene.settings)
 vim.cmd.cd(place.project)
 vim.o.termguicolors = true
 vim.o.swapfile = false

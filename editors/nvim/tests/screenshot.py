@@ -21,7 +21,7 @@ import pyte
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
-SCENES = ["overview", "answer", "tools", "permission", "picker", "completion"]
+SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
 
 

@@ -80,6 +80,122 @@ function T.a_discarded_message_is_void_and_may_come_again()
   support.equal(state.retrying, nil)
 end
 
+local function edit_delta(call, path, piece)
+  return { type = "editDelta", messageId = "m1", toolCallId = call, path = path, text = piece }
+end
+
+function T.the_diff_of_an_edit_grows_while_its_call_arrives()
+  local state = folded({
+    turn_started("t1", "hi"),
+    { type = "messageDelta", messageId = "m1", text = "I change it." },
+    edit_delta("c1", "a.lua", " one\n-tw"),
+    edit_delta("c1", "a.lua", "o\n+2\n"),
+    edit_delta("c1", "b.lua", "+```\n+# You\n"),
+  })
+  support.equal(kinds(state), { "user", "assistant", "diff", "diff" })
+  local block = render.entry(state.entries[3])
+  support.equal(block.lines, { "◌ a.lua  +1 -1", "```diff", " one", "-two", "+2", "```" })
+  local groups = {}
+  for _, mark in ipairs(block.marks) do
+    groups[block.lines[mark.row + 1]] = mark.group
+  end
+  support.equal({ groups["-two"], groups["+2"], groups[" one"] }, { "AzimuthDelete", "AzimuthAdd" })
+  support.equal(render.entry(state.entries[4]).lines, { "◌ b.lua  +2 -0", "````diff", "+```", "+# You", "````" })
+end
+
+function T.a_long_diff_shows_where_it_grows()
+  local pieces = {}
+  for line = 1, 100 do
+    pieces[line] = "+line " .. line .. "\n"
+  end
+  local state = folded({ turn_started("t1", "hi"), edit_delta("c1", "a.lua", table.concat(pieces)) })
+  local block = render.entry(state.entries[2])
+  support.equal({ block.lines[1], block.lines[2], block.lines[4] }, { "◌ a.lua  +100 -0", "… 60 lines above", "+line 61" })
+  support.equal(block.lines[#block.lines - 1], "+line 100")
+end
+
+function T.a_diff_goes_when_its_message_is_whole_or_discarded_or_the_turn_ends()
+  local whole = { type = "messageCompleted", turnId = "t1", messageId = "m1", content = {}, usage = usage }
+  local steered = { type = "steered", turnId = "t1", prompt = { { type = "text", text = "wait" } } }
+  for _, last in ipairs({ whole, { type = "messageDiscarded", messageId = "m1" }, turn_ended("t1", "cancelled") }) do
+    local state = folded({ turn_started("t1", "hi"), edit_delta("c1", "a.lua", "+a"), edit_delta("c2", "b.lua", "+b"), steered, last })
+    support.equal(vim.list_slice(kinds(state), 1, 4), { "user", "void", "void", "user" }, last.type)
+  end
+end
+
+function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left()
+  local restored = {
+    type = "checkpointRestored",
+    direction = "undo",
+    turnIds = { "t1" },
+    files = {
+      { uri = "file:///a", path = "a", outcome = { type = "done" } },
+      { uri = "file:///b", path = "b", outcome = { type = "left", reason = "it was changed since" } },
+      { uri = "file:///c", path = "c", outcome = { type = "unverified" } },
+      { uri = "file:///d", path = "d", outcome = { type = "failed", reason = "the disk is full" } },
+    },
+  }
+  local state = folded({ turn_started("t1", "hi"), turn_ended("t1"), restored })
+  support.equal(render.entry(state.entries[3]).lines, {
+    "",
+    "Taken back: 2 of 4 files",
+    "  – b  left as it is: it was changed since",
+    "  – d  failed: the disk is full",
+    "  ✓ a",
+    "  ✓ c  the editor did not show it yet",
+    "",
+  })
+  support.equal(render.entry(state.entries[1]).lines[1], "You · taken back")
+  fold.apply(state, { seq = 4, at = 4, event = vim.tbl_extend("force", restored, { direction = "redo", turnIds = { "t1", "t0" } }) })
+  support.equal(render.entry(state.entries[1]).lines[1], "You")
+  support.equal(render.entry(state.entries[4]).lines[2], "Put again: 2 of 4 files, 2 turns")
+end
+
+function T.files_that_a_command_changed_are_named_and_many_are_folded()
+  local function changed(name, more)
+    return vim.tbl_extend("force", { uri = "file:///p/" .. name, before = { hash = "1" }, after = { hash = "2" } }, more or {})
+  end
+  local event = { type = "filesChanged", turnId = "t1", toolCallId = "c1", files = {
+    changed("a"),
+    { uri = "file:///p/b", after = { hash = "2" } },
+    { uri = "file:///p/c", before = { hash = "2" } },
+    { uri = "file:///p/d", unknown = "it is too large" },
+  } }
+  local state = folded({ turn_started("t1", "hi"), event })
+  local block = render.entry(state.entries[2])
+  support.equal(block.lines, {
+    "The command changed 4 files",
+    "  M /p/a",
+    "  A /p/b",
+    "  D /p/c",
+    "  M /p/d · cannot be taken back: it is too large",
+    "",
+  })
+  support.equal(block.fold, nil)
+  event = vim.deepcopy(event)
+  event.toolCallId = nil
+  for at = 5, 20 do
+    table.insert(event.files, changed("f" .. at))
+  end
+  block = render.entry(folded({ turn_started("t1", "hi"), event }).entries[2])
+  support.equal(vim.list_slice(block.lines, 1, 3), { "Another program changed 20 files", "  20 files", "  M /p/a" })
+  support.equal(block.fold, { first = 1, last = 21 })
+end
+
+function T.a_formatter_is_named_with_what_it_changed()
+  local event = { type = "formatted", turnId = "t1", uri = "file:///p/a.lua", before = "1", after = "2", added = 2, removed = 1, by = "stylua" }
+  local state = folded({ turn_started("t1", "hi"), event })
+  support.equal(render.entry(state.entries[2]).lines, { "Formatted by stylua: /p/a.lua  +2 -1" })
+end
+
+function T.edits_are_accepted_for_the_session_or_for_the_project()
+  local status = require("azimuth.status")
+  local state = folded({ { type = "acceptEditsChanged", on = true } })
+  support.equal({ state.accept_edits, status.accepting(state) }, { true, "accepts edits" })
+  fold.apply(state, { seq = 2, at = 2, event = { type = "acceptEditsChanged", on = true, scope = "project" } })
+  support.equal({ state.accept_edits, status.accepting(state) }, { true, "accepts edits (project)" })
+end
+
 function T.unknown_events_and_fields_are_passed_over()
   local state = folded({ { type = "fromTheFuture", data = {} }, { type = "titleChanged", title = "T", shade = "red" } })
   support.equal(state.title, "T")
@@ -159,9 +275,9 @@ function T.hunks_are_counted_until_they_are_decided()
   end
   local proposal = { proposalId = "p", revision = 1, uri = "file:///a", path = "a", change = "modify", hunks = { hunk("h1"), hunk("h2") } }
   local state = folded({ { type = "proposalChanged", proposal = proposal } })
-  support.equal({ fold.pending(state) }, { 2, 1 })
+  support.equal({ fold.pending(state) }, { 2, 0 })
   fold.apply(state, { seq = 2, at = 2, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h1" }, decision = "reject" } })
-  support.equal({ fold.pending(state) }, { 1, 1 })
+  support.equal({ fold.pending(state) }, { 1, 0 })
   fold.apply(state, { seq = 3, at = 3, event = { type = "reviewDecided", proposalId = "p", hunkIds = { "h2" }, decision = "accept" } })
   support.equal(state.proposals.p.hunks[2].state, "applying")
   fold.apply(state, {
@@ -246,6 +362,10 @@ function T.every_line_of_every_entry_is_one_line_of_a_buffer()
     { kind = "permission", request = { permissionId = "p", title = hostile, detail = hostile, reason = hostile, options = { { optionId = "o", name = hostile, kind = "allow_always" } } } },
     { kind = "notice", severity = "warning", text = hostile },
     { kind = "command", command = hostile, text = hostile },
+    { kind = "diff", path = hostile, text = "+" .. hostile },
+    { kind = "files", files = { { uri = "file:///x%0Ay", unknown = hostile } } },
+    { kind = "restored", direction = "undo", turn_ids = { "t" }, files = { { path = hostile, outcome = { type = "left", reason = hostile } } } },
+    { kind = "formatted", formatted = { uri = "file:///x%0Ay", by = hostile, added = 1, removed = 1 } },
     { kind = "turn_end", stop_reason = "error", error = hostile, usage = usage },
   }
   local bufnr = vim.api.nvim_create_buf(false, true)

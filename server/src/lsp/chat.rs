@@ -340,8 +340,8 @@ impl Chat {
         }
     }
 
-    /// Sends what stands below the last mark; with nothing there a turn that broke off goes on. While a turn runs, what
-    /// stands below its answer is said to it.
+    /// Sends what stands below the last mark; with nothing there a turn that broke off goes on. While an answer comes, what
+    /// stands below it is sent, and while its turn runs, said to that.
     async fn send(&mut self) -> Result<(), Error> {
         self.connection.caught_up().await;
         let invalid = |text: String| Error::new(ErrorCode::InvalidParams, text);
@@ -351,10 +351,9 @@ impl Chat {
         let text = snapshot.normal();
         self.settle(text);
         let said = read(text);
-        let prompt = match self.turn {
-            Some(_) => self.place.below(text),
-            None => said.prompt,
-        };
+        // Until the mark below an answer is written, what stands below the last one holds what was sent, and the answer.
+        let is_answering = self.turn.is_some() || self.commands.is_some() || !self.unwritten.trim().is_empty();
+        let prompt = if is_answering { self.place.below(text) } else { said.prompt };
         let goes_on = self.turn.is_none() && self.transcript.is_broken_off();
         if prompt.is_empty() && !goes_on {
             return Err(invalid(format!("there is nothing to send: write below the last line `{MARK}`")));
@@ -392,7 +391,8 @@ impl Chat {
             self.turn = started.turn_id;
             if self.turn.is_none() {
                 self.transcript.not_sent();
-                self.commands = Some(Commands { left: commands, switch_to: started.switch_to });
+                let left = commands + self.commands.take().map_or(0, |before| before.left);
+                self.commands = Some(Commands { left, switch_to: started.switch_to });
             }
         }
         Ok(())

@@ -2,7 +2,6 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
-local fold = require("azimuth.fold")
 local input = require("azimuth.input")
 local render = require("azimuth.render")
 local status = require("azimuth.status")
@@ -47,21 +46,22 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript: as much as fits, the title first.
+--- What stands above the transcript: as much as fits, the title first, and always that edits are accepted unseen.
 ---@param state azimuth.State
 ---@param room integer
 ---@return string
 local function title_bar(state, room)
   local title = text.one_line(state.title ~= "" and state.title or "New session")
-  local parts = { text.bar(text.shortened(title, math.max(20, room - 16))) }
+  local accepting = state.accept_edits and status.accepting(state)
+  local parts = { text.bar(text.shortened(title, math.max(15, room - 16 - (accepting and #accepting or 0)))) }
+  if accepting then
+    table.insert(parts, "%#AzimuthWarning#" .. accepting .. "%*")
+  end
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
   end
   if state.mode == "ask" then
     table.insert(parts, "only asks")
-  end
-  if state.accept_edits then
-    table.insert(parts, "accepts edits")
   end
   if state.context and state.context.limit > 0 then
     table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
@@ -95,9 +95,9 @@ local function status_bar(state, room)
     table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
   end
   if state then
-    local hunks = fold.pending(state)
-    if hunks > 0 then
-      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), text.plural(hunks, "hunk")))
+    local hunks = status.hunks(state)
+    if hunks then
+      table.insert(parts, ("%s reviews %s"):format(text.bar(key_of("review")), hunks))
     end
     if #state.queue > 0 then
       table.insert(parts, text.plural(#state.queue, "prompt") .. " waiting")
@@ -273,6 +273,9 @@ local function set_keys(bufnr)
     to_prompt(-1)
   end, "previous prompt")
   map("<C-c>", turn.cancel, "cancel the turn")
+  map("u", "<Cmd>Azimuth undo<CR>", "take back what the turn did to files")
+  map("U", "<Cmd>Azimuth! undo<CR>", "take back what this turn and all later ones did to files")
+  map("<C-r>", "<Cmd>Azimuth redo<CR>", "put again what was taken back")
   map("i", M.focus_input, "write a prompt")
   map("o", M.focus_input, "write a prompt")
   map("q", M.close, "close the chat")
@@ -404,6 +407,16 @@ end
 ---@return integer?
 function M.window()
   return view_window()
+end
+
+--- The turn at the cursor, where the cursor is in the transcript; see `Transcript:turn_at`.
+---@param direction azimuth.Direction
+---@return azimuth.TurnId?
+---@return boolean? and_later
+function M.turn_at_cursor(direction)
+  if transcript and transcript.state and vim.api.nvim_get_current_buf() == transcript.bufnr then
+    return transcript:turn_at(vim.api.nvim_win_get_cursor(0)[1], direction)
+  end
 end
 
 --- Puts the cursor into the input, ready to type.

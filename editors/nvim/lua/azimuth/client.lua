@@ -449,6 +449,14 @@ local function text(_, params)
   return { text = whole }
 end
 
+---@param params azimuth.EditorFormatParams
+---@param context lsp.HandlerContext
+---@return azimuth.EditorFormatResult
+local function format(_, params, context)
+  local bufnr = loaded(params.uri)
+  return bufnr and require("azimuth.format").formatted(bufnr, params, context.client_id) or vim.empty_dict()
+end
+
 -- Documents ---------------------------------------------------------------------------------------------------------
 
 --- Whether a buffer is a document of a file, be the file there already or not.
@@ -482,6 +490,19 @@ local function attach_all()
     attach(bufnr)
   end
 end
+
+--- Has documents read that a command has changed on disk, as 'autoread' does when the user comes back to the editor. One with
+--- unsaved text is left to the user, as Neovim would ask what to do.
+M.on("filesChanged", function(_, event)
+  for _, file in ipairs(event.files) do
+    local bufnr = (file.after or file.unknown) and loaded(file.uri)
+    local own = bufnr and vim.bo[bufnr].autoread
+    -- A buffer that says nothing of it does as the editor does.
+    if bufnr and not vim.bo[bufnr].modified and (own or own == nil and vim.go.autoread) then
+      vim.cmd.checktime(bufnr)
+    end
+  end
+end)
 
 -- Life and death ----------------------------------------------------------------------------------------------------
 
@@ -607,11 +628,12 @@ end
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.experimental = vim.tbl_extend("force", capabilities.experimental or {}, {
-    azimuth = { panel = true, save = true, text = true },
+    azimuth = { panel = true, save = true, text = true, format = true },
   })
   local handlers = {
     [protocol.client_requests.editor_save] = save,
     [protocol.client_requests.editor_text] = text,
+    [protocol.client_requests.editor_format] = format,
     [protocol.notifications.event] = function(_, params)
       on_event(params)
     end,

@@ -25,6 +25,7 @@ end
 
 local review = delegate("azimuth.review")
 local terminal = delegate("azimuth.terminal")
+local undo = delegate("azimuth.undo")
 
 --- The selected lines as a part of a prompt: a mention, or their text where they are of no file.
 ---@param first integer
@@ -160,7 +161,9 @@ M.subcommands = {
   prev = { run = review },
   diff = { run = review },
   hunks = { run = review },
-  auto = { run = review, complete = { "on", "off" } },
+  auto = { run = review, complete = { "on", "off", "project" } },
+  undo = { run = undo },
+  redo = { run = undo },
   terminal = { run = terminal },
 }
 

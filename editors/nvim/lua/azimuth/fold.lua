@@ -6,7 +6,7 @@
 local M = {}
 
 ---@class azimuth.Entry
----@field kind "user"|"assistant"|"thinking"|"tool"|"plan"|"permission"|"notice"|"command"|"turn_end"
+---@field kind "user"|"assistant"|"thinking"|"diff"|"tool"|"plan"|"permission"|"notice"|"command"|"files"|"formatted"|"restored"|"turn_end"
 ---@field version integer Grows with each change.
 ---@field at integer When it happened, in milliseconds since the Unix epoch.
 ---@field id? string The message, tool call or question it stands for.
@@ -16,6 +16,7 @@ local M = {}
 ---@field prompt? azimuth.PromptBlock[] Of a user's entry.
 ---@field how? "turn"|"steer"|"continue" How a user's words reached the model.
 ---@field mode? azimuth.Mode
+---@field taken_back? boolean Of a user's entry that began a turn: whether what the turn did to files is undone.
 ---@field name? string Of a tool call: the tool.
 ---@field tool_kind? azimuth.ToolKind
 ---@field title? string Of a tool call: what it does.
@@ -38,6 +39,13 @@ local M = {}
 ---@field error? string
 ---@field usage? azimuth.Usage
 ---@field cost? number
+---@field message_id? azimuth.MessageId Of the diff of an edit whose call still arrives.
+---@field path? string
+---@field files? azimuth.ChangedFile[]|azimuth.RestoredFile[] That a command changed, or an undo or redo was about.
+---@field by_command? boolean Whether they changed while a command ran.
+---@field direction? azimuth.Direction
+---@field turn_ids? azimuth.TurnId[] Of an undo or redo, newest first.
+---@field formatted? azimuth.Event.Formatted
 
 ---@class azimuth.Queued
 ---@field id azimuth.QueueId
@@ -61,6 +69,7 @@ local M = {}
 ---@field scripted boolean Whether the model plays a script.
 ---@field mode azimuth.Mode
 ---@field accept_edits boolean Whether edits are accepted as they come.
+---@field accept_scope azimuth.AutoScope For how long; said with the last word on it.
 ---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
 ---@field running? azimuth.TurnId The turn that runs.
 ---@field retrying? { attempt: integer, reason: string, delay_ms: integer } The request that is tried again.
@@ -87,6 +96,7 @@ function M.new()
     scripted = false,
     mode = "agent",
     accept_edits = false,
+    accept_scope = "session",
     entries = {},
     running = nil,
     retrying = nil,
@@ -148,6 +158,20 @@ local function void(state, kind, id)
   if at then
     state.entries[at] = false
     state.index[key] = nil
+  end
+end
+
+--- Voids the diffs of edits whose calls no longer arrive; what they came to stands elsewhere. They are the last entries.
+---@param state azimuth.State
+---@param message_id? string Without it, all of them.
+local function void_diffs(state, message_id)
+  for at = #state.entries, 1, -1 do
+    local entry = state.entries[at]
+    if entry and entry.kind == "diff" and (message_id == nil or entry.message_id == message_id) then
+      void(state, "diff", entry.id)
+    elseif entry and entry.kind == "user" and entry.how ~= "steer" then
+      return
+    end
   end
 end
 
@@ -220,6 +244,7 @@ end
 
 function on.acceptEditsChanged(state, event)
   state.accept_edits = event.on == true
+  state.accept_scope = event.scope or "session"
 end
 
 function on.commandExecuted(state, event, at)
@@ -234,6 +259,7 @@ function on.turnStarted(state, event, at)
   local continues = #event.prompt == 0
   add(state, at, {
     kind = "user",
+    id = event.turnId,
     how = continues and "continue" or "turn",
     prompt = event.prompt,
     turn_id = event.turnId,
@@ -268,8 +294,18 @@ function on.thinkingDelta(state, event, at)
   stream(state, at, "thinking", event)
 end
 
+--- A call may edit several files, each with a diff of its own.
+function on.editDelta(state, event, at)
+  state.retrying = nil
+  local id = ("%s:%s:%s"):format(event.messageId, event.toolCallId, event.path)
+  local entry = touch(state, "diff", id)
+    or add(state, at, { kind = "diff", id = id, message_id = event.messageId, path = event.path, text = "", turn_id = state.running })
+  entry.text = entry.text .. event.text
+end
+
 function on.messageCompleted(state, event, at)
   state.retrying = nil
+  void_diffs(state, event.messageId)
   local texts = { text = {}, thinking = {} }
   for _, block in ipairs(event.content) do
     if texts[block.type] then
@@ -281,6 +317,7 @@ function on.messageCompleted(state, event, at)
 end
 
 function on.messageDiscarded(state, event)
+  void_diffs(state, event.messageId)
   void(state, "assistant", event.messageId)
   void(state, "thinking", event.messageId)
 end
@@ -390,19 +427,23 @@ local function mark(proposal, ids, state_of_hunk)
   end
 end
 
+--- What is in its document already changes it where it is taken back, and not where it is kept.
 function on.reviewDecided(state, event)
-  mark(state.proposals[event.proposalId], event.hunkIds, event.decision == "accept" and "applying" or "rejected")
+  local proposal = state.proposals[event.proposalId]
+  local accepts = event.decision == "accept"
+  local changes = accepts ~= (proposal ~= nil and proposal.landed == true)
+  mark(proposal, event.hunkIds, changes and "applying" or accepts and "accepted" or "rejected")
 end
 
 function on.editApplied(state, event, at)
   local kind = event.outcome.type
+  local edited = state.proposals[event.proposalId]
   if kind == "verified" then
-    mark(state.proposals[event.proposalId], event.hunkIds, "accepted")
+    mark(edited, event.hunkIds, edited and edited.landed and "rejected" or "accepted")
   elseif kind == "unverified" then
-    mark(state.proposals[event.proposalId], event.hunkIds, "unverified")
+    mark(edited, event.hunkIds, "unverified")
   elseif kind == "failed" then
-    local proposal = state.proposals[event.proposalId]
-    local path = proposal and proposal.path or event.uri
+    local path = edited and edited.path or event.uri
     add(state, at, {
       kind = "notice",
       severity = "error",
@@ -410,6 +451,24 @@ function on.editApplied(state, event, at)
       done = true,
     })
   end
+end
+
+function on.formatted(state, event, at)
+  add(state, at, { kind = "formatted", formatted = event, turn_id = event.turnId, done = true })
+end
+
+function on.filesChanged(state, event, at)
+  add(state, at, { kind = "files", files = event.files, by_command = event.toolCallId ~= nil, turn_id = event.turnId, done = true })
+end
+
+function on.checkpointRestored(state, event, at)
+  for _, turn_id in ipairs(event.turnIds) do
+    local entry = touch(state, "user", turn_id)
+    if entry then
+      entry.taken_back = event.direction == "undo"
+    end
+  end
+  add(state, at, { kind = "restored", direction = event.direction, turn_ids = event.turnIds, files = event.files, done = true })
 end
 
 function on.terminalStarted(state, event)
@@ -457,6 +516,7 @@ end
 function on.turnEnded(state, event, at)
   state.running = nil
   state.retrying = nil
+  void_diffs(state)
   -- Whatever the turn left open ends with it, from the turn's last entry back to its first.
   for place = #state.entries, 1, -1 do
     local entry = state.entries[place]
@@ -500,24 +560,27 @@ function M.apply(state, sequenced)
   return state
 end
 
---- How many hunks wait for a decision, and in how many files.
+--- How many hunks wait for a decision, and how many are undecided that are in their documents already, for which nothing
+--- waits.
 ---@param state azimuth.State
 ---@return integer hunks
----@return integer files
+---@return integer landed
 function M.pending(state)
-  local hunks, files = 0, 0
+  local hunks, landed = 0, 0
   for _, id in ipairs(state.proposal_order) do
-    local before = hunks
+    local open = 0
     for _, hunk in ipairs(state.proposals[id].hunks) do
       if hunk.state == "pending" or hunk.state == "conflicted" then
-        hunks = hunks + 1
+        open = open + 1
       end
     end
-    if hunks > before then
-      files = files + 1
+    if state.proposals[id].landed then
+      landed = landed + open
+    else
+      hunks = hunks + open
     end
   end
-  return hunks, files
+  return hunks, landed
 end
 
 --- The prompts of the user as text, the oldest first.

@@ -20,6 +20,8 @@ local M = {}
 
 --- How many lines of a result or an input the transcript shows; the rest is a key away.
 M.MAX_DETAIL = 40
+--- How many files are listed below a line on them; more are folded.
+M.MAX_FILES = 8
 
 ---@return azimuth.Block
 local function block()
@@ -44,29 +46,39 @@ local function header(into, line, group)
   into.marks[#into.marks].rule = true
 end
 
---- The text as it is, in a fence that nothing in it can close.
+--- Puts what `inside` puts in a fence that nothing in the text can close.
 ---@param into azimuth.Block
 ---@param body string
----@param language? string
-local function verbatim(into, body, language)
+---@param language string
+---@param inside fun()
+local function fenced(into, body, language, inside)
   local longest = 2
   for run in body:gmatch("`+") do
     longest = math.max(longest, #run)
   end
   local fence = ("`"):rep(math.min(longest + 1, 100))
+  put(into, fence .. language, "AzimuthDim")
+  inside()
+  put(into, fence, "AzimuthDim")
+end
+
+--- The text as it is.
+---@param into azimuth.Block
+---@param body string
+local function verbatim(into, body)
   local lines = text.lines(body)
   if lines[#lines] == "" then
     table.remove(lines)
   end
-  put(into, fence .. (language or ""), "AzimuthDim")
-  for at, line in ipairs(lines) do
-    if at > M.MAX_DETAIL then
-      put(into, ("… %d more lines; <CR> shows all"):format(#lines - M.MAX_DETAIL))
-      break
+  fenced(into, body, "", function()
+    for at, line in ipairs(lines) do
+      if at > M.MAX_DETAIL then
+        put(into, ("… %d more lines; <CR> shows all"):format(#lines - M.MAX_DETAIL))
+        break
+      end
+      put(into, line)
     end
-    put(into, line)
-  end
-  put(into, fence, "AzimuthDim")
+  end)
 end
 
 --- What closes a code fence that the Markdown leaves open, or nil. Without it all that follows would look like code.
@@ -146,12 +158,13 @@ local draw = {}
 
 function draw.user(entry)
   local into = block()
+  local undone = entry.taken_back and " · taken back" or ""
   if entry.how == "continue" then
-    header(into, "Goes on", "AzimuthAgent")
+    header(into, "Goes on" .. undone, "AzimuthAgent")
     return into
   end
   local who = entry.how == "steer" and "You, to the running turn" or entry.mode == "ask" and "You, asking" or "You"
-  header(into, who, "AzimuthUser")
+  header(into, who .. undone, "AzimuthUser")
   put(into, "")
   local said, attached = M.prompt(entry.prompt)
   markdown(into, said, true)
@@ -186,6 +199,36 @@ function draw.thinking(entry)
   end
   put(into, "")
   into.fold = { first = 0, last = #into.lines - 1 }
+  return into
+end
+
+---@type table<string, string>
+local diff_groups = { ["+"] = "AzimuthAdd", ["-"] = "AzimuthDelete", ["@"] = "AzimuthDim" }
+
+--- The diff of an edit while its call arrives: its end, since that is where it grows.
+function draw.diff(entry)
+  local into = block()
+  local lines = text.lines(entry.text)
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  local count = { ["+"] = 0, ["-"] = 0 }
+  for _, line in ipairs(lines) do
+    local sign = line:sub(1, 1)
+    count[sign] = count[sign] and count[sign] + 1
+  end
+  put(into, ("◌ %s  +%d -%d"):format(text.one_line(entry.path, 160), count["+"], count["-"]), "AzimuthDim")
+  table.insert(into.marks, { row = 0, col = 0, end_col = #"◌", group = "AzimuthRunning" })
+  local above = #lines - M.MAX_DETAIL
+  if above > 0 then
+    put(into, ("… %s above"):format(text.plural(above, "line")), "AzimuthDim")
+  end
+  -- In a fence, so that no line of it is taken for Markdown.
+  fenced(into, entry.text, "diff", function()
+    for at = math.max(1, above + 1), #lines do
+      put(into, lines[at], diff_groups[lines[at]:sub(1, 1)])
+    end
+  end)
   return into
 end
 
@@ -365,6 +408,71 @@ function draw.notice(entry)
   if entry.severity == "told" and #lines > 1 then
     into.fold = { first = 1, last = #into.lines - 1 }
   end
+  return into
+end
+
+--- A line for each of some files. Many are folded below a line that counts them.
+---@param into azimuth.Block
+---@param lines string[]
+---@param sign string What stands before the count.
+local function about_files(into, lines, sign)
+  local first = #into.lines
+  if #lines > M.MAX_FILES then
+    put(into, ("  %s%s"):format(sign, text.plural(#lines, "file")), "AzimuthDim")
+  end
+  for _, line in ipairs(lines) do
+    put(into, "  " .. line, "AzimuthDim")
+  end
+  if #lines > M.MAX_FILES then
+    into.fold = { first = first, last = #into.lines - 1 }
+  end
+  put(into, "")
+end
+
+function draw.files(entry)
+  local into = block()
+  local lines = {}
+  for _, file in ipairs(entry.files) do
+    local sign = file.unknown and "M" or not file.before and "A" or not file.after and "D" or "M"
+    local lost = file.unknown and " · cannot be taken back: " .. text.one_line(file.unknown, 200) or ""
+    table.insert(lines, sign .. " " .. path_of(file.uri) .. lost)
+  end
+  local who = entry.by_command and "The command" or "Another program"
+  put(into, ("%s changed %s"):format(who, text.plural(#entry.files, "file")), "AzimuthDim")
+  about_files(into, lines, "")
+  return into
+end
+
+function draw.formatted(entry)
+  local into = block()
+  local event = entry.formatted
+  local by = event.by and " by " .. text.one_line(event.by, 80) or ""
+  put(into, ("Formatted%s: %s  +%d -%d"):format(by, path_of(event.uri), event.added, event.removed), "AzimuthDim")
+  return into
+end
+
+function draw.restored(entry)
+  local into = block()
+  local done, rest = {}, {}
+  for _, file in ipairs(entry.files) do
+    local path, outcome = text.one_line(file.path), file.outcome
+    if outcome.type == "done" then
+      table.insert(done, "✓ " .. path)
+    elseif outcome.type == "unverified" then
+      table.insert(done, "✓ " .. path .. "  the editor did not show it yet")
+    else
+      local how = outcome.type == "left" and "left as it is" or "failed"
+      table.insert(rest, ("  – %s  %s: %s"):format(path, how, text.one_line(outcome.reason or "", 300)))
+    end
+  end
+  local what = entry.direction == "undo" and "Taken back" or "Put again"
+  local turns = #entry.turn_ids > 1 and ", " .. text.plural(#entry.turn_ids, "turn") or ""
+  put(into, "")
+  put(into, ("%s: %d of %s%s"):format(what, #done, text.plural(#entry.files, "file"), turns), "AzimuthAgent")
+  for _, line in ipairs(rest) do
+    put(into, line, "AzimuthWarning")
+  end
+  about_files(into, done, "✓ ")
   return into
 end
 

@@ -126,8 +126,9 @@ local function go(place)
   if vim.fn.winline() + wanted > vim.api.nvim_win_get_height(0) then
     vim.cmd(wanted > vim.api.nvim_win_get_height(0) / 2 and "normal! zt" or "normal! zz")
   end
-  if place.row == 0 and vim.fn.line("w0") == 1 and place.item.height == 0 then
-    vim.fn.winrestview({ topline = 1, topfill = #hunks.lines(place.item.hunk.newText) })
+  local above = place.item.proposal.landed and place.item.height > 0 or place.row == 0 and place.item.height == 0
+  if above and vim.fn.line("w0") == place.row + 1 then
+    vim.fn.winrestview({ topline = place.row + 1, topfill = #hunks.lines(place.item.hunk.newText) })
   end
 end
 
@@ -257,19 +258,15 @@ end
 local targets = {
   hunk = function(words)
     local meant = hunks_meant(words)
-    if words[1] == "accept" then
-      local able = vim.tbl_filter(function(one)
-        return one.hunk.state == "pending"
-      end, meant)
-      if #able < #meant then
-        say("a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again.", vim.log.levels.WARN)
-        if #able == 0 then
-          return {}
-        end
-      end
-      meant = able
+    local able = vim.tbl_filter(function(one)
+      return one.hunk.state ~= "conflicted" or (words[1] == "accept") == (one.proposal.landed == true)
+    end, meant)
+    if #able < #meant then
+      local why = words[1] == "accept" and "a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again."
+        or "a hunk in conflict cannot be taken back: the text has changed since. Keep it, or change it yourself."
+      say(why, vim.log.levels.WARN)
     end
-    return decide.targets(meant)
+    return decide.targets(able)
   end,
   file = function()
     local here = proposals_here()
@@ -356,19 +353,28 @@ end
 function commands.auto(words)
   local session_id = client.session()
   local state = client.state()
-  local on = words[2] == "on"
-  if words[2] == nil then
-    on = not (state and state.accept_edits)
-  elseif words[2] ~= "on" and words[2] ~= "off" then
-    say(("it is :Azimuth auto, :Azimuth auto on or :Azimuth auto off, not %q."):format(words[2]), vim.log.levels.ERROR)
-    return
+  local scope, on = "session", nil
+  for at = 2, #words do
+    if words[at] == "project" then
+      scope = "project"
+    elseif words[at] == "on" or words[at] == "off" then
+      on = words[at] == "on"
+    else
+      say(("it is :Azimuth auto [on|off] [project], not %q."):format(words[at]), vim.log.levels.ERROR)
+      return
+    end
   end
-  client.request(protocol.requests.review_auto, { sessionId = session_id, on = on }, function(err)
+  if on == nil then
+    on = not (state and state.accept_edits and (scope == "session" or state.accept_scope == "project"))
+  end
+  local params = { sessionId = session_id, on = on, scope = scope == "project" and scope or nil }
+  client.request(protocol.requests.review_auto, params, function(err)
     if err then
       decide.failed(session_id, err, "accepting edits automatically")
       return
     end
-    say(on and "edits are accepted as they come. They stay listed and can be undone." or "edits wait for your review.")
+    local where = scope == "project" and " in every session of this project" or ""
+    say((on and "edits are accepted as they come%s. They stay listed and can be undone." or "edits wait for your review%s."):format(where))
   end)
 end
 

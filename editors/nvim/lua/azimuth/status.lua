@@ -51,6 +51,27 @@ function M.doing(state)
   return "ready"
 end
 
+--- How long edits are accepted as they come, where they are.
+---@param state azimuth.State
+---@return string
+function M.accepting(state)
+  return state.accept_scope == "project" and "accepts edits (project)" or "accepts edits"
+end
+
+--- How many hunks there are to review, if any; those that are in their documents already are counted apart.
+---@param state azimuth.State
+---@return string?
+function M.hunks(state)
+  local text = require("azimuth.text")
+  local waiting, landed = require("azimuth.fold").pending(state)
+  if waiting > 0 and landed > 0 then
+    return ("%s and %d already in"):format(text.plural(waiting, "hunk"), landed)
+  elseif landed > 0 then
+    return text.plural(landed, "hunk") .. " already in"
+  end
+  return waiting > 0 and text.plural(waiting, "hunk") or nil
+end
+
 ---@param state azimuth.State
 ---@return string
 local function compose(state)
@@ -59,12 +80,9 @@ local function compose(state)
   if state.model then
     table.insert(parts, (text.one_line(state.model, 40)) .. (state.scripted and " (scripted)" or ""))
   end
-  local hunks = require("azimuth.fold").pending(state)
-  if hunks > 0 then
-    table.insert(parts, text.plural(hunks, "hunk"))
-  end
+  table.insert(parts, M.hunks(state))
   if state.accept_edits then
-    table.insert(parts, "accepts edits")
+    table.insert(parts, M.accepting(state))
   end
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))

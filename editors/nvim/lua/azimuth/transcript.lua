@@ -261,6 +261,30 @@ function Transcript:entry_at(line)
   end
 end
 
+--- The turn that the entry at a line, from 1, belongs to, for an undo or redo of it. An undo stands for the turns that it took
+--- back, for who wants to redo, and for what comes next, for who wants to undo; a redo the other way round.
+---@param line integer
+---@param direction azimuth.Direction
+---@return azimuth.TurnId?
+---@return boolean? and_later Whether all turns from it on are meant.
+function Transcript:turn_at(line, direction)
+  local row, turn_id = 0, nil
+  for at, height in ipairs(self.heights) do
+    local entry = self.state.entries[at]
+    if entry and entry.kind == "restored" and line > row and line <= row + height then
+      if entry.direction ~= direction then
+        return entry.turn_ids[#entry.turn_ids], #entry.turn_ids > 1
+      end
+      return nil
+    elseif line <= row then
+      break
+    end
+    turn_id = entry and entry.kind ~= "restored" and entry.turn_id or turn_id
+    row = row + height
+  end
+  return turn_id
+end
+
 --- The lines, from 1, at which the user's own messages begin.
 ---@return integer[]
 function Transcript:prompts()

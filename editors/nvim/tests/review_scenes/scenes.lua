@@ -56,7 +56,22 @@ local function proposal()
   }
 end
 
+--- A command that changes a line, adds some and takes some away.
+local function commanded()
+  local command = "sed -i -e 's/5 + 30/5 + 32/' -e '/^-- Kept/,/^end/d' -e '/^local M/a M.FREEZING = 0' src/temperature.lua"
+  return { { calls = { { name = "shell_run", input = { command = command } } } }, { text = "It has run." } }
+end
+
 local scenes = {
+  landed = { answers = commanded(), settings = 'permissions.allow = ["Shell"]', hunks = 3, after = function() end },
+  beside = {
+    answers = commanded(),
+    settings = 'permissions.allow = ["Shell"]',
+    hunks = 3,
+    after = function()
+      vim.cmd("Azimuth diff")
+    end,
+  },
   inline = { answers = proposal(), hunks = 3, after = function() end },
   conflict = {
     answers = proposal(),
@@ -114,7 +129,7 @@ for name, value in pairs(support.environment(place)) do
     vim.env[name] = value
   end
 end
-support.use_model(place, models.start(scene.answers))
+support.use_model(place, models.start(scene.answers), scene.settings)
 vim.cmd.cd(place.project)
 vim.o.termguicolors = true
 vim.o.swapfile = false

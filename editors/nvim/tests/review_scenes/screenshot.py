@@ -13,5 +13,5 @@ chat = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(chat)
 
 chat.HERE = HERE
-chat.SCENES = ["inline", "conflict", "diff", "quickfix", "new", "terminal"]
+chat.SCENES = ["inline", "conflict", "landed", "beside", "diff", "quickfix", "new", "terminal"]
 chat.main()

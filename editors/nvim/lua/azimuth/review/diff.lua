@@ -2,6 +2,9 @@
 --- the document in a tab. It can be edited: `:w` changes what is proposed. Closing it decides nothing.
 ---
 --- A new file is shown only so: a buffer with its name would be a document already, and the proposal to make it void.
+---
+--- Where a proposal has landed in its document, the buffer shows the text before, to the left of it, and cannot be edited;
+--- alone where the file is there no more.
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
@@ -19,11 +22,11 @@ local M = {}
 ---@field session_id string
 ---@field proposal_id string
 ---@field revision integer Of the text shown.
----@field right integer The buffer of the proposed text.
+---@field own integer The buffer of the proposed text, or of the text before.
 ---@field deletes boolean Whether the file is to be deleted.
----@field side? { left: integer, left_window: integer, right_window: integer } Where it stands beside the document.
+---@field side? { document: integer, document_window: integer, own_window: integer } Where it stands beside the document.
 
---- The open views, by the buffer of the proposed text.
+--- The open views, by their own buffer.
 ---@type table<integer, azimuth.review.View>
 local views = {}
 
@@ -34,7 +37,7 @@ local function proposal_of(view)
   return state and state.proposals[view.proposal_id]
 end
 
---- Puts a text into the right buffer, as what is proposed: without a change of the user's to undo.
+--- Puts a text into a view's own buffer, without a change of the user's to undo.
 ---@param bufnr integer
 ---@param whole string
 local function put(bufnr, whole)
@@ -65,6 +68,10 @@ local function bar(view, proposal)
   local accept, reject = keys.shown("accept") .. " accepts", keys.shown("reject") .. " rejects"
   if count.hunks == 0 then
     return { "all is decided" }
+  elseif proposal and proposal.landed and not view.side then
+    return { "the file was deleted", keys.shown("accept") .. " keeps it so", keys.shown("reject") .. " takes it back" }
+  elseif proposal and proposal.landed then
+    return { "as it was before", config.values.mappings and "dp takes back, do keeps" or nil }
   elseif view.deletes then
     return { "the file is to be deleted", accept, reject }
   elseif not view.side then
@@ -95,21 +102,25 @@ end
 
 ---@param view azimuth.review.View
 local function bars(view)
-  for _, window in ipairs(vim.fn.win_findbuf(view.right)) do
+  for _, window in ipairs(vim.fn.win_findbuf(view.own)) do
     set_bar(window, bar(view, proposal_of(view)))
   end
   if view.side then
-    set_bar(view.side.left_window, config.values.mappings and { "your text", "do accepts", "dp rejects" } or { "your text" })
+    local proposal = proposal_of(view)
+    local said = proposal and proposal.landed and { "as it is", "do takes back, dp keeps" } or { "your text", "do accepts", "dp rejects" }
+    set_bar(view.side.document_window, config.values.mappings and said or { said[1] })
   end
 end
 
 ---@param view azimuth.review.View
 ---@param result azimuth.ProposedText
 local function take(view, result)
+  local proposal = proposal_of(view)
+  local landed = proposal ~= nil and proposal.landed == true
   view.revision = result.revision
-  view.deletes = result.proposed == nil
-  put(view.right, result.proposed or "")
-  vim.bo[view.right].modifiable = not view.deletes
+  view.deletes = not landed and result.proposed == nil
+  put(view.own, landed and result.base or not landed and result.proposed or "")
+  vim.bo[view.own].modifiable = not landed and not view.deletes
   bars(view)
   vim.cmd("silent! diffupdate")
 end
@@ -119,7 +130,7 @@ end
 ---@param proposal azimuth.Proposal
 local function follow_into_file(view, proposal)
   if not view.side and vim.uv.fs_stat(vim.uri_to_fname(proposal.uri)) then
-    for _, window in ipairs(vim.fn.win_findbuf(view.right)) do
+    for _, window in ipairs(vim.fn.win_findbuf(view.own)) do
       vim.api.nvim_win_set_buf(window, documents.load(proposal.uri))
     end
   end
@@ -130,7 +141,7 @@ end
 local function fetch(view)
   local params = { sessionId = view.session_id, proposalId = view.proposal_id }
   client.request(protocol.requests.review_text, params, function(err, result)
-    if views[view.right] ~= view or vim.bo[view.right].modified then
+    if views[view.own] ~= view or vim.bo[view.own].modified then
       return
     end
     if result then
@@ -145,16 +156,16 @@ end
 ---@param view azimuth.review.View
 local function update(view)
   local proposal = proposal_of(view)
-  if not proposal or vim.bo[view.right].modified then
+  if not proposal or vim.bo[view.own].modified then
     bars(view)
   elseif #hunks.open(proposal) > 0 then
     fetch(view)
   else
-    if view.side and vim.api.nvim_buf_is_loaded(view.side.left) then
-      put(view.right, whole_text(view.side.left))
+    if view.side and vim.api.nvim_buf_is_loaded(view.side.document) then
+      put(view.own, whole_text(view.side.document))
       vim.cmd("silent! diffupdate")
     end
-    vim.bo[view.right].modifiable = false
+    vim.bo[view.own].modifiable = false
     bars(view)
     follow_into_file(view, proposal)
   end
@@ -170,18 +181,18 @@ end
 --- Makes the text on the right the proposed one.
 ---@param view azimuth.review.View
 local function change(view)
-  local sent = vim.api.nvim_buf_get_changedtick(view.right)
+  local sent = vim.api.nvim_buf_get_changedtick(view.own)
   client.request(protocol.requests.review_change, {
     sessionId = view.session_id,
     proposalId = view.proposal_id,
     revision = view.revision,
-    text = whole_text(view.right),
+    text = whole_text(view.own),
   }, function(err, result)
     if err then
       decide.failed(view.session_id, err, "changing the proposal")
       return
     end
-    if not views[view.right] then
+    if not views[view.own] then
       return
     end
     for _, proposal in ipairs(result.proposals) do
@@ -189,15 +200,15 @@ local function change(view)
         view.revision = proposal.revision
       end
     end
-    if vim.api.nvim_buf_get_changedtick(view.right) == sent then
-      vim.bo[view.right].modified = false
+    if vim.api.nvim_buf_get_changedtick(view.own) == sent then
+      vim.bo[view.own].modified = false
       update(view)
     end
     decide.say("the proposal is changed. Nothing is decided yet.")
   end)
 end
 
---- The hunks at some lines of a view's right side, from 0.
+--- The hunks at some lines of a view's own text, from 0.
 ---@param bufnr integer
 ---@param first integer
 ---@param last integer
@@ -220,34 +231,38 @@ function M.at(bufnr, first, last)
       table.insert(found, { proposal = proposal, hunk = hunk })
     end
   end
-  if view.deletes and proposal then
-    for _, hunk in ipairs(hunks.open(proposal)) do
-      table.insert(found, { proposal = proposal, hunk = hunk })
-    end
+  if proposal and (view.deletes or proposal.landed and not view.side) then
+    found = vim.tbl_map(function(hunk)
+      return { proposal = proposal, hunk = hunk }
+    end, hunks.open(proposal))
   end
   return found
 end
 
---- The proposal whose text a buffer shows on the right of a view.
+--- The proposal that a buffer is the view of.
 ---@param bufnr integer
 ---@return azimuth.Proposal?
 function M.proposal(bufnr)
   return views[bufnr] and proposal_of(views[bufnr])
 end
 
+--- What it means to obtain a change from the other side, or to put it there: on the left is what is, or was, on the right
+--- what would be, or is.
 local decisions = { left = { ["do"] = "accept", ["dp"] = "reject" }, right = { ["do"] = "reject", ["dp"] = "accept" } }
 
 ---@param bufnr integer
 ---@param side "left"|"right"
-local function map(bufnr, side)
+---@param proposal azimuth.Proposal
+local function map(bufnr, side, proposal)
   if not config.values.mappings then
     return
   end
+  local accept, reject = keys.verbs(proposal)
   for lhs, decision in pairs(decisions[side]) do
     vim.keymap.set("n", lhs, ("<Cmd>Azimuth %s<CR>"):format(decision), {
       buffer = bufnr,
       silent = true,
-      desc = ("Azimuth: %s the hunk"):format(decision),
+      desc = ("Azimuth: %s the hunk"):format(decision == "accept" and accept or reject),
     })
   end
 end
@@ -259,21 +274,21 @@ local function closed(view)
   if not side then
     return
   end
-  marks.set_plain(side.left, -1)
+  marks.set_plain(side.document, -1)
   for _, other in pairs(views) do
-    if other.side and other.side.left == side.left then
+    if other.side and other.side.document == side.document then
       return
     end
   end
   for lhs in pairs(decisions.left) do
-    pcall(vim.keymap.del, "n", lhs, { buffer = side.left })
+    pcall(vim.keymap.del, "n", lhs, { buffer = side.document })
   end
-  if vim.api.nvim_win_is_valid(side.left_window) then
-    vim.api.nvim_win_call(side.left_window, function()
+  if vim.api.nvim_win_is_valid(side.document_window) then
+    vim.api.nvim_win_call(side.document_window, function()
       vim.cmd("diffoff")
     end)
-    vim.wo[side.left_window][0].winhighlight = vim.go.winhighlight
-    set_bar(side.left_window, {})
+    vim.wo[side.document_window][0].winhighlight = vim.go.winhighlight
+    set_bar(side.document_window, {})
   end
   require("azimuth.review").refresh()
 end
@@ -299,7 +314,7 @@ local function read(bufnr, name)
     decide.say(("%s names no proposal."):format(name), vim.log.levels.ERROR)
     return
   end
-  local view = { session_id = session_id, proposal_id = proposal_id, revision = 0, right = bufnr, deletes = false }
+  local view = { session_id = session_id, proposal_id = proposal_id, revision = 0, own = bufnr, deletes = false }
   views[bufnr] = view
   vim.bo[bufnr].buftype = "acwrite"
   vim.bo[bufnr].bufhidden = "unload"
@@ -327,7 +342,7 @@ vim.api.nvim_create_autocmd("BufWriteCmd", {
   group = group,
   pattern = "azimuth-review://*",
   callback = function(args)
-    if views[args.buf] then
+    if views[args.buf] and vim.bo[args.buf].modifiable then
       change(views[args.buf])
     end
   end,
@@ -347,18 +362,7 @@ vim.api.nvim_create_autocmd("BufUnload", {
   end,
 })
 
----@param name string
----@param result azimuth.ProposedText
----@return integer bufnr
-local function load(name, result)
-  local bufnr = vim.fn.bufadd(name)
-  if not views[bufnr] then
-    fetched[name] = result
-  end
-  return bufnr
-end
-
---- Has a side look as its lines do in the file: what would go on the left, what would come on the right.
+--- Has a side look as its lines do in the file: what goes on the left, what comes on the right.
 ---@param window integer
 ---@param side "Add"|"Delete"
 local function dress(window, side)
@@ -369,21 +373,28 @@ end
 
 ---@param session_id string
 ---@param proposal azimuth.Proposal
----@param result azimuth.ProposedText
-local function show_beside(session_id, proposal, result)
-  local left = documents.load(proposal.uri)
+local function show_beside(session_id, proposal)
+  local document, own = documents.load(proposal.uri), vim.fn.bufadd(M.name(session_id, proposal))
+  local left, right = document, own
+  if proposal.landed then
+    left, right = own, document
+  end
   vim.cmd("tab split")
   local left_window = vim.api.nvim_get_current_win()
   vim.api.nvim_win_set_buf(left_window, left)
   vim.cmd("rightbelow vertical split")
   local right_window = vim.api.nvim_get_current_win()
-  local right = load(M.name(session_id, proposal), result)
   vim.api.nvim_win_set_buf(right_window, right)
-  local view = views[right]
-  view.side = { left = left, left_window = left_window, right_window = right_window }
-  marks.set_plain(left, 1)
-  map(left, "left")
-  map(right, "right")
+  local view = views[own]
+  local document_window = document == left and left_window or right_window
+  view.side = {
+    document = document,
+    document_window = document_window,
+    own_window = document == left and right_window or left_window,
+  }
+  marks.set_plain(document, 1)
+  map(left, "left", proposal)
+  map(right, "right", proposal)
   for _, window in ipairs({ right_window, left_window }) do
     vim.api.nvim_win_call(window, function()
       vim.cmd("diffthis")
@@ -391,7 +402,7 @@ local function show_beside(session_id, proposal, result)
     dress(window, window == left_window and "Delete" or "Add")
   end
   bars(view)
-  vim.api.nvim_set_current_win(left_window)
+  vim.api.nvim_set_current_win(document_window)
   require("azimuth.review").refresh()
   vim.cmd("silent! normal! gg")
   if vim.fn.diff_hlID(1, 1) == 0 then
@@ -403,10 +414,10 @@ end
 ---@param proposal azimuth.Proposal
 ---@return boolean
 function M.is_alone(proposal)
-  return proposal.change == "create" and documents.buffer(proposal.uri) == nil
+  return proposal.change == (proposal.landed and "delete" or "create") and documents.buffer(proposal.uri) == nil
 end
 
---- Shows what is proposed: a new file alone, in a window for files, and else side by side.
+--- Shows what is proposed, or has landed: a new file, or a deleted one, alone, in a window for files, and else side by side.
 ---@param session_id string
 ---@param proposal azimuth.Proposal
 function M.open(session_id, proposal)
@@ -421,7 +432,8 @@ function M.open(session_id, proposal)
       if err then
         decide.failed(session_id, err, "the side-by-side view")
       else
-        show_beside(session_id, proposal, result)
+        fetched[name] = not views[vim.fn.bufadd(name)] and result or nil
+        show_beside(session_id, proposal)
       end
     end)
   end

@@ -20,6 +20,18 @@ function M.open(proposal)
   return vim.tbl_filter(M.is_open, proposal.hunks)
 end
 
+--- A hunk with its texts turned to the document: `oldText` is what stands there now. Of a landed proposal, whose hunks are in
+--- the document already, that is what the hunk has put there, and what it would be replaced by is what was there before.
+---@param proposal azimuth.Proposal
+---@param hunk azimuth.Hunk
+---@return azimuth.Hunk
+function M.facing(proposal, hunk)
+  if not proposal.landed then
+    return hunk
+  end
+  return vim.tbl_extend("force", hunk, { oldText = hunk.newText, newText = hunk.oldText })
+end
+
 --- The proposals with open hunks, in the order in which they appeared.
 ---@param state? azimuth.State
 ---@return azimuth.Proposal[]
@@ -67,16 +79,18 @@ function M.count(proposal)
   return count
 end
 
---- Where the pending hunks stand in the proposed text: its lines from `first` on, `count` of them, from 0.
+--- Where the pending hunks stand in the proposed text, or of a landed proposal in the text before: its lines from `first` on,
+--- `count` of them, from 0.
 ---@param proposal azimuth.Proposal
 ---@return { hunk: azimuth.Hunk, first: integer, count: integer }[]
 function M.placed(proposal)
   local places, shift = {}, 0
   for _, hunk in ipairs(proposal.hunks) do
     if hunk.state == "pending" then
-      local count = #M.lines(hunk.newText)
+      local facing = M.facing(proposal, hunk)
+      local count = #M.lines(facing.newText)
       table.insert(places, { hunk = hunk, first = hunk.startLine + shift, count = count })
-      shift = shift + count - #M.lines(hunk.oldText)
+      shift = shift + count - #M.lines(facing.oldText)
     end
   end
   return places

@@ -79,14 +79,26 @@ function M.shown(action)
   return mappings.shown(action)
 end
 
+--- What the decisions on a proposal are called: one that has landed is in the document already.
+---@param proposal azimuth.Proposal
+---@return string accept
+---@return string reject
+function M.verbs(proposal)
+  if proposal.landed then
+    return "keep", "take back"
+  end
+  return "accept", "reject"
+end
+
 --- A few words on the keys of a hunk, as many as fit.
----@param hunk azimuth.Hunk
+---@param item { proposal: azimuth.Proposal, hunk: azimuth.Hunk }
 ---@param room integer In cells.
 ---@return string
-function M.hint(hunk, room)
-  local words = { M.shown("reject") .. " reject" }
-  if hunk.state == "pending" then
-    table.insert(words, 1, M.shown("accept") .. " accept")
+function M.hint(item, room)
+  local accept, reject = M.verbs(item.proposal)
+  local words = { M.shown("accept") .. " " .. accept, M.shown("reject") .. " " .. reject }
+  if item.hunk.state == "conflicted" then
+    table.remove(words, item.proposal.landed and 2 or 1)
   end
   if config.values.mappings then
     table.insert(words, "]a next")

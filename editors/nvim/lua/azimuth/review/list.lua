@@ -29,7 +29,10 @@ local function items(proposals)
       if proposal.change == "create" then
         what = "new file, " .. text.plural(#new, "line")
       elseif proposal.change == "delete" then
-        what = "deletes the file"
+        what = proposal.landed and "the file was deleted" or "deletes the file"
+      end
+      if proposal.landed then
+        what = "already in, " .. what
       end
       if hunk.state == "conflicted" then
         what = "conflict, " .. what
@@ -38,7 +41,7 @@ local function items(proposals)
         filename = diff.is_alone(proposal) and diff.name(client.session(), proposal) or vim.uri_to_fname(proposal.uri),
         lnum = (rows[hunk.hunkId] or hunk.startLine) + 1,
         col = 1,
-        type = hunk.state == "conflicted" and "W" or "",
+        type = hunk.state == "conflicted" and "W" or proposal.landed and "I" or "",
         text = vim.fn.strtrans(("%s  %s"):format(what, text.one_line(new[1] or old[1] or "", 100))),
       })
     end
@@ -86,14 +89,16 @@ function M.pick(proposals, go)
       local count = hunks.count(proposal)
       local path = vim.fn.strtrans(proposal.path)
       local conflicts = count.conflicts > 0 and (", %d in conflict"):format(count.conflicts) or ""
-      return ("%s %s%s  %s  -%d +%d%s"):format(
+      local landed = proposal.landed and ", already in" or ""
+      return ("%s %s%s  %s  -%d +%d%s%s"):format(
         letters[proposal.change] or "?",
         path,
         (" "):rep(widest - vim.fn.strdisplaywidth(path)),
         text.plural(count.hunks, "hunk"),
         count.removed,
         count.added,
-        conflicts
+        conflicts,
+        landed
       )
     end,
   }, function(proposal)

@@ -1,5 +1,6 @@
 --- Open hunks in the documents they belong to, as extmarks: what goes is marked, what comes stands below it as virtual
---- lines. Between two words of the server the editor itself moves the marks with the text.
+--- lines. Where a hunk is in the document already, what came is marked, and what went stands above it. Between two words of
+--- the server the editor itself moves the marks with the text.
 
 local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
@@ -16,7 +17,7 @@ local PRIORITY = 180
 
 ---@class azimuth.review.Shown
 ---@field proposal azimuth.Proposal
----@field hunk azimuth.Hunk
+---@field hunk azimuth.Hunk Turned to the document, see `hunks.facing`.
 ---@field mark integer
 ---@field height integer How many lines it replaces.
 
@@ -97,11 +98,12 @@ end
 ---@param hunk azimuth.Hunk
 ---@param source azimuth.review.Source
 ---@param base string
-local function paint_once(bufnr, hunk, source, base)
+---@param emphasis string
+local function paint_once(bufnr, hunk, source, base, emphasis)
   local key = table.concat({ hunk.hunkId, base, hunk.newText }, "\0")
   if not painted[key] then
     painted[key] = {
-      added = paint.added(hunk, source, vim.bo[bufnr].tabstop, base, "AzimuthAddText"),
+      added = paint.added(hunk, source, vim.bo[bufnr].tabstop, base, emphasis),
       old = (hunks.words(hunk)),
     }
   end
@@ -125,16 +127,18 @@ end
 
 --- The virtual lines of a hunk, no more than a window can show.
 ---@param hunk azimuth.Hunk
+---@param landed boolean
 ---@param paints table What was painted of it.
 ---@param base string
 ---@param width integer
 ---@param height integer
 ---@param wraps boolean
 ---@return azimuth.review.Chunk[][]
-local function virtual_lines(hunk, paints, base, width, height, wraps)
+local function virtual_lines(hunk, landed, paints, base, width, height, wraps)
   local lines = {}
   if hunk.state == "conflicted" then
-    local why = "! In conflict: the text above has changed. Reject this, or ask again."
+    local why = landed and "! In conflict: the text has changed since, so this cannot be taken back. Keep it, or change it yourself."
+      or "! In conflict: the text above has changed. Reject this, or ask again."
     vim.list_extend(lines, paint.fitted({ { why, base } }, width, base))
   end
   local comments = comment_lines(hunk, width)
@@ -152,14 +156,19 @@ end
 
 --- The sign of a hunk, and its group.
 ---@param hunk azimuth.Hunk
+---@param landed boolean
 ---@return string sign
 ---@return string group
-local function sign(hunk)
+local function sign(hunk, landed)
+  local before, after = hunk.oldText, hunk.newText
+  if landed then
+    before, after = after, before
+  end
   if hunk.state == "conflicted" then
     return "!", "AzimuthConflictSign"
-  elseif hunk.oldText == "" then
+  elseif before == "" then
     return "+", "AzimuthAddSign"
-  elseif hunk.newText == "" then
+  elseif after == "" then
     return "-", "AzimuthDeleteSign"
   end
   return "~", "AzimuthChangeSign"
@@ -196,24 +205,32 @@ local function draw(bufnr, proposal, hunk, row, canvas)
   if plain[bufnr] then
     return drawn
   end
-  local letter, group = sign(hunk)
-  local base = hunk.state == "conflicted" and "AzimuthConflict" or "AzimuthAdd"
-  local paints = paint_once(bufnr, hunk, canvas.source, base)
-  local lines = virtual_lines(hunk, paints, base, canvas.width, canvas.height, canvas.wraps)
+  local landed = proposal.landed == true
+  local letter, group = sign(hunk, landed)
+  -- What stands in the document, and what does not.
+  local here, away = "AzimuthDelete", "AzimuthAdd"
+  if landed then
+    here, away = away, here
+  end
+  local base = hunk.state == "conflicted" and "AzimuthConflict" or away
+  local paints = paint_once(bufnr, hunk, canvas.source, base, away .. "Text")
+  local lines = virtual_lines(hunk, landed, paints, base, canvas.width, canvas.height, canvas.wraps)
   if height > 0 and hunk.state == "pending" then
-    mark(bufnr, row, 0, { end_row = row + height, end_col = 0, hl_group = "AzimuthDelete", hl_eol = true })
+    mark(bufnr, row, 0, { end_row = row + height, end_col = 0, hl_group = here, hl_eol = true })
     for _, span in ipairs(paints.old) do
       mark(bufnr, row + span.row, span.from, {
         end_row = row + span.row,
         end_col = span.to,
-        hl_group = "AzimuthDeleteText",
+        hl_group = here .. "Text",
         priority = PRIORITY + 1,
       })
     end
   end
-  -- An insertion hangs below the line above it. At the very top there is none, but for an empty document's only line.
-  local above = height == 0 and row == 0 and not is_empty(bufnr)
-  local host = math.max(0, math.min(height > 0 and row + height - 1 or row - 1, last))
+  -- An insertion, and what was there before, hang below the line above them. At the very top there is none, but for an empty
+  -- document's only line.
+  local hangs = height == 0 or landed
+  local above = hangs and row == 0 and #lines > 0 and not is_empty(bufnr)
+  local host = math.max(0, math.min(hangs and row - 1 or row + height - 1, last))
   mark(bufnr, math.min(height > 0 and row or host, last), 0, { sign_text = letter, sign_hl_group = group })
   mark(bufnr, host, 0, { virt_lines = lines, virt_lines_above = above })
   if above then
@@ -249,7 +266,8 @@ function M.show(bufnr, proposals)
   vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
   local places, pending = {}, {}
   for _, proposal in ipairs(proposals) do
-    for _, hunk in ipairs(hunks.open(proposal)) do
+    for _, open in ipairs(hunks.open(proposal)) do
+      local hunk = hunks.facing(proposal, open)
       local place = { proposal = proposal, hunk = hunk, row = row_of(bufnr, hunk, before[hunk.hunkId]) }
       table.insert(places, place)
       if hunk.state == "pending" then
@@ -357,7 +375,7 @@ local function refit(bufnr)
 end
 
 -- The first hunk that can be seen says by which keys it is decided.
-local hint_row, hint_hunk = nil, nil
+local hint_row, hint_item = nil, nil
 vim.api.nvim_set_decoration_provider(hints, {
   on_win = function(_, _, bufnr, top, bottom)
     hint_row = nil
@@ -371,7 +389,7 @@ vim.api.nvim_set_decoration_provider(hints, {
     end
     for _, place in ipairs(M.list(bufnr)) do
       if place.last >= top and place.row <= bottom then
-        hint_row, hint_hunk = math.max(place.row, top), place.item.hunk
+        hint_row, hint_item = math.max(place.row, top), place.item
         return true
       end
     end
@@ -384,7 +402,7 @@ vim.api.nvim_set_decoration_provider(hints, {
       local room_left = info.width - info.textoff - vim.fn.strdisplaywidth(line) - 3
       vim.api.nvim_buf_set_extmark(bufnr, hints, row, 0, {
         ephemeral = true,
-        virt_text = { { "  " .. keys.hint(hint_hunk, room_left), "AzimuthHint" } },
+        virt_text = { { "  " .. keys.hint(hint_item, room_left), "AzimuthHint" } },
         virt_text_pos = "eol",
         hl_mode = "combine",
       })

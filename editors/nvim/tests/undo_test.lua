@@ -1,0 +1,287 @@
+--- Taking back what a turn did to files, end to end: a real Neovim, the real server, a model that edits five files.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+local files = {
+  ["a.txt"] = "one\ntwo\nthree\n",
+  ["b.txt"] = "one\ntwo\nthree\n",
+  ["c.txt"] = "\239\187\191one\r\ntwo\r\n",
+  ["src/d.txt"] = "one\n",
+}
+
+---@param path string
+---@param old string
+---@param new string
+local function replace(path, old, new)
+  return { name = "edit_replace_exact", input = { path = path, old_text = old, new_text = new } }
+end
+
+--- A turn over five files: two are changed, of another with CRLF a line, one is deleted and one is made.
+---@return Answer[]
+local function big_turn()
+  return {
+    {
+      calls = {
+        replace("a.txt", "one\n", "1\n"),
+        replace("b.txt", "one\n", "1\n"),
+        replace("c.txt", "two\n", "2\n"),
+        { name = "edit_delete_file", input = { path = "src/d.txt" } },
+        { name = "edit_create_file", input = { path = "new/e.txt", content = "e\n" } },
+      },
+    },
+    { text = "All five are changed." },
+  }
+end
+
+---@param place Place
+local function assert_before(place, but)
+  for path, text in pairs(files) do
+    support.equal(support.read(place.project .. "/" .. path), (but or {})[path] or text, path)
+  end
+  support.equal(vim.uv.fs_stat(place.project .. "/new/e.txt"), nil)
+end
+
+---@param place Place
+local function assert_after(place, but)
+  local after = { ["a.txt"] = "1\ntwo\nthree\n", ["b.txt"] = "1\ntwo\nthree\n", ["c.txt"] = "\239\187\191one\r\n2\r\n", ["new/e.txt"] = "e\n" }
+  for path, text in pairs(after) do
+    support.equal(support.read(place.project .. "/" .. path), (but or {})[path] or text, path)
+  end
+  support.equal(vim.uv.fs_stat(place.project .. "/src/d.txt"), nil)
+end
+
+--- A Neovim with the chat open and edits accepted as they come.
+---@param answers Answer[]
+---@param test fun(child: Child, place: Place, model: Model)
+---@param options? { open?: string }
+local function session(answers, test, options)
+  local place = support.place(files)
+  local model = models.start(answers)
+  support.use_model(place, model, "accept_edits = true")
+  local child = support.start(place)
+  local ok, problem = xpcall(function()
+    if options and options.open then
+      child:command("edit " .. options.open)
+    end
+    child:open_chat()
+    test(child, place, model)
+  end, debug.traceback)
+  child:stop()
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+---@param child Child
+---@param prompt string
+---@param answer string
+local function turn(child, prompt, answer)
+  child:prompt(prompt)
+  child:wait_for(answer)
+  child:wait("require('azimuth.client').state().running == nil")
+  child:command("stopinsert")
+end
+
+--- Puts the cursor on a text in the transcript.
+---@param child Child
+---@param text string
+local function go_to(child, text)
+  child:lua("vim.api.nvim_set_current_win(require('azimuth.chat').window())")
+  child:wait("vim.api.nvim_get_mode().mode == 'n'")
+  assert(child:lua("vim.cmd('normal! gg') return vim.fn.search(..., 'cW')", "\\V" .. text) > 0, text .. " is not in the transcript")
+end
+
+--- The lines of the window that shows what would be done, or nothing where there is none.
+---@param child Child
+---@return string
+local function window(child)
+  return child:lua([[
+    local settings = vim.api.nvim_win_get_config(0)
+    if settings.relative == "" then
+      return ""
+    end
+    local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
+    for _, part in ipairs({ settings.title, settings.footer }) do
+      table.insert(lines, part[1][1])
+    end
+    return table.concat(lines, "\n")
+  ]])
+end
+
+---@param child Child
+local function wait_for_window(child)
+  child:wait("vim.api.nvim_win_get_config(0).relative ~= ''")
+end
+
+---@param child Child
+---@param part string
+local function wait_until_said(child, part)
+  child:wait(("vim.iter(_G.said):any(function(said) return said[1]:find(%q, 1, true) end)"):format(part))
+end
+
+function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
+  session(big_turn(), function(child, place, model)
+    turn(child, "Change all five.", "All five are changed.")
+    child:wait("vim.fn.filereadable('new/e.txt') == 1 and vim.fn.filereadable('src/d.txt') == 0")
+    assert_after(place)
+    -- The user goes on with one of them.
+    support.write(place.project .. "/b.txt", "1\ntwo\nthree and mine\n")
+
+    go_to(child, "Change all five.")
+    child:type("u")
+    wait_for_window(child)
+    local shown = window(child)
+    support.contains(shown, " Take back: Change all five. ")
+    support.contains(shown, "✓ a.txt      -1 +1")
+    support.contains(shown, "– b.txt      left: it was changed since; if you confirm it, what was changed stays")
+    support.contains(shown, "✓ c.txt      -1 +1")
+    support.contains(shown, "✓ new/e.txt  is deleted")
+    support.contains(shown, "✓ src/d.txt  is made again")
+    support.contains(shown, "y take back 4 files")
+    assert_after(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
+    child:type("y")
+    child:wait_for("Taken back: 4 of 5 files")
+    child:wait_for("– b.txt  left as it is: it was changed since")
+    support.contains(child:transcript(), "You · taken back")
+    assert_before(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
+    wait_until_said(child, "taken back: 4 of 5 files. Left as it is: b.txt")
+
+    -- What was left is confirmed by itself, and keeps what the user wrote.
+    child:type("u")
+    wait_for_window(child)
+    support.lacks(window(child), "a.txt")
+    support.lacks(window(child), "y take back")
+    child:type("yx")
+    child:wait("vim.fn.getline('.'):find('set all the same: what was changed stays', 1, true)")
+    support.contains(window(child), "y take back 1 file ")
+    child:type("y")
+    child:wait("table.concat(vim.fn.readfile('b.txt'), '|') == 'one|two|three and mine'")
+    assert_before(place, { ["b.txt"] = "one\ntwo\nthree and mine\n" })
+
+    child:wait_for("Taken back: 1 of 1 file")
+    child:type("<C-r>")
+    wait_for_window(child)
+    support.contains(window(child), "Put again: Change all five.")
+    child:lua("vim.fn.search('b\\\\.txt', 'cw')")
+    child:type("xy")
+    child:wait("table.concat(vim.fn.readfile('b.txt'), '|') == '1|two|three and mine'")
+    child:wait_for("Put again: 5 of 5 files")
+    assert_after(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
+    support.lacks(child:transcript(), "You · taken back")
+
+    table.insert(model.answers, { text = "Heard." })
+    turn(child, "And now?", "Heard.")
+    support.contains(vim.json.encode(model.asked[#model.asked].messages), "took back")
+  end)
+end
+
+function T.an_open_document_goes_back_there_as_one_step_of_its_own_undo()
+  session(big_turn(), function(child, place)
+    local bufnr = child:lua("return vim.fn.bufnr('a.txt')")
+    turn(child, "Change all five.", "All five are changed.")
+    local function lines()
+      return child:lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '|')", bufnr)
+    end
+    child:wait(("vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == '1'"):format(bufnr))
+    child:command("Azimuth chat")
+    -- Elsewhere than in the chat, the last turn is meant.
+    child:wait("vim.api.nvim_buf_get_name(0):find('a.txt', 1, true)")
+    child:command("Azimuth undo")
+    wait_for_window(child)
+    child:type("y")
+    child:wait(("vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == 'one'"):format(bufnr))
+    wait_until_said(child, "taken back: 5 of 5 files.")
+    support.equal(lines(), "one|two|three")
+    child:command("undo")
+    support.equal(lines(), "1|two|three")
+    child:command("redo")
+    child:command("silent write")
+    assert_before(place)
+  end, { open = "a.txt" })
+end
+
+function T.back_to_a_message_takes_back_all_turns_after_it_too()
+  local answers = {
+    { calls = { replace("a.txt", "one\n", "1\n") } },
+    { text = "First." },
+    { calls = { replace("a.txt", "two\n", "2\n") } },
+    { text = "Second." },
+    { calls = { replace("b.txt", "one\n", "1\n") } },
+    { text = "Third." },
+  }
+  session(answers, function(child, place)
+    turn(child, "Do one.", "First.")
+    turn(child, "Do two.", "Second.")
+    turn(child, "Do three.", "Third.")
+    child:wait("vim.fn.readfile('b.txt')[1] == '1'")
+    go_to(child, "Do two.")
+    child:type("U")
+    wait_for_window(child)
+    support.contains(window(child), "Take back: 2 turns from Do two.")
+    child:type("y")
+    child:wait_for("Taken back: 2 of 2 files, 2 turns")
+    support.equal(support.read(place.project .. "/a.txt"), "1\ntwo\nthree\n")
+    support.equal(support.read(place.project .. "/b.txt"), files["b.txt"])
+    -- Where it says so, the key of redo puts the same turns again.
+    go_to(child, "Taken back: 2 of 2")
+    child:type("<C-r>")
+    wait_for_window(child)
+    support.contains(window(child), "Put again: 2 turns from Do two.")
+    child:type("y")
+    child:wait_for("Put again: 2 of 2 files, 2 turns")
+    support.equal(support.read(place.project .. "/a.txt"), "1\n2\nthree\n")
+    support.equal(support.read(place.project .. "/b.txt"), "1\ntwo\nthree\n")
+    -- One turn alone leaves what a later one did to the same file.
+    go_to(child, "Do one.")
+    child:type("u")
+    wait_for_window(child)
+    support.contains(window(child), "a later turn changed it too")
+    child:type("q")
+    child:wait("vim.api.nvim_win_get_config(0).relative == ''")
+    support.equal(support.read(place.project .. "/a.txt"), "1\n2\nthree\n")
+  end)
+end
+
+function T.hunks_of_the_turn_that_are_undecided_are_rejected_with_it()
+  session({ { calls = { replace("a.txt", "one\n", "1\n") } }, { text = "One waits." } }, function(child, place)
+    child:command("Azimuth auto off")
+    child:wait("require('azimuth.client').state().accept_edits == false")
+    turn(child, "Propose.", "One waits.")
+    go_to(child, "Propose.")
+    child:type("u")
+    wait_for_window(child)
+    support.contains(window(child), "No file is changed by it.\n1 hunk that is undecided is rejected.")
+    support.contains(window(child), "y rejects")
+    child:type("y")
+    wait_until_said(child, "what was undecided is rejected.")
+    child:wait("require('azimuth.fold').pending(require('azimuth.client').state()) == 0")
+    support.equal(support.read(place.project .. "/a.txt"), files["a.txt"])
+  end)
+end
+
+function T.nothing_is_taken_back_where_there_is_nothing_or_a_turn_begins_meanwhile()
+  local answers = vim.list_extend({ { text = "Just words." } }, big_turn())
+  table.insert(answers, { text = "More words." })
+  session(answers, function(child, place)
+    child:command("Azimuth undo")
+    wait_until_said(child, "there is nothing to take back.")
+    turn(child, "Say something.", "Just words.")
+    go_to(child, "Say something.")
+    child:type("u")
+    wait_until_said(child, "nothing was changed there.")
+    turn(child, "Change all five.", "All five are changed.")
+    child:command("wincmd p | Azimuth undo")
+    wait_for_window(child)
+    child:lua("require('azimuth.turn').send({ { type = 'text', text = 'Go on.' } })")
+    wait_until_said(child, "a turn has begun. Nothing was taken back")
+    child:wait("vim.api.nvim_win_get_config(0).relative == ''")
+    child:wait_for("More words.")
+    child:wait("vim.fn.filereadable('new/e.txt') == 1")
+    assert_after(place)
+  end)
+end
+
+return T
