@@ -36,7 +36,10 @@ impl World {
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
         let rules = "[permissions]\nallow = [\"Shell\", \"Edit\", \"Read\"]\n";
-        setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + rules));
+        // What the test itself does to the files right after a turn is to be found out when an edit is accepted, not by the
+        // look for what other programs did meanwhile.
+        let review = "review_commands = false\n";
+        setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + rules));
         let project = Project::new(files.iter().copied());
         let outside = Project::new([("a.rs", THEIRS), ("b.ipynb", THEIRS)]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
@@ -124,6 +127,7 @@ impl World {
 async fn decide(client: &Client, session: &SessionId, decision: &str) -> Vec<(String, ApplyOutcome)> {
     let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
     let accepts = decision == "accept";
+    // What the test itself does to the files meanwhile is listed as another program's.
     let open = |it: &&Proposal| !accepts || it.hunks.iter().any(|hunk| hunk.state == HunkState::Pending);
     let targets: Vec<Value> =
         listed.iter().filter(open).map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();

@@ -36,7 +36,11 @@ impl World {
         });
         let model = ModelServer::start([edits, Answer::says("Proposed.")]).await;
         let setup = Setup::empty();
-        setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "[permissions]\nallow = [\"Shell\"]\n"));
+        // What the tests do to files right after a turn is to be met by decisions, not by the look for what other programs did
+        // meanwhile.
+        let review = "review_commands = false\n";
+        let shell = "[permissions]\nallow = [\"Shell\"]\n";
+        setup.configure(&(review.to_owned() + &Setup::configuration(&model, Wire::Anthropic) + shell));
         let project = Project::new([("a.txt", TEXT), ("b.txt", "b\n")]);
         let client = Client::start(&setup, &project, profile).await;
         let uri = project.uri("a.txt");
