@@ -13,6 +13,7 @@ use protocol::{Event, SessionId, TurnId, methods};
 use serde_json::json;
 
 const FORMAT: &str = "azimuth/editor/format";
+const SAVE: &str = "azimuth/editor/save";
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
 /// The formatter: one space between words, and none at the ends of lines.
@@ -472,6 +473,58 @@ async fn a_document_with_the_users_own_unsaved_text_is_never_saved_for_them() {
     world.settled().await;
     world.heard().await;
     assert_eq!(world.project.read("a.txt"), TEXT.replace("two", "2 2").replace("seven", "seven, mine"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_user_types_while_other_documents_are_saved_is_not_saved_for_them() {
+    let world = World::new(panel(), "save_edits = true").await;
+    world.project.write("c.txt", "c\n");
+    let [b, c] = ["b.txt", "c.txt"].map(|name| world.project.uri(name));
+    [&b, &c].into_iter().for_each(|uri| world.client.open(uri));
+    world.client.hold(SAVE);
+    let edits = [("a.txt", "one"), ("b.txt", "b"), ("c.txt", "c")]
+        .map(|(path, old)| json!({ "path": path, "old_text": old, "new_text": "new" }));
+    let answer = edits.into_iter().fold(Answer::nothing(), |answer, edit| answer.call("edit_replace_exact", edit));
+    world.model.then(answer);
+    world.turn().await;
+    let proposals = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await.proposals;
+    let targets: Vec<_> = proposals
+        .iter()
+        .map(|proposal| json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision }))
+        .collect();
+    let params = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+    world.client.call::<methods::ReviewDecide>(params).await;
+    // They are saved one after the other, once all edits are in.
+    let held = world.client.asked(SAVE).await;
+    assert_eq!(held.params["uri"], json!(world.uri));
+    world.client.replace(&b, "new", "new, mine");
+    world.client.save(&world.uri);
+    held.answer(json!({ "saved": true }));
+    let held = world.client.asked(SAVE).await;
+    assert_eq!(held.params["uri"], json!(c), "the user's own text is never saved");
+    world.client.save(&c);
+    held.answer(json!({ "saved": true }));
+    assert_eq!(world.project.read("b.txt"), "b\n");
+    assert_eq!(world.client.text(&b), "new, mine\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_editor_that_cannot_save_has_the_user_told_so_once() {
+    let world =
+        World::new(Profile::panel().with("/experimental/azimuth/save", json!(false)), "save_edits = true").await;
+    world.edits(&[("two", "2"), ("five", "5")]).await;
+    world.accept(&[0]).await;
+    let notice = world.until_notice().await;
+    assert!(notice.starts_with("a.txt is not saved: the editor cannot do that without Azimuth's plugin"), "{notice}");
+    world.accept(&[1]).await;
+    world.until_applied().await;
+    let mut events = world.settled().await;
+    // The command's own words come besides.
+    events.retain(|event| matches!(event, Event::Notice { text, .. } if text.contains("save_edits")));
+    assert_eq!(events, []);
+    assert_eq!(world.project.read("a.txt"), TEXT);
     world.finish().await;
 }
 

@@ -334,6 +334,32 @@ async fn an_open_document_behind_a_link_that_came_since_is_not_edited_or_saved()
 }
 
 #[tokio::test]
+async fn a_file_of_the_users_that_is_not_saved_for_them_though_they_said_so_is_said() {
+    let world = World::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]).await;
+    // Only the agent's own hands are off what belongs to git.
+    world.project.write(".git/COMMIT_EDITMSG", "m\n");
+    let [message, other] = [".git/COMMIT_EDITMSG", "b.txt"].map(|name| world.project.uri(name));
+    for (uri, old) in [(&message, "m"), (&other, "b")] {
+        world.client.open(uri);
+        world.client.replace(uri, old, "mine");
+    }
+    world.model.then(Answer::calls("shell_run", json!({ "command": "cat b.txt | tee seen.txt" })));
+    world.model.then(Answer::says("I see."));
+    world.client.prompt(&world.session, "Do it.").await;
+    let (_, question) = world.client.until_asked(&world.session).await;
+    assert_eq!(question.detail, ".git/COMMIT_EDITMSG, b.txt");
+    replace_by_link(&world.project, "b.txt", &world.project.path("a.txt"));
+    world.client.choose(&world.session, &question, "settle_and_run").await;
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let seen = world.model.asked().last().unwrap().last_results().join("\n");
+    assert!(seen.contains("a file could not be saved: b.txt is not saved: b.txt leads to a.txt by now"), "{seen}");
+    assert_eq!(world.project.read("a.txt"), "a\n");
+    assert_eq!(world.project.read(".git/COMMIT_EDITMSG"), "mine\n");
+    world.client.waive("azimuth/event");
+    assert_eq!(world.client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn a_file_that_was_swapped_before_its_edit_is_accepted_is_left_whole() {
     let world = World::new(&[("a.rs", THEIRS)]).await;
     world.propose("edit_replace_exact", replace("a.rs", "one", "eins")).await;

@@ -63,7 +63,7 @@ use self::overlay::Overlay;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
-use self::reviews::{AfterCommand, Applied};
+use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
@@ -145,6 +145,8 @@ enum Own {
     Looked(Box<Found>),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
+    /// Documents that edits arrived in were saved, but for these.
+    EditsSaved(Vec<NotSaved>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
@@ -566,6 +568,7 @@ impl Session {
             Own::Remembered(remembered, reply) => self.remembered(*remembered, reply),
             Own::Looked(found) => self.looked(*found),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
+            Own::EditsSaved(failures) => self.edits_saved(&failures),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);

@@ -301,16 +301,21 @@ fn has_another_text(buffers: &Buffers, change: &Change) -> bool {
 /// The path, if it still leads to the file that was reviewed: a command may have made a link of a folder on the way
 /// since the edit was proposed (001 §20).
 pub(super) fn still_writable(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
-    let now = roots.check(path).map_err(|error| error.to_string())?;
-    let name = roots.display(path);
-    if now != path {
-        let elsewhere = roots.display(&now);
-        return Err(format!("{name} leads to {elsewhere} by now, through a link; nothing was written"));
-    }
+    let now = still_there(roots, path)?;
     match roots.protected(&now) {
         None => Ok(now),
-        Some(reason) => Err(format!("{name} must not be changed: {reason}; nothing was written")),
+        Some(reason) => Err(format!("{} must not be changed: {reason}; nothing was written", roots.display(path))),
     }
+}
+
+/// The path, if no link on the way has it lead elsewhere by now.
+pub(super) fn still_there(roots: &Roots, path: &Path) -> Result<PathBuf, String> {
+    let now = roots.check(path).map_err(|error| error.to_string())?;
+    if now != path {
+        let (name, elsewhere) = (roots.display(path), roots.display(&now));
+        return Err(format!("{name} leads to {elsewhere} by now, through a link; nothing was written"));
+    }
+    Ok(now)
 }
 
 #[cfg(test)]

@@ -11,14 +11,13 @@ use std::sync::Arc;
 use protocol::editor::{EditorFormatParams, EditorFormatResult, LineRange};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::{Event, TurnId};
-use tokio::sync::oneshot;
 use workspace::buffers::{Open, Snapshot};
 use workspace::paths;
 use workspace::review::{Application, ChangedLines, Note, diff, formatted};
 use workspace::text::hash;
 
-use super::carry::{Carried, still_writable};
-use super::reviews::{is_ours, save_all};
+use super::carry::Carried;
+use super::reviews::{NotSaved, NotSavedReason, is_ours};
 use super::{Own, Session};
 use crate::config::FormatEdits;
 use crate::hub::EditorError;
@@ -39,6 +38,8 @@ pub(super) struct Formatting {
     news: Vec<String>,
     /// Whether the user was told that a document could not be formatted.
     failure_told: bool,
+    /// Whether the user was told that a document could not be saved.
+    unsaved_told: bool,
 }
 
 /// Edits that arrived in a document.
@@ -263,25 +264,35 @@ impl Session {
     fn save_edited(&mut self) {
         let documents = std::mem::take(&mut self.formatting.unsaved).into_iter();
         let ours = documents.filter_map(|path| match self.reader.buffers().get(&path) {
-            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => Some((path, Arc::clone(&buffer.uri))),
+            Open::Yes(buffer) if is_ours(&self.ours, &buffer) => Some(buffer),
             _ => None,
         });
         let mut wanted: Vec<_> = ours.collect();
         if wanted.is_empty() {
             return;
         }
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
-        let (editor, own, roots) = (self.home_editor(), self.own.clone(), Arc::clone(&self.roots));
+        wanted.sort_by(|a, b| a.path.cmp(&b.path));
+        let (saver, own) = (self.saver(), self.own.clone());
         tokio::spawn(async move {
-            let wanted = tokio::task::spawn_blocking(move || {
-                // The editor would save it where a link leads that came since.
-                wanted.retain(|(path, _)| still_writable(&roots, path).is_ok());
-                wanted.into_iter().map(|(path, uri)| (uri, roots.display(&path))).collect::<Vec<_>>()
-            });
-            let failures = save_all(editor, wanted.await.unwrap_or_default()).await;
-            let (done, _) = oneshot::channel();
-            let _ = own.send(Own::Saved { own: false, failures, done });
+            let mut failures = saver.save(&wanted, false).await;
+            // What the user typed into meanwhile is theirs to save.
+            failures.retain(|failure| !matches!(failure.reason, NotSavedReason::Changed));
+            let _ = own.send(Own::EditsSaved(failures));
         });
+    }
+
+    /// Tells the user, once, that documents could not be saved after edits.
+    pub(super) fn edits_saved(&mut self, failures: &[NotSaved]) {
+        if failures.is_empty() || std::mem::replace(&mut self.formatting.unsaved_told, true) {
+            return;
+        }
+        let failures: Vec<_> = failures.iter().map(NotSaved::to_string).collect();
+        let text = format!(
+            "{}. The edit is in the editor; save it yourself. This is said once; the setting `save_edits` says what is \
+             saved",
+            failures.join("; ")
+        );
+        self.record(Event::Notice { severity: Severity::Warning, text });
     }
 }
 

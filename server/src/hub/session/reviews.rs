@@ -17,13 +17,13 @@ use protocol::review::{
 use protocol::{ErrorCode, Event, ToolCallId, TurnId};
 use serde_json::json;
 use tokio::sync::oneshot;
-use workspace::buffers::{Open, Snapshot};
+use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::review::{Application, Base, DecideError, Note, Review};
 use workspace::text::hash;
 
-use super::carry::{Carried, Carrier, Change, base, still_writable};
+use super::carry::{Carried, Carrier, Change, base, still_there, still_writable};
 use super::commanded::{COMPARING, Found};
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
@@ -533,15 +533,14 @@ impl Session {
     /// Saves buffers through the editor: those with nothing unsaved but our edits, and with `own` the others too.
     pub(super) fn save(&mut self, own: bool, done: oneshot::Sender<Vec<String>>) {
         let (reader, roots, ours) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.ours.clone());
-        let (editor, session) = (self.home_editor(), self.own.clone());
+        let (saver, session) = (self.saver(), self.own.clone());
         tokio::spawn(async move {
             let wanted = tokio::task::spawn_blocking(move || {
                 let unsaved = unsaved(&reader, &roots).into_iter();
-                let wanted = unsaved.filter(|buffer| own || is_ours(&ours, buffer));
-                let wanted = wanted.filter(|buffer| still_writable(&roots, &buffer.path).is_ok());
-                wanted.map(|buffer| (Arc::clone(&buffer.uri), roots.display(&buffer.path))).collect::<Vec<_>>()
+                unsaved.filter(|buffer| own || is_ours(&ours, buffer)).collect::<Vec<_>>()
             });
-            let failures = save_all(editor, wanted.await.unwrap_or_default()).await;
+            let failures = saver.save(&wanted.await.unwrap_or_default(), own).await;
+            let failures = failures.into_iter().map(|failure| failure.to_string()).collect();
             let _ = session.send(Own::Saved { own, failures, done });
         });
     }
@@ -557,27 +556,74 @@ impl Session {
         let _ = done.send(failures);
     }
 
+    /// Who saves documents, as things are now.
+    pub(super) fn saver(&self) -> Saver {
+        Saver { editor: self.home_editor(), buffers: self.reader.buffers(), roots: Arc::clone(&self.roots) }
+    }
+
     /// The editor whose unsaved texts count.
     pub(super) fn home_editor(&self) -> Option<Arc<dyn Editor>> {
         self.home.as_ref().map(|home| Arc::clone(&home.editor))
     }
 }
 
-/// Saves documents, given by their URI and their name for people, through the editor. Gives what is not saved, in words.
-pub(super) async fn save_all(editor: Option<Arc<dyn Editor>>, documents: Vec<(Arc<str>, String)>) -> Vec<String> {
-    let mut failures = Vec::new();
-    for (uri, display) in documents {
-        let saved = match &editor {
-            Some(editor) => editor.save(&uri).await,
-            None => Err(EditorError::Gone),
-        };
-        match saved {
-            Ok(true) => {}
-            Ok(false) => failures.push(format!("{display} is not saved: the editor could not")),
-            Err(error) => failures.push(format!("{display} is not saved: {error}")),
+/// Who saves documents through the editor, apart from the session's task.
+pub(super) struct Saver {
+    editor: Option<Arc<dyn Editor>>,
+    /// That editor's documents.
+    buffers: Arc<Buffers>,
+    roots: Arc<Roots>,
+}
+
+/// A document that is not saved.
+#[derive(Debug, thiserror::Error)]
+#[error("{display} is not saved: {reason}")]
+pub(super) struct NotSaved {
+    /// Its name for people.
+    display: String,
+    pub(super) reason: NotSavedReason,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotSavedReason {
+    /// It holds something of the user's own by now.
+    #[error("it was changed meanwhile")]
+    Changed,
+    /// The editor would write where it must not, in words.
+    #[error("{0}")]
+    NotWritable(String),
+    #[error("the editor could not")]
+    Failed,
+    #[error(transparent)]
+    Editor(#[from] EditorError),
+}
+
+impl Saver {
+    /// Saves documents one after the other, which can take long: each only if it is still as it is given here, or with
+    /// `own`, since the user said so, as it is then. Gives those that are not saved.
+    pub(super) async fn save(&self, documents: &[Arc<Snapshot>], own: bool) -> Vec<NotSaved> {
+        let mut failures = Vec::new();
+        for document in documents {
+            if let Err(reason) = self.save_one(document, own).await {
+                failures.push(NotSaved { display: self.roots.display(&document.path), reason });
+            }
         }
+        failures
     }
-    failures
+
+    async fn save_one(&self, document: &Snapshot, own: bool) -> Result<(), NotSavedReason> {
+        let (roots, path) = (Arc::clone(&self.roots), document.path.clone());
+        // The editor would save it where a link leads that came since. What is protected from us is not from the user.
+        let look = move || if own { still_there(&roots, &path) } else { still_writable(&roots, &path) };
+        let looked = tokio::task::spawn_blocking(look).await;
+        looked.map_err(|error| error.to_string()).flatten().map_err(NotSavedReason::NotWritable)?;
+        let is_same = |now: &Snapshot| now.hash() == document.hash();
+        if !own && !matches!(self.buffers.get(&document.path), Open::Yes(now) if is_same(&now)) {
+            return Err(NotSavedReason::Changed);
+        }
+        let editor = self.editor.as_ref().ok_or(EditorError::Gone)?;
+        if editor.save(&document.uri).await? { Ok(()) } else { Err(NotSavedReason::Failed) }
+    }
 }
 
 fn not_decided(error: DecideError) -> Error {
