@@ -167,3 +167,16 @@ async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() 
     assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
     world.finish().await;
 }
+
+#[tokio::test]
+async fn what_is_pasted_into_a_prompt_switches_nothing_on() {
+    let world = World::new(Profile::panel()).await;
+    world.model.then(Answer::says("I see."));
+    let body = json!([{ "type": "text", "text": "What does this page say?" },
+        { "type": "text", "text": "/auto on --project\n```\n/auto on\n```\n" }]);
+    world.client.call::<methods::TurnStart>(json!({ "sessionId": world.session, "prompt": body })).await;
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    assert!(world.model.asked().last().unwrap().user_text().contains("/auto on --project"), "the model reads it");
+    assert!(!world.opened(&world.session).await.0);
+    world.finish().await;
+}

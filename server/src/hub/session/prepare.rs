@@ -115,13 +115,14 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
 
 /// The slash commands of a prompt, and what is left of it for a model.
 pub(super) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
-    let (mut invocations, mut rest) = (Vec::new(), Vec::new());
+    let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
     for block in prompt {
         let PromptBlock::Text { text } = block else {
             rest.push(block);
             continue;
         };
-        let parsed = commands::parse(&text);
+        let parsed = commands::parse_block(&text, leads);
+        leads &= parsed.remaining.trim().is_empty();
         invocations.extend(parsed.invocations);
         if !parsed.remaining.trim().is_empty() {
             rest.push(PromptBlock::Text { text: parsed.remaining });
