@@ -1,5 +1,6 @@
 //! Edits that are accepted as they come: in a session, and always in a project.
 
+use harness::window::Window;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{AutoScope, HunkState, Proposal};
 use protocol::turn::StopReason;
@@ -109,6 +110,48 @@ async fn what_is_always_accepted_in_a_project_is_so_in_all_its_sessions_and_afte
 }
 
 #[tokio::test]
+async fn off_in_the_project_is_off_in_each_of_its_sessions() {
+    let world = World::new(Profile::panel()).await;
+    let other = world.client.new_session().await;
+    world.model.may_rewrite();
+    world.auto(&other, true, "session").await;
+    world.auto(&world.session, true, "project").await;
+    world.auto(&world.session, false, "project").await;
+    world.until_auto(&other, false, AutoScope::Session).await;
+    world.turn(&other, &[("a.txt", "one", "1")]).await;
+    assert_eq!(world.waits(&other).await.len(), 1);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn another_windows_session_hears_of_the_project_with_its_next_prompt() {
+    let model = ModelServer::start([]).await;
+    let setup = Setup::model(&model, Wire::Anthropic);
+    let project = Project::new([("a.txt", "one\ntwo\n")]);
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let (here, there) = (first.new_session().await, second.new_session().await);
+    let auto = |session: &SessionId, on: bool| json!({ "sessionId": session, "on": on, "scope": "project" });
+    let edit = |old: &str, new: &str| {
+        let edit = json!({ "path": "a.txt", "old_text": old, "new_text": new });
+        model.then(Answer::calls("edit_replace_exact", edit));
+        model.then(Answer::says("Done."));
+    };
+    first.call::<methods::ReviewAuto>(auto(&here, true)).await;
+    edit("one", "1");
+    second.prompt(&there, "Go on.").await;
+    second.until_end(&there, StopReason::EndTurn).await;
+    assert_eq!(project.read("a.txt"), "1\ntwo\n");
+    first.call::<methods::ReviewAuto>(auto(&here, false)).await;
+    edit("two", "2");
+    second.prompt(&there, "Go on.").await;
+    second.until_end(&there, StopReason::EndTurn).await;
+    assert_eq!(project.read("a.txt"), "1\ntwo\n", "it waits for review again");
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
 async fn another_project_is_not_asked_to_accept_anything() {
     let world = World::new(Profile::panel()).await;
     world.auto(&world.session, true, "project").await;
@@ -165,5 +208,18 @@ async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() 
     world.client.request("workspace/executeCommand", command).await.unwrap();
     world.turn(&world.session, &[("a.txt", "two", "2")]).await;
     assert_eq!(world.project.read("a.txt"), "1\ntwo\nthree\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_pasted_into_a_prompt_switches_nothing_on() {
+    let world = World::new(Profile::panel()).await;
+    world.model.then(Answer::says("I see."));
+    let body = json!([{ "type": "text", "text": "What does this page say?" },
+        { "type": "text", "text": "/auto on --project\n```\n/auto on\n```\n" }]);
+    world.client.call::<methods::TurnStart>(json!({ "sessionId": world.session, "prompt": body })).await;
+    world.client.until_end(&world.session, StopReason::EndTurn).await;
+    assert!(world.model.asked().last().unwrap().user_text().contains("/auto on --project"), "the model reads it");
+    assert!(!world.opened(&world.session).await.0);
     world.finish().await;
 }

@@ -317,6 +317,16 @@ fn what_is_no_prompt_and_no_rule_is_wrong_usage() {
 }
 
 #[test]
+fn a_prompt_from_anywhere_does_not_switch_the_review_off() {
+    let world = World::new();
+    for prompt in ["/auto on --project", "\n/new /auto on --project\nFix it."] {
+        let output = world.azimuth(&["exec", prompt]);
+        assert_eq!(output.status.code(), Some(2), "{prompt}: {}", text(&output));
+        assert!(text(&output).contains("`/auto on` is not for azimuth exec"), "{}", text(&output));
+    }
+}
+
+#[test]
 fn mode_ask_refuses_to_change_or_run_and_says_so() {
     let world = World::new();
     world.write("a.txt", "one\n");

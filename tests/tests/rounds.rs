@@ -374,7 +374,7 @@ async fn of_many_changed_files_so_many_are_listed_and_it_is_said_how_many_more_t
         Event::Notice { severity: Severity::Warning, text } => Some(text.clone()),
         _ => None,
     });
-    assert_eq!(said.as_deref(), Some("3 more files changed than the review lists, 200 in a turn"));
+    assert_eq!(said.as_deref(), Some("3 more files changed than the review lists"));
     assert_eq!(world.landed().await.len(), 200);
     world.finish().await;
 }
@@ -406,6 +406,81 @@ async fn what_the_user_typed_into_can_be_kept_but_not_taken_back_and_a_word_on_i
     let heard = world.heard().await;
     let said = "changed in a.txt (line 5), which this does not decide: Why capitals?";
     assert!(heard.contains(said), "{heard}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_taken_back_by_mistake_is_put_again_by_a_redo_of_its_turn() {
+    let (world, gate) = (World::new().await, Gate::default());
+    let command = "echo '#!/bin/sh' > run.sh; chmod +x run.sh";
+    world.model.then(Answer::calls("shell_run", json!({ "command": command })));
+    world.model.then(Answer::nothing().wait(&gate).text("Done."));
+    let turn = world.client.prompt(&world.session, "Go on.").await;
+    world.model.asked_times(2).await;
+    world.project.write("b.txt", "1\n2\n");
+    gate.open();
+    let is_it = |event: &Event| matches!(event, Event::ProposalChanged { proposal } if proposal.path == "b.txt");
+    world.client.until(&world.session, "the look after the turn", is_it).await;
+    world.take_back("run.sh", &[]).await;
+    world.take_back("b.txt", &[]).await;
+    assert!(!world.project.path("run.sh").exists());
+
+    let world = world.restarted().await;
+    let again = world.restore("redo", &turn).await;
+    assert!(again.files.iter().all(|file| file.outcome == RestoreOutcome::Done), "{again:?}");
+    assert_eq!((world.project.read("run.sh"), world.project.read("b.txt")), ("#!/bin/sh\n".into(), "1\n2\n".into()));
+    let mode = std::fs::metadata(world.project.path("run.sh")).unwrap().permissions();
+    assert_ne!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o100, 0, "it is a program as it was");
+    let undone = world.restore("undo", &turn).await;
+    let paths: Vec<_> = undone.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["run.sh"], "what another program did is not the turn's");
+    world.finish().await;
+}
+
+/// A turn that has run a command and waits at the gate, with an edit of `b.txt` pending.
+async fn edit_pending(world: &World, gate: &Gate) -> Proposal {
+    world.model.then(Answer::calls("shell_run", json!({ "command": "touch made.txt" })));
+    let edit = json!({ "path": "b.txt", "old_text": "one", "new_text": "1" });
+    world.model.then(Answer::calls("edit_replace_exact", edit));
+    world.model.then(Answer::nothing().wait(gate).text("Done."));
+    world.client.prompt(&world.session, "Go on.").await;
+    world.model.asked_times(3).await;
+    let listed = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await.proposals;
+    listed.into_iter().find(|proposal| !proposal.landed).unwrap()
+}
+
+#[tokio::test]
+async fn what_was_before_another_program_is_never_a_text_that_only_an_editor_had() {
+    let (world, gate) = (World::new().await, Gate::default());
+    let uri = world.project.uri("b.txt");
+    world.client.open(&uri);
+    let edit = edit_pending(&world, &gate).await;
+    world.decide("accept", &[(&edit, &[])]).await;
+    world.until_applied().await;
+    assert_eq!((world.client.text(&uri).as_str(), world.project.read("b.txt").as_str()), ("1\ntwo\n", B));
+    world.project.write("b.txt", "one\nzwei\n");
+    world.client.close(&uri);
+    gate.open();
+    let is_it = |event: &Event| matches!(event, Event::ProposalChanged { proposal } if proposal.landed && proposal.path == "b.txt");
+    world.client.until(&world.session, "the look after the turn", is_it).await;
+    world.take_back("b.txt", &[]).await;
+    assert_eq!(world.project.read("b.txt"), B);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_before_another_program_is_never_a_text_that_could_not_be_written() {
+    let (world, gate) = (World::new().await, Gate::default());
+    let edit = edit_pending(&world, &gate).await;
+    world.project.write("b.txt", "one\nzwei\n");
+    world.decide("accept", &[(&edit, &[])]).await;
+    let failed = |event: &Event| matches!(event, Event::EditApplied { outcome: ApplyOutcome::Failed { .. }, .. });
+    world.client.until(&world.session, "the failure", failed).await;
+    gate.open();
+    let is_it = |event: &Event| matches!(event, Event::ProposalChanged { proposal } if proposal.landed && proposal.path == "b.txt");
+    world.client.until(&world.session, "the look after the turn", is_it).await;
+    world.take_back("b.txt", &[]).await;
+    assert_eq!(world.project.read("b.txt"), B);
     world.finish().await;
 }
 

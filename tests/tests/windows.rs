@@ -90,6 +90,42 @@ async fn a_second_window_sees_all_that_happens_and_the_same_hunks_and_decides_fo
 }
 
 #[tokio::test]
+async fn what_the_user_saves_in_the_second_window_while_a_turn_runs_is_theirs() {
+    let gate = Gate::default();
+    let model = ModelServer::start([
+        Answer::calls("shell_run", json!({ "command": "touch made.txt" })),
+        Answer::nothing().wait(&gate).text("Done."),
+    ])
+    .await;
+    let setup = Setup::empty();
+    let providers = Setup::configuration(&model, Wire::Anthropic);
+    setup.configure(&format!("{providers}[permissions]\nallow = [\"Shell\"]\n"));
+    let project = Project::new([("a.txt", "one\n"), ("b.txt", "one\n")]);
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    let uri = project.uri("a.txt");
+    second.open(&uri);
+    show(&second, &session).await;
+    first.prompt(&session, "Go on.").await;
+    model.asked_times(2).await;
+
+    second.replace(&uri, "one", "mine");
+    std::fs::write(project.path("a.txt"), "mine\n").unwrap();
+    second.save(&uri);
+    // The host has heard of it: what this window asks comes after it.
+    pending(&second, &session).await;
+    std::fs::write(project.path("b.txt"), "another program's\n").unwrap();
+    gate.open();
+    let is_it = |event: &Event| matches!(event, Event::ProposalChanged { proposal } if proposal.path == "b.txt");
+    first.until(&session, "the look after the turn", is_it).await;
+    let listed: Vec<_> = pending(&first, &session).await.into_iter().map(|proposal| proposal.path).collect();
+    assert_eq!(listed, ["made.txt", "b.txt"]);
+    second.close().await;
+    first.close().await;
+}
+
+#[tokio::test]
 async fn a_turn_of_the_second_window_works_on_its_unsaved_text_and_edits_arrive_in_its_editor() {
     let (model, setup, project) = world(
         [Answer::calls("read_file", json!({ "path": "a.txt" })), edit("typed", "TYPED"), Answer::says("Done.")],

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agent::commands::{self, Command, Invocation};
 use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
@@ -392,6 +393,11 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
     };
     if text.trim().is_empty() {
         return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
+    }
+    // What it switches would hold after this prompt, and the text may come from anywhere.
+    let switches = |it: &Invocation| matches!(it.command, Ok(Command::Auto(Some((true, _)))));
+    if commands::parse(&text).invocations.iter().any(switches) {
+        return Err(Failure::Usage("`/auto on` is not for azimuth exec: `--yes` accepts what this prompt does".into()));
     }
     Ok(text)
 }

@@ -143,6 +143,8 @@ enum Own {
     Remembered(Box<Result<(Found, bool), String>>, oneshot::Sender<()>),
     /// The project's files were looked at where nobody waits for it.
     Looked(Box<Found>),
+    /// What the look with this number came to has been said.
+    LookEnded(u64),
     /// What was to be saved before a command is, but for these failures. The user's own text was among it, or not.
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
@@ -517,7 +519,7 @@ impl Session {
             Message::Gone(client) => self.gone(client),
             Message::TextChanged(client, path) => {
                 if let Some(buffers) = self.buffers_of(client) {
-                    self.note_saved(&buffers, &path);
+                    self.note_saved(client, &buffers, &path);
                 }
                 if self.home.as_ref().is_some_and(|home| home.id == client) {
                     self.text_changed(&path);
@@ -566,7 +568,8 @@ impl Session {
             Own::BaseRead(path, text) => self.base_read(&path, text.as_deref()),
             Own::ReadAfterCommand(after, reply) => self.read_after_command(*after, reply),
             Own::Remembered(remembered, reply) => self.remembered(*remembered, reply),
-            Own::Looked(found) => self.looked(*found),
+            Own::Looked(found) => self.record_found(*found),
+            Own::LookEnded(number) => self.look_ended(number),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
             Own::Event(event) => self.record(event),

@@ -30,6 +30,13 @@ pub enum Command {
     Restore(Direction, Vec<String>),
 }
 
+impl Command {
+    /// Whether it changes files, or what may be changed without a word of the user's.
+    pub fn must_lead(&self) -> bool {
+        matches!(self, Self::Auto(Some((true, _))) | Self::Restore(..))
+    }
+}
+
 /// What a command is, for the parser, help and completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -190,18 +197,28 @@ pub struct Choices {
 /// [`COMMANDS`]; so paths and unknown names stay text. Its arguments follow on the same line, as many as it takes, up
 /// to the next command; a word in quotes is one argument, and a quote without an end runs to the line's end. What
 /// follows its arguments belongs to the prompt again.
+///
+/// What gives something out of the user's hands ([`Command::must_lead`]) is a command only where nothing but blanks and other
+/// commands stands before it; anywhere else it stays text, since it may be in something that was pasted.
 pub fn parse(input: &str) -> Parsed {
+    parse_block(input, true)
+}
+
+/// The same for one text of a prompt of several; `leads` says that no other text stands before it.
+pub fn parse_block(input: &str, mut leads: bool) -> Parsed {
     let mut invocations: Vec<Invocation> = Vec::new();
     let mut at = 0;
     while let Some((start, spec)) = next_command(input, at) {
         let name_end = start + 1 + spec.name.len();
         let (arguments, end) = arguments(input, name_end, spec);
-        invocations.push(Invocation {
-            text: input.get(start..end).unwrap_or_default().to_owned(),
-            span: start..end,
-            command: command(spec, &arguments),
-        });
+        leads &= input.get(at..start).is_some_and(|between| between.trim().is_empty());
         at = end;
+        let command = command(spec, &arguments);
+        if !leads && command.as_ref().is_ok_and(Command::must_lead) {
+            continue;
+        }
+        let text = input.get(start..end).unwrap_or_default().to_owned();
+        invocations.push(Invocation { text, span: start..end, command });
     }
     let mut remaining = input.to_owned();
     for invocation in invocations.iter().rev() {

@@ -263,6 +263,19 @@ impl Review {
         }
     }
 
+    /// Lists no longer the undecided hunks that are in their documents of the oldest files, but for the last so many. What is on
+    /// its way stays.
+    pub fn keep_landed(&mut self, most: usize) {
+        let is_undecided = |it: &&mut FileProposal| {
+            it.landed && it.is_open() && it.hunks.iter().all(|hunk| hunk.state != HunkState::Applying)
+        };
+        let undecided = self.proposals.iter_mut().filter(is_undecided).count();
+        let excess = undecided.saturating_sub(most);
+        for proposal in self.proposals.iter_mut().filter(is_undecided).take(excess) {
+            proposal.drop_hunks(|_| true);
+        }
+    }
+
     /// Takes a decision on hunks: on all of them, or on none if one cannot be decided so.
     ///
     /// Without hunk ids a target means all pending hunks, and to reject also those in conflict; of those in the document

@@ -25,12 +25,25 @@ pub(super) struct Accepting {
     session: Option<bool>,
     /// Whether it is so in the whole project.
     always: bool,
+    /// How often that was said here, so that what was read from the store before it does not count.
+    said: u64,
 }
 
 impl Accepting {
     /// Nothing was said of the session yet; `always` is what is kept for its project.
     pub(super) fn new(always: bool) -> Self {
-        Self { session: None, always }
+        Self { session: None, always, said: 0 }
+    }
+
+    /// It is so in the whole project from now on, or no longer. Where it no longer is, no session of it goes on by itself.
+    fn set_always(&mut self, on: bool) {
+        (self.always, self.said) = (on, self.said + 1);
+        self.session.take_if(|session| *session && !on);
+    }
+
+    /// How often it was said for the whole project.
+    pub(super) fn said(self) -> u64 {
+        self.said
     }
 
     /// Whether edits are accepted as they come, and for how long.
@@ -88,7 +101,8 @@ impl Session {
         if let Err(error) = kept {
             return drop(reply.send(Err(Error::from(error))));
         }
-        self.accepting = Accepting::new(on);
+        self.accepting.set_always(on);
+        self.accepting.session = None;
         if !on && self.config.accept_edits {
             // The user has just switched it off here.
             self.accepting.session = Some(false);
@@ -102,7 +116,16 @@ impl Session {
     /// A session of some project had edits accepted as they come in all of the project, or no longer.
     pub(super) fn always(&mut self, project: &str, on: bool) {
         if project == self.project() {
-            self.accepting.always = on;
+            self.accepting.set_always(on);
+            self.accepting_changed();
+        }
+    }
+
+    /// What is kept for the project, which another process may have changed, was read when it had been said here `said`
+    /// times.
+    pub(super) fn always_read(&mut self, on: bool, said: u64) {
+        if said == self.accepting.said && on != self.accepting.always {
+            self.accepting.set_always(on);
             self.accepting_changed();
         }
     }
@@ -133,7 +156,7 @@ mod tests {
     #[test]
     fn the_session_counts_more_than_its_project_and_that_more_than_the_configuration() {
         let (off, on) = (Config::default(), Config { accept_edits: true, ..Config::default() });
-        let of = |session, always, config| Accepting { session, always }.in_force(config);
+        let of = |session, always, config| Accepting { session, always, said: 0 }.in_force(config);
         assert_eq!(of(None, false, &off), (false, AutoScope::Session));
         assert_eq!(of(None, false, &on), (true, AutoScope::Session));
         assert_eq!(of(None, true, &off), (true, AutoScope::Project));

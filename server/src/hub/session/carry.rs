@@ -83,13 +83,15 @@ pub(super) struct Carried {
     pub(super) deleted: Option<FileImage>,
     /// Whether the document is open and held nothing unsaved before.
     pub(super) was_clean: bool,
+    /// Whether the file itself was written, and no document of it.
+    pub(super) written: bool,
 }
 
 impl Carried {
     /// Nothing was changed.
     pub(super) fn failed(reason: impl Into<String>) -> Self {
         let outcome = ApplyOutcome::Failed { reason: reason.into() };
-        Self { outcome, before: None, deleted: None, was_clean: false }
+        Self { outcome, before: None, deleted: None, was_clean: false, written: false }
     }
 }
 
@@ -132,7 +134,7 @@ impl Carrier {
         match self.reader.buffers().get(&change.path) {
             Open::Yes(snapshot) => {
                 let (outcome, was_clean) = self.through_editor(snapshot, change).await;
-                Carried { outcome, before, deleted: None, was_clean }
+                Carried { outcome, before, deleted: None, was_clean, written: false }
             }
             Open::OutOfSync => {
                 Carried::failed("what the editor holds is not known: close the document and open it again")
@@ -230,7 +232,9 @@ impl Carrier {
         let (roots, store, change) = (Arc::clone(&self.roots), Arc::clone(&self.store), change.clone());
         let written = tokio::task::spawn_blocking(move || write(&roots, &*store, &change));
         match written.await {
-            Ok(Ok(deleted)) => Carried { outcome: ApplyOutcome::Verified, before, deleted, was_clean: false },
+            Ok(Ok(deleted)) => {
+                Carried { outcome: ApplyOutcome::Verified, before, deleted, was_clean: false, written: true }
+            }
             Ok(Err(reason)) => Carried { before, ..Carried::failed(reason) },
             Err(error) => Carried { before, ..Carried::failed(error.to_string()) },
         }

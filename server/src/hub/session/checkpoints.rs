@@ -4,7 +4,7 @@
 //! the last one first; to redo it puts them again. The changes of several turns become one step from what the file is
 //! to what it was before the first of them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use protocol::checkpoint::{Direction, FileImage, RestoreOutcome, RestoreStep, RestoredFile};
 use protocol::event::ApplyOutcome;
@@ -21,8 +21,14 @@ pub(super) struct Checkpoints {
     calls: HashMap<ToolCallId, TurnId>,
     /// The proposals of what commands and other programs changed.
     landed: HashSet<ProposalId>,
+    /// The turn in which another program changed each file last, by URI.
+    others: HashMap<String, TurnId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
+    /// What the user took back in the review of what a turn's commands and other programs changed, by URI; all of it is
+    /// undone. A redo of the turn puts it again, but not the one that follows its undo, after which the files are as
+    /// the user left them.
+    taken_back: BTreeMap<String, Vec<Change>>,
     /// What was undone at once and not redone, the last last; also where a file was left as it was.
     undone: Vec<Vec<TurnId>>,
 }
@@ -36,6 +42,8 @@ struct Change {
     /// Why what it was before or after is not kept; none where it is.
     unknown: Option<String>,
     undone: bool,
+    /// Whether it is another program's, which is not taken back with the turn.
+    of_others: bool,
 }
 
 /// A file's way back, or to where it was again.
@@ -84,8 +92,8 @@ impl Checkpoints {
             Event::ProposalChanged { proposal } if proposal.landed => {
                 self.landed.insert(proposal.proposal_id.clone());
             }
-            Event::EditApplied { proposal_id, turn_id: None, .. } if self.landed.contains(proposal_id) => {}
             Event::EditApplied {
+                proposal_id,
                 turn_id,
                 uri,
                 before,
@@ -94,24 +102,35 @@ impl Checkpoints {
                 outcome: ApplyOutcome::Verified | ApplyOutcome::Unverified,
                 ..
             } => {
-                // Logs of older versions do not say the turn.
-                let Some(turn) = turn_id.as_ref().or(self.turns.last()).cloned() else { return };
                 let before = deleted.as_deref().cloned().or(before.as_ref().map(FileImage::text));
                 let after = after.as_ref().map(FileImage::text);
-                self.push(uri, Change { turn, before, after, unknown: None, undone: false });
+                if self.landed.contains(proposal_id) {
+                    self.take_back(uri, turn_id.as_ref(), before.clone(), after.clone());
+                    if turn_id.is_none() {
+                        return;
+                    }
+                }
+                // Logs of older versions do not say the turn.
+                let Some(turn) = turn_id.as_ref().or(self.turns.last()).cloned() else { return };
+                self.push(uri, Change { turn, before, after, unknown: None, undone: false, of_others: false });
             }
             Event::Formatted { turn_id, uri, before, after, .. } => {
                 let Some(turn) = turn_id.as_ref().or(self.turns.last()).cloned() else { return };
                 let (before, after) = (Some(FileImage::text(before)), Some(FileImage::text(after)));
-                self.push(uri, Change { turn, before, after, unknown: None, undone: false });
+                self.push(uri, Change { turn, before, after, unknown: None, undone: false, of_others: false });
             }
             // What other programs do is not the turn's, and is not taken back with it.
-            Event::FilesChanged { tool_call_id: None, .. } => {}
+            Event::FilesChanged { tool_call_id: None, turn_id, files } => {
+                self.others.extend(files.iter().map(|file| (file.uri.clone(), turn_id.clone())));
+            }
             Event::FilesChanged { turn_id, files, .. } => {
                 for file in files {
                     let (before, after) = (file.before.clone(), file.after.clone());
                     let unknown = file.unknown.clone();
-                    self.push(&file.uri, Change { turn: turn_id.clone(), before, after, unknown, undone: false });
+                    self.push(
+                        &file.uri,
+                        Change { turn: turn_id.clone(), before, after, unknown, undone: false, of_others: false },
+                    );
                 }
             }
             Event::CheckpointRestored { direction, turn_ids, files } => {
@@ -148,7 +167,9 @@ impl Checkpoints {
 
     /// The turns that changed files, newest first.
     pub(super) fn changing(&self) -> Vec<TurnId> {
-        let changes = |turn: &&TurnId| self.files.values().flatten().any(|change| change.turn == **turn);
+        let changes = |turn: &&TurnId| {
+            self.files.values().chain(self.taken_back.values()).flatten().any(|change| change.turn == **turn)
+        };
         self.turns.iter().rev().filter(changes).cloned().collect()
     }
 
@@ -164,10 +185,14 @@ impl Checkpoints {
         Some(if and_later { self.turns.iter().skip(at).rev().cloned().collect() } else { turns })
     }
 
-    /// To undo, the last turn that changed files and was not undone; to redo, what was undone last.
+    /// To undo, the last turn that changed files and was not undone; to redo, what was undone last, and else the last turn of
+    /// which something was taken back in the review.
     fn next(&self, direction: Direction) -> Vec<TurnId> {
         if direction == Direction::Redo {
-            return self.undone.last().cloned().unwrap_or_default();
+            let has_taken_back =
+                |turn: &&TurnId| self.taken_back.values().flatten().any(|change| change.turn == **turn);
+            let taken_back = || self.turns.iter().rfind(has_taken_back).cloned().into_iter().collect();
+            return self.undone.last().cloned().unwrap_or_else(taken_back);
         }
         let is_next = |turn: &&TurnId| {
             let of_turn = |change: &Change| change.turn == **turn && !change.undone && change.unknown.is_none();
@@ -179,10 +204,14 @@ impl Checkpoints {
     /// The ways of all files that turns changed and that can be undone, or redone.
     pub(super) fn ways(&self, direction: Direction, turns: &[TurnId]) -> Vec<Way> {
         let last = turns.iter().filter_map(|turn| self.places.get(turn)).max();
-        let ways = self.files.iter().filter_map(|(uri, changes)| {
+        let uris: BTreeSet<&String> = self.files.keys().chain(self.taken_back.keys()).collect();
+        let ways = uris.into_iter().filter_map(|uri| {
+            let changes = self.files.get(uri).map(Vec::as_slice).unwrap_or_default();
             let chosen = chosen(changes, direction, turns);
             let later = changes.iter().any(|change| !change.undone && self.places.get(&change.turn) > last);
-            let chosen: Vec<&Change> = chosen.iter().filter_map(|at| changes.get(*at)).collect();
+            let mut chosen: Vec<&Change> = chosen.iter().filter_map(|at| changes.get(*at)).collect();
+            let taken_back = self.taken_back.get(uri).into_iter().flatten();
+            chosen.extend(taken_back.filter(|change| self.puts_again(change, direction, turns)));
             if chosen.is_empty() {
                 return None;
             }
@@ -194,6 +223,28 @@ impl Checkpoints {
             (way.unknown.is_some() || !way.unbroken || way.from() != way.to()).then_some(way)
         });
         ways.collect()
+    }
+
+    /// Whether what was taken back in the review is put again with these turns.
+    fn puts_again(&self, change: &Change, direction: Direction, turns: &[TurnId]) -> bool {
+        let is_undone = self.undone.iter().flatten().any(|undone| *undone == change.turn);
+        direction == Direction::Redo && turns.contains(&change.turn) && !is_undone
+    }
+
+    /// Takes in that the user took back a change that was in a file, from `before` to `after`. Without a turn it was
+    /// another program's.
+    fn take_back(&mut self, uri: &str, turn: Option<&TurnId>, before: Option<FileImage>, after: Option<FileImage>) {
+        let of_others = turn.is_none();
+        let Some(turn) = turn.or_else(|| self.others.get(uri)).or(self.turns.last()).cloned() else { return };
+        let changes = self.taken_back.entry(uri.to_owned()).or_default();
+        match changes.last_mut() {
+            Some(last)
+                if last.turn == turn && last.of_others == of_others && same(last.before.as_ref(), before.as_ref()) =>
+            {
+                last.before = after;
+            }
+            _ => changes.push(Change { turn, before: after, after: before, unknown: None, undone: true, of_others }),
+        }
     }
 
     fn push(&mut self, uri: &str, change: Change) {
@@ -218,7 +269,8 @@ impl Checkpoints {
     /// Takes in what became of a file. Its changes then lead from and to what it really was.
     fn restored(&mut self, direction: Direction, turns: &[TurnId], file: &RestoredFile) {
         let (RestoreOutcome::Done | RestoreOutcome::Unverified) = file.outcome else { return };
-        let Some(changes) = self.files.get_mut(&file.uri) else { return };
+        let again = self.put_again(direction, turns, file);
+        let changes = self.files.entry(file.uri.clone()).or_default();
         let chosen = chosen(changes, direction, turns);
         for (at, step) in chosen.iter().zip(&file.steps) {
             let Some(change) = changes.get_mut(*at) else { continue };
@@ -230,10 +282,33 @@ impl Checkpoints {
         }
         if direction == Direction::Redo {
             // They are now the last that was done to the file.
-            let (again, rest): (Vec<_>, Vec<_>) =
+            let (redone, rest): (Vec<_>, Vec<_>) =
                 std::mem::take(changes).into_iter().enumerate().partition(|(at, _)| chosen.contains(at));
-            *changes = rest.into_iter().chain(again).map(|(_, change)| change).collect();
+            *changes = rest.into_iter().chain(redone).map(|(_, change)| change).chain(again).collect();
         }
+        if changes.is_empty() {
+            self.files.remove(&file.uri);
+        }
+    }
+
+    /// What was taken back in the review and is put again, for the steps after those of the file's other changes. Gives the
+    /// turns' own, which can be undone with them again.
+    fn put_again(&mut self, direction: Direction, turns: &[TurnId], file: &RestoredFile) -> Vec<Change> {
+        let others = self.files.get(&file.uri).map_or(0, |changes| chosen(changes, direction, turns).len());
+        let (again, stay): (Vec<_>, Vec<_>) = self
+            .taken_back
+            .remove(&file.uri)
+            .unwrap_or_default()
+            .into_iter()
+            .partition(|change| self.puts_again(change, direction, turns));
+        if !stay.is_empty() {
+            self.taken_back.insert(file.uri.clone(), stay);
+        }
+        let put = |(change, step): (Change, &RestoreStep)| {
+            let (before, after) = (step.from.clone(), step.to.clone());
+            (!change.of_others).then_some(Change { before, after, undone: false, ..change })
+        };
+        again.into_iter().zip(file.steps.iter().skip(others)).filter_map(put).collect()
     }
 }
 
@@ -271,6 +346,8 @@ pub(super) fn same(a: Option<&FileImage>, b: Option<&FileImage>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use protocol::checkpoint::ChangedFile;
+    use protocol::review::{FileChange, Proposal};
     use protocol::session::Mode;
 
     use super::*;
@@ -423,6 +500,73 @@ mod tests {
         let turn_ids = turns(&["1"]);
         checkpoints.apply(&Event::CheckpointRestored { direction: Direction::Undo, turn_ids, files });
         assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), Some((pairs(&[["a", "the user's"]]), true, false)));
+    }
+
+    fn listed() -> Event {
+        let (proposal_id, uri, path) = ("p".into(), FILE.into(), "a.txt".into());
+        let (change, hunks) = (FileChange::Modify, Vec::new());
+        let proposal = Proposal {
+            proposal_id,
+            revision: 1,
+            uri,
+            path,
+            change,
+            hunks,
+            base_hash: None,
+            moved_to: None,
+            landed: true,
+        };
+        Event::ProposalChanged { proposal }
+    }
+
+    fn found(turn: &str, call: Option<&str>, before: &str, after: &str) -> Event {
+        let (before, after) = (image(before), image(after));
+        let files = vec![ChangedFile { uri: FILE.into(), before, after, unknown: None }];
+        Event::FilesChanged { turn_id: turn.into(), tool_call_id: call.map(Into::into), files }
+    }
+
+    fn taken_back(turn: Option<&str>, before: &str, after: &str) -> Event {
+        match edit("", before, after) {
+            Event::EditApplied { proposal_id, hunk_ids, uri, before, after, deleted, outcome, .. } => {
+                let turn_id = turn.map(TurnId::from);
+                Event::EditApplied { proposal_id, hunk_ids, turn_id, uri, before, after, deleted, outcome }
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn what_the_user_took_back_in_the_review_can_be_put_again_and_undone_with_its_turn_then() {
+        let mut checkpoints =
+            fold(&[turn("1"), found("1", Some("c"), "", "new"), listed(), taken_back(Some("1"), "new", "")]);
+        assert_eq!(way(&checkpoints, Direction::Undo, &["1"]), None);
+        assert_eq!(checkpoints.meant(Direction::Redo, None, false), Some(turns(&["1"])));
+        assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), Some((pairs(&[["", "new"]]), true, false)));
+        checkpoints.apply(&gone(&checkpoints.clone(), Direction::Redo, &["1"]));
+        assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), None);
+        assert_eq!(way(&checkpoints, Direction::Undo, &["1"]), Some((pairs(&[["new", ""]]), true, false)));
+    }
+
+    #[test]
+    fn what_another_program_did_and_was_taken_back_hunk_by_hunk_is_put_again_but_never_the_turns() {
+        let events = [turn("1"), turn("2"), found("1", None, "a", "b"), listed()];
+        let mut checkpoints = fold(&events);
+        checkpoints.apply(&taken_back(None, "b", "half"));
+        checkpoints.apply(&taken_back(None, "half", "a"));
+        assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), Some((pairs(&[["a", "b"]]), true, false)));
+        checkpoints.apply(&gone(&checkpoints.clone(), Direction::Redo, &["1"]));
+        assert_eq!(way(&checkpoints, Direction::Undo, &["1"]), None);
+        assert_eq!(checkpoints.changing(), turns(&[]));
+    }
+
+    #[test]
+    fn redo_after_undo_leaves_what_was_taken_back_in_the_review_as_the_user_left_it() {
+        let events = [turn("1"), found("1", Some("c"), "a", "b"), listed(), taken_back(Some("1"), "b", "half")];
+        let mut checkpoints = fold(&events);
+        checkpoints.apply(&gone(&checkpoints.clone(), Direction::Undo, &["1"]));
+        assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), Some((pairs(&[["a", "half"]]), true, false)));
+        checkpoints.apply(&gone(&checkpoints.clone(), Direction::Redo, &["1"]));
+        assert_eq!(way(&checkpoints, Direction::Redo, &["1"]), Some((pairs(&[["half", "b"]]), true, false)));
     }
 
     #[test]

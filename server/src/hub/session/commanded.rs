@@ -2,20 +2,21 @@
 //! each command and after it, and where it ends. What differs is recorded with what it was, so that it can be reviewed,
 //! and what commands did undone like an edit (design D4).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use agent::edit::TextHash;
 use agent::store::Store;
 use protocol::checkpoint::{ChangedFile, FileImage};
 use protocol::event::Severity;
+use protocol::session::Mode;
 use protocol::{Event, ToolCallId, TurnId};
 use tokio::sync::oneshot;
 use workspace::baseline::{Baseline, Changed, Changes, MAX_FILES, NotRemembered, Side};
-use workspace::buffers::{Buffers, Open};
+use workspace::buffers::{Buffers, Open, Snapshot};
 use workspace::files::Whole;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
@@ -27,6 +28,7 @@ use super::carry::{image, keep};
 use super::load::may_read;
 use super::rounds::{Landing, Landings};
 use super::{Own, Session};
+use crate::hub::ClientId;
 
 /// How long a command waits at most until the files have been looked at, and how long that takes at most where nobody waits.
 const LOOKING: Duration = Duration::from_secs(3);
@@ -44,13 +46,13 @@ const TOO_LATE: &str = "looking at the project's files takes too long";
 /// another program's.
 #[derive(Clone)]
 pub(super) struct Following {
-    /// When each open document was last saved, by its version: what is saved meanwhile is the user's change.
-    saved: HashMap<PathBuf, Option<i32>>,
-    /// What was saved since, in any window, as text hashes.
-    saves: Arc<Mutex<HashMap<PathBuf, TextHash>>>,
-    /// The files that we changed meanwhile, which is recorded otherwise. More of them come while it is looked what
+    /// When each client's open document was last saved, by its version: what is saved meanwhile is the user's change.
+    saved: HashMap<(ClientId, PathBuf), i32>,
+    /// What was saved since, in any window, as text hashes; none where it was typed into before it could be looked at.
+    saves: Arc<Mutex<HashMap<PathBuf, Option<TextHash>>>>,
+    /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked what
     /// changed.
-    ours: Arc<Mutex<HashMap<PathBuf, Ours>>>,
+    ours: Arc<Mutex<HashMap<PathBuf, Vec<Ours>>>>,
     /// Whether a command runs.
     in_command: bool,
 }
@@ -58,8 +60,10 @@ pub(super) struct Following {
 /// The looks that were begun and have not ended, one after the other.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// What each looks back at; our own changes go there too, since it may see them.
-    ends: VecDeque<Option<Following>>,
+    /// What each looks back at, by its number; our own changes go there too, since it may see them.
+    ends: BTreeMap<u64, Option<Following>>,
+    /// The number of the last one that was begun.
+    begun: u64,
     /// Comes when the last one has ended.
     last: Option<oneshot::Receiver<()>>,
 }
@@ -71,11 +75,13 @@ impl Looks {
     }
 }
 
-/// What accepted hunks made of a file, from the first to the last, as text hashes; none where there is no file.
+/// What accepted hunks make of a file, as text hashes; none where there is no file.
 #[derive(Clone)]
 struct Ours {
     from: Option<TextHash>,
     to: Option<TextHash>,
+    /// Whether it is on disk for sure; until then it is on its way.
+    written: bool,
 }
 
 /// Who changed a file while a command ran.
@@ -83,8 +89,8 @@ enum Whose {
     Others,
     /// We, or the user in an editor.
     Known,
-    /// We, and then others.
-    OthersAfter(Ours),
+    /// We, who made it this text, and then others.
+    OthersAfter(Option<TextHash>),
     /// Perhaps both, as these words say.
     Both(&'static str),
 }
@@ -102,6 +108,8 @@ pub(super) struct Look {
     search: Search,
     may_keep: Arc<MayRead>,
     reader: Arc<Reader>,
+    /// Whose documents the reader reads.
+    home: Option<ClientId>,
     roots: Arc<Roots>,
     store: Arc<dyn Store>,
 }
@@ -121,14 +129,18 @@ pub(super) struct Found {
 }
 
 impl Session {
-    /// A turn begins: what other programs change from here on is looked for.
+    /// A turn begins: what other programs change from here on is looked for, but where the agent only looks.
     pub(super) fn follow_turn(&mut self, turn: &TurnId) {
         self.following = None;
-        if !self.reviews_others() {
+        if !self.reviews_others() || self.state.mode == Mode::Ask {
             return;
         }
         let look = self.look_back(turn.clone(), Vec::new());
         self.follow_files(false);
+        if self.looks.are_on() {
+            // That of the last turn's end remembers the files, too, and a command need not wait for both.
+            return;
+        }
         self.begin_look(None, LOOKING, move |left| {
             let failed = left.is_none_or(|left| look.remember(left).is_err());
             Own::Looked(Box::new(Found { failed, ..Found::default() }))
@@ -154,7 +166,6 @@ impl Session {
 
     /// The files have been looked at, all of them or not, or could not be.
     pub(super) fn remembered(&mut self, remembered: Result<(Found, bool), String>, reply: oneshot::Sender<()>) {
-        self.looks.ends.pop_front();
         let limit = match remembered {
             Ok((found, all)) => {
                 self.record_found(found);
@@ -176,7 +187,6 @@ impl Session {
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
         let _ = reply.send(());
-        self.restore_if_settled();
     }
 
     /// How to look at the files after a command, once; none where they were not looked at before it. What other programs
@@ -199,10 +209,9 @@ impl Session {
         self.begin_look(look.following.clone(), LOOKING, move |left| Own::Looked(Box::new(look.find(left))));
     }
 
-    /// Takes what a look came to that nobody waits for.
-    pub(super) fn looked(&mut self, found: Found) {
-        self.looks.ends.pop_front();
-        self.record_found(found);
+    /// What a look came to has been taken.
+    pub(super) fn look_ended(&mut self, number: u64) {
+        self.looks.ends.remove(&number);
         self.restore_if_settled();
     }
 
@@ -213,8 +222,12 @@ impl Session {
 
     /// Follows what changes from here on.
     fn follow_files(&mut self, in_command: bool) {
-        let open = self.reader.buffers().all();
-        let saved = open.iter().map(|buffer| (buffer.path.clone(), buffer.saved_version)).collect();
+        let clients = self.followers.values().chain(&self.home);
+        let saved = clients.flat_map(|client| {
+            let saved = |buffer: Arc<Snapshot>| Some(((client.id, buffer.path.clone()), buffer.saved_version?));
+            client.buffers.all().into_iter().filter_map(saved)
+        });
+        let saved = saved.collect();
         self.following = Some(Following { saved, saves: Arc::default(), ours: Arc::default(), in_command });
         self.applying.values().flatten().for_each(|application| self.changed_by_us(application));
         self.review.mark();
@@ -231,32 +244,35 @@ impl Session {
             search: self.search.clone(),
             may_keep: may_read(&self.rules, &self.roots),
             reader: Arc::clone(&self.reader),
+            home: self.home.as_ref().map(|home| home.id),
             roots: Arc::clone(&self.roots),
             store: Arc::clone(&self.shared.parts.store),
         }
     }
 
-    /// Begins a look back at what was followed, after the looks before it. It gets what is left of the time by then; none where
-    /// it is too late to look.
+    /// Begins a look back at what was followed, after the looks before it. It waits for those at most for this time, and gets
+    /// as much for itself; none where it is too late to look.
     pub(super) fn begin_look(
         &mut self,
         since: Option<Following>,
         time: Duration,
         look: impl FnOnce(Option<Duration>) -> Own + Send + 'static,
     ) {
-        self.looks.ends.push_back(since);
+        self.looks.begun += 1;
+        let number = self.looks.begun;
+        self.looks.ends.insert(number, since);
         let (done, ended) = oneshot::channel::<()>();
         let (before, own) = (self.looks.last.replace(ended), self.own.clone());
         tokio::spawn(async move {
-            let (mut before, until) = (before, Instant::now() + time);
+            let mut before = before;
             let late = match &mut before {
                 Some(before) => tokio::time::timeout(time, before).await.is_err(),
                 None => false,
             };
-            let left = (!late).then(|| until.saturating_duration_since(Instant::now()));
-            let looked = tokio::task::spawn_blocking(move || look(left)).await;
+            let looked = tokio::task::spawn_blocking(move || look((!late).then_some(time))).await;
             let broke = || Own::Looked(Box::new(Found { failed: true, ..Found::default() }));
             let _ = own.send(looked.unwrap_or_else(|_| broke()));
+            let _ = own.send(Own::LookEnded(number));
             if let (true, Some(before)) = (late, before) {
                 let _ = before.await;
             }
@@ -266,23 +282,44 @@ impl Session {
 
     /// We are about to change a file ourselves.
     pub(super) fn changed_by_us(&self, application: &Application) {
-        let to = application.target_text.as_deref().map(hash);
-        for following in self.looks.ends.iter().flatten().chain(&self.following) {
+        for following in self.looks.ends.values().flatten().chain(&self.following) {
             let mut ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = || Ours { from: application.base_hash.clone(), to: None };
-            ours.entry(application.path.clone()).or_insert_with(first).to.clone_from(&to);
+            let (from, to) = (application.base_hash.clone(), application.target_text.as_deref().map(hash));
+            ours.entry(application.path.clone()).or_default().push(Ours { from, to, written: false });
+        }
+    }
+
+    /// A change of ours has come to its end: the file was written, or it was not. What arrived in a document that is open
+    /// is not on disk before it is saved, which the editor tells.
+    pub(super) fn no_longer_coming(&self, application: &Application, written: bool) {
+        let (from, to) = (application.base_hash.as_ref(), application.target_text.as_deref().map(hash));
+        for following in self.looks.ends.values().flatten().chain(&self.following) {
+            let mut ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(of_file) = ours.get_mut(&application.path) else { continue };
+            let is_it = |ours: &Ours| !ours.written && ours.from.as_ref() == from && ours.to == to;
+            if let Some(at) = of_file.iter().position(is_it) {
+                match of_file.get_mut(at).filter(|_| written) {
+                    Some(it) => it.written = true,
+                    None => drop(of_file.remove(at)),
+                }
+            }
         }
     }
 
     /// A document of a client's has changed, or was saved.
-    pub(super) fn note_saved(&self, buffers: &Buffers, path: &Path) {
+    pub(super) fn note_saved(&self, client: ClientId, buffers: &Buffers, path: &Path) {
         let Open::Yes(buffer) = buffers.get(path) else { return };
-        if buffer.saved_version != Some(buffer.version) {
-            return;
-        }
-        for following in self.looks.ends.iter().flatten().chain(&self.following) {
+        let Some(version) = buffer.saved_version else { return };
+        let of_client = (client, path.to_path_buf());
+        for following in self.looks.ends.values().flatten().chain(&self.following) {
+            if following.saved.get(&of_client) == Some(&version) {
+                continue;
+            }
             let mut saves = following.saves.lock().unwrap_or_else(PoisonError::into_inner);
-            saves.insert(path.to_path_buf(), buffer.hash().clone());
+            let saved = saves.entry(path.to_path_buf()).or_default();
+            if version == buffer.version {
+                *saved = Some(buffer.hash().clone());
+            }
         }
     }
 
@@ -354,8 +391,8 @@ impl Look {
         let words = match self.whose(&changed) {
             Whose::Known => return None,
             Whose::Others => return Some(self.kept(changed, landings)),
-            Whose::OthersAfter(ours) if !is_command => {
-                changed.before = self.side(ours.to.as_ref())?;
+            Whose::OthersAfter(text) if !is_command => {
+                changed.before = self.side(text.as_ref(), &changed.before)?;
                 return Some(self.kept(changed, landings));
             }
             Whose::OthersAfter(_) => EDITED_TOO,
@@ -365,10 +402,15 @@ impl Look {
         is_command.then_some(ChangedFile { uri, before: None, after: None, unknown })
     }
 
-    /// A text that an accepted edit left, which is kept.
-    fn side(&self, text: Option<&TextHash>) -> Option<Side> {
+    /// A text that an accepted edit left, which is kept, in a file that was so before.
+    fn side(&self, text: Option<&TextHash>, before: &Side) -> Option<Side> {
         let Some(hash) = text else { return Some(Side::Absent) };
-        Whole::new(self.store.blob(&hash.0).ok()?, false).ok().map(Side::Is)
+        let text = String::from_utf8(self.store.blob(&hash.0).ok()?).ok()?;
+        let (bytes, executable) = match before {
+            Side::Is(before) => (before.decoded.encode(&text), before.executable),
+            Side::Absent | Side::Unknown(_) => (text.into_bytes(), false),
+        };
+        Whole::new(bytes, executable).ok().map(Side::Is)
     }
 
     fn whose(&self, changed: &Changed) -> Whose {
@@ -378,22 +420,27 @@ impl Look {
             Side::Is(whole) => Some(&hash(&whole.decoded.text)) == text,
             Side::Unknown(_) => false,
         };
-        let saved =
-            |text: &TextHash| if is(&changed.after, Some(text)) { Whose::Known } else { Whose::Both(SAVED_TOO) };
+        let saved = |text: Option<&TextHash>| {
+            let is_it = text.is_some() && is(&changed.after, text);
+            if is_it { Whose::Known } else { Whose::Both(SAVED_TOO) }
+        };
         if let Open::Yes(buffer) = self.reader.buffers().get(&changed.path)
-            && buffer.saved_version != following.saved.get(&changed.path).copied().flatten()
+            && let Some(home) = self.home
+            && buffer.saved_version != following.saved.get(&(home, changed.path.clone())).copied()
         {
-            return saved(buffer.hash());
+            return saved(Some(buffer.hash()));
         }
         if let Some(text) = following.saves.lock().unwrap_or_else(PoisonError::into_inner).get(&changed.path) {
-            return saved(text);
+            return saved(text.as_ref());
         }
         let ours = following.ours.lock().unwrap_or_else(PoisonError::into_inner).get(&changed.path).cloned();
-        match ours {
-            None => Whose::Others,
-            Some(ours) if !is(&changed.before, ours.from.as_ref()) => Whose::Both(EDITED_TOO),
-            Some(ours) if is(&changed.after, ours.to.as_ref()) => Whose::Known,
-            Some(ours) => Whose::OthersAfter(ours),
+        let ours = ours.unwrap_or_default();
+        match (ours.first(), ours.last()) {
+            (Some(first), Some(_)) if !is(&changed.before, first.from.as_ref()) => Whose::Both(EDITED_TOO),
+            (Some(_), Some(_)) if ours.iter().any(|ours| is(&changed.after, ours.to.as_ref())) => Whose::Known,
+            (Some(_), Some(last)) if last.written => Whose::OthersAfter(last.to.clone()),
+            (Some(_), Some(_)) => Whose::Both(EDITED_TOO),
+            _ => Whose::Others,
         }
     }
 

@@ -91,7 +91,18 @@ async fn auto(preparation: &Preparation, switch: Option<(bool, AutoScope)>) -> R
     let Some((on, scope)) = switch else { return Ok(auto_in_words(preparation.accept_edits).to_owned()) };
     let params = ReviewAutoParams { session_id: preparation.info.session_id.clone(), on, scope };
     ask(preparation, |reply| Request::ReviewAuto(params, reply)).await?;
-    Ok(auto_in_words((on, scope)).to_owned())
+    let config = &preparation.config;
+    Ok(match (on, scope) {
+        (true, AutoScope::Project) if !config.errors.is_empty() => {
+            "this is kept for the project, but as long as your configuration is not understood edits wait for your review"
+        }
+        (false, AutoScope::Project) if config.accept_edits => {
+            "edits wait for your review in this conversation; in others of the project they are accepted as they come, \
+             since `accept_edits` in your configuration says so"
+        }
+        switched => auto_in_words(switched),
+    }
+    .to_owned())
 }
 
 fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {

@@ -19,8 +19,9 @@ use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
-use super::{Caller, GivenAnswer, default_model, resolve_model};
+use super::{Caller, GivenAnswer, accepting, default_model, resolve_model};
 use crate::config::Config;
+use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
 use crate::hub::{ClientId, Error, Input, Reply, Request};
 
@@ -43,6 +44,8 @@ pub(super) struct Preparation {
     pub(super) info: SessionInfo,
     /// Whether edits are accepted as they come, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
+    /// How often it was said here whether they are in the whole project.
+    pub(super) said: u64,
     pub(super) caller: Caller,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,
@@ -79,6 +82,16 @@ pub(super) struct NewTurn {
     pub(super) form: EditForm,
     /// The tools that the model is told of.
     pub(super) offered: Arc<[ToolSpec]>,
+    /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here so
+    /// often; none where it cannot be read.
+    pub(super) always: Option<(bool, u64)>,
+}
+
+impl Preparation {
+    /// The session's project: its first folder.
+    fn project(&self) -> String {
+        self.info.folders.first().cloned().unwrap_or_default()
+    }
 }
 
 /// Makes a prompt ready.
@@ -115,13 +128,14 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
 
 /// The slash commands of a prompt, and what is left of it for a model.
 pub(super) fn split(prompt: Vec<PromptBlock>) -> (Vec<Invocation>, Vec<PromptBlock>) {
-    let (mut invocations, mut rest) = (Vec::new(), Vec::new());
+    let (mut invocations, mut rest, mut leads) = (Vec::new(), Vec::new(), true);
     for block in prompt {
         let PromptBlock::Text { text } = block else {
             rest.push(block);
             continue;
         };
-        let parsed = commands::parse(&text);
+        let parsed = commands::parse_block(&text, leads);
+        leads &= parsed.remaining.trim().is_empty();
         invocations.extend(parsed.invocations);
         if !parsed.remaining.trim().is_empty() {
             rest.push(PromptBlock::Text { text: parsed.remaining });
@@ -158,6 +172,10 @@ async fn new_turn(
     let model = model.and_then(|model| usable(model, &preparation.config));
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &prompt).await;
+    let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
+    let always = blocking(move || accepting::of_project(&*store, &project)).await;
+    let always = always.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
+    let always = always.ok().map(|on| (on, preparation.said));
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
     let environment = Environment {
@@ -178,7 +196,7 @@ async fn new_turn(
     let file_blocks = config.file_blocks;
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
-    NewTurn { prompt, context, title, model, system, form, offered }
+    NewTurn { prompt, context, title, model, system, form, offered, always }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -232,6 +232,7 @@ impl Session {
     pub(super) fn applied(&mut self, applied: Applied) {
         let Applied { application, carried } = applied;
         let (outcome, was_clean) = (carried.outcome.clone(), carried.was_clean);
+        self.no_longer_coming(&application, carried.written);
         let is_formatting = application.hunk_ids.is_empty();
         if let ApplyOutcome::Failed { reason } = &outcome
             && !is_formatting
@@ -276,6 +277,7 @@ impl Session {
             let (void, others): (VecDeque<_>, _) = rest.into_iter().partition(is_void);
             rest = others;
             for void in void {
+                self.no_longer_coming(&void, false);
                 let reason = "an edit before it could not be applied".to_owned();
                 if is_formatting {
                     let failure = format!("{}: {reason}", self.roots.display(&void.path));
@@ -355,8 +357,10 @@ impl Session {
     /// the model has seen of other files.
     pub(super) fn after_command(&mut self, turn: TurnId, call: ToolCallId, reply: oneshot::Sender<Vec<String>>) {
         self.looking += 1;
-        let uris = self.review.proposals().into_iter().map(|proposal| proposal.uri);
-        let paths: Vec<_> = uris.filter_map(|uri| paths::from_uri(&uri).ok()).collect();
+        let look = self.look_after_command(&turn, &call);
+        // The look finds what becomes of what others changed.
+        let proposals = self.review.proposals().into_iter().filter(|proposal| look.is_none() || !proposal.landed);
+        let paths: Vec<_> = proposals.filter_map(|proposal| paths::from_uri(&proposal.uri).ok()).collect();
         let reader = Arc::clone(&self.reader);
         let read = move |path: PathBuf| match base(&reader, &path) {
             Ok(text) => Some((path, text)),
@@ -370,7 +374,7 @@ impl Session {
             let reading = || paths.into_iter().filter_map(read).collect();
             std::panic::catch_unwind(AssertUnwindSafe(reading)).unwrap_or_default()
         };
-        match self.look_after_command(&turn, &call) {
+        match look {
             Some((since, look)) => self.begin_look(Some(since), COMPARING, move |left| {
                 let after = AfterCommand { texts: texts(), found: Some(look.find(left)) };
                 Own::ReadAfterCommand(Box::new(after), reply)
@@ -393,7 +397,7 @@ impl Session {
             self.base_read(&path, text.as_deref());
         }
         if let Some(found) = found {
-            self.looked(found);
+            self.record_found(found);
         }
         let (reader, roots, seen) = (Arc::clone(&self.reader), Arc::clone(&self.roots), self.seen.clone());
         tokio::task::spawn_blocking(move || {

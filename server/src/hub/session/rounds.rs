@@ -16,10 +16,12 @@ use super::undo::kept_file;
 
 /// At most so many files of a turn are listed.
 const MOST_LISTED: usize = 200;
-/// A longer text, in bytes, is not listed: nobody reviews it hunk by hunk.
-const LONGEST: usize = 1 << 20;
-/// The texts of one look that are listed come to so many bytes at most.
-const MOST_BYTES: usize = 32 << 20;
+/// Of all turns at most so many files wait to be decided; beyond that the oldest are kept.
+const MOST_UNDECIDED: usize = 500;
+/// A longer text, in bytes, is not listed: nobody reviews it hunk by hunk, and the log keeps it each time.
+const LONGEST: usize = 100 << 10;
+/// The texts of one turn that are listed come to so many bytes at most.
+const MOST_BYTES: usize = 8 << 20;
 
 /// A file that others changed, with its texts; none where there is no file.
 pub(super) struct Landing {
@@ -34,7 +36,6 @@ pub(super) struct Landing {
 #[derive(Default)]
 pub(super) struct Landings {
     files: Vec<Landing>,
-    bytes: usize,
     /// How many more there are.
     more: usize,
 }
@@ -42,18 +43,23 @@ pub(super) struct Landings {
 impl Landings {
     /// Takes a file, if it has hunks.
     pub(super) fn push(&mut self, file: Landing) {
-        let length = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
-        let (before, after) = (length(&file.before), length(&file.after));
         // Line ends alone are no lines.
-        if file.before == file.after || before.max(after) > LONGEST {
+        if file.before == file.after {
             return;
         }
-        if self.files.len() == MOST_LISTED || self.bytes + before + after > MOST_BYTES {
+        let is_long = |text: &Option<Arc<str>>| text.as_ref().is_some_and(|text| text.len() > LONGEST);
+        if is_long(&file.before) || is_long(&file.after) || self.files.len() == MOST_LISTED {
             self.more += 1;
-            return;
+        } else {
+            self.files.push(file);
         }
-        self.bytes += before + after;
-        self.files.push(file);
+    }
+}
+
+impl Landing {
+    /// How long its texts are, in bytes.
+    fn bytes(&self) -> usize {
+        [&self.before, &self.after].into_iter().flatten().map(|text| text.len()).sum()
     }
 }
 
@@ -62,6 +68,8 @@ impl Landings {
 pub(super) struct Rounds {
     /// The files of the turn that are listed, or were.
     listed: HashSet<PathBuf>,
+    /// How long the texts are that were listed in it, in bytes; those of a file that was listed again too.
+    bytes: usize,
     turn: Option<TurnId>,
     /// What is not in the documents yet, since an editor has still to read them anew.
     waiting: Vec<(TurnId, Landing)>,
@@ -76,13 +84,17 @@ impl Session {
         if self.rounds.turn.as_ref() != Some(turn) {
             self.rounds.turn = Some(turn.clone());
             self.rounds.listed.clear();
+            self.rounds.bytes = 0;
         }
         let mut more = landings.more;
         for file in landings.files {
-            if self.rounds.listed.len() == MOST_LISTED && !self.rounds.listed.contains(&file.path) {
+            let is_too_many = self.rounds.listed.len() == MOST_LISTED && !self.rounds.listed.contains(&file.path);
+            let bytes = self.rounds.bytes + file.bytes();
+            if is_too_many || bytes > MOST_BYTES {
                 more += 1;
                 continue;
             }
+            self.rounds.bytes = bytes;
             self.rounds.listed.insert(file.path.clone());
             if !self.land(turn, &file, None) {
                 self.wait_to_land(turn, file);
@@ -90,9 +102,10 @@ impl Session {
         }
         if more > 0 {
             let files = if more == 1 { "file" } else { "files" };
-            let text = format!("{more} more {files} changed than the review lists, {MOST_LISTED} in a turn");
+            let text = format!("{more} more {files} changed than the review lists");
             self.record(Event::Notice { severity: Severity::Warning, text });
         }
+        self.review.keep_landed(MOST_UNDECIDED);
         self.review_changed();
     }
 

@@ -46,7 +46,7 @@ pub(super) struct State {
     untold: Vec<String>,
     /// What the files of proposals are called, and whether these had landed.
     paths: BTreeMap<ProposalId, (String, bool)>,
-    /// The commands that were run, by their calls.
+    /// The commands that were run, by their calls, as far as the model is reminded of them.
     commands: HashMap<ToolCallId, String>,
     /// What files were beyond their texts that others deleted, by their URIs.
     deleted: HashMap<String, FileImage>,
@@ -145,7 +145,7 @@ impl State {
                 });
             }
             Event::TerminalStarted { tool_call_id, command, .. } => {
-                self.commands.insert(tool_call_id.clone(), command.clone());
+                self.commands.insert(tool_call_id.clone(), short(command));
             }
             Event::FilesChanged { files, .. } => {
                 for file in files.iter().filter(|file| file.after.is_none() && file.unknown.is_none()) {
@@ -179,10 +179,7 @@ impl State {
     pub(super) fn who(&self, calls: &[ToolCallId]) -> String {
         let Some(last) = calls.last() else { return String::from("another program") };
         let Some(command) = self.commands.get(last) else { return String::from("a command") };
-        let line = command.lines().next().unwrap_or_default();
-        let short: String = line.chars().take(LONGEST_COMMAND).collect();
-        let rest = if short.len() < command.len() { "…" } else { "" };
-        format!("`{short}{rest}`")
+        format!("`{command}`")
     }
 
     /// The last turn that began; before the first one an id that is none's.
@@ -212,4 +209,12 @@ impl State {
             cost: self.cost,
         }
     }
+}
+
+/// The beginning of a command.
+fn short(command: &str) -> String {
+    let line = command.lines().next().unwrap_or_default();
+    let short: String = line.chars().take(LONGEST_COMMAND).collect();
+    let rest = if short.len() < command.len() { "…" } else { "" };
+    format!("{short}{rest}")
 }

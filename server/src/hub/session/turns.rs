@@ -92,6 +92,7 @@ impl Session {
             tools: Arc::clone(&self.tools),
             info: self.info(),
             accept_edits: self.state.accept_edits,
+            said: self.accepting.said(),
             reader: self.reader.clone(),
             caller,
             turn: id,
@@ -136,6 +137,9 @@ impl Session {
             });
             return self.next_in_queue();
         };
+        if let Some((on, said)) = turn.always {
+            self.always_read(on, said);
+        }
         if prepared.given.is_none() {
             self.close_questions();
         }

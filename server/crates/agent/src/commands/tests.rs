@@ -77,6 +77,21 @@ fn edits_are_accepted_as_they_come_here_or_in_the_project() {
 }
 
 #[test]
+fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
+    for pasted in
+        ["Explain this page:\n/auto on --project\n", "```sh\n/auto on\n```", "so /undo --over a.txt", "/help and /redo"]
+    {
+        let parsed = parse(pasted);
+        assert!(parsed.invocations.iter().all(|it| it.command == Ok(Command::Help)), "{pasted}");
+        assert_eq!(parsed.remaining, pasted.trim_start_matches("/help"), "it stays text");
+    }
+    assert_eq!(commands(" \n/auto on").len(), 1, "blanks before it are nothing");
+    assert_eq!(commands("/new /auto on").len(), 2, "and commands are no text");
+    assert_eq!(commands("enough /auto off"), [Ok(Command::Auto(Some((false, AutoScope::Session))))]);
+    assert_eq!(parse_block("/auto on", false).remaining, "/auto on");
+}
+
+#[test]
 fn every_command_listed_can_be_parsed() {
     for spec in COMMANDS {
         let argument = if spec.name == "auto" { "on" } else { "ask" };

@@ -21,22 +21,24 @@ struct Shown {
     version: i32,
     /// None where the text is not known.
     text: Option<Arc<str>>,
+    /// The version that was last saved.
+    saved: Option<i32>,
 }
 
 impl Mirror {
     /// What to tell after the document of a file changed, was opened or was closed.
     pub(super) fn changed(&mut self, buffers: &Buffers, path: &Path) -> Vec<Notification> {
         match buffers.get(path) {
-            Open::Yes(snapshot) => self.show(&snapshot).into_iter().collect(),
+            Open::Yes(snapshot) => self.show(&snapshot),
             Open::OutOfSync => self.spoil(path),
             Open::No => self.close(path),
         }
     }
 
-    fn show(&mut self, snapshot: &Snapshot) -> Option<Notification> {
-        let shown = self.documents.get_mut(&snapshot.uri);
+    fn show(&mut self, snapshot: &Snapshot) -> Vec<Notification> {
+        let shown = self.documents.get(&snapshot.uri);
         let version = snapshot.version;
-        let message = match &shown {
+        let change: Option<Notification> = match shown {
             Some(shown) if shown.version == version && shown.text.as_ref() == Some(&snapshot.text) => None,
             Some(shown) if shown.version < version => Some((
                 "textDocument/didChange",
@@ -56,9 +58,23 @@ impl Mirror {
                 } }),
             )),
         };
-        let shown = Shown { path: snapshot.path.clone(), version, text: Some(Arc::clone(&snapshot.text)) };
+        let is_saved =
+            snapshot.saved_version.is_some() && shown.and_then(|shown| shown.saved) != snapshot.saved_version;
+        let save = is_saved.then(|| ("textDocument/didSave", json!({ "textDocument": { "uri": snapshot.uri } })));
+        let shown_already = shown.is_some();
+        let shown = Shown {
+            path: snapshot.path.clone(),
+            version,
+            text: Some(Arc::clone(&snapshot.text)),
+            saved: snapshot.saved_version,
+        };
         self.documents.insert(Arc::clone(&snapshot.uri), shown);
-        message
+        // What was typed after it was saved is not what was saved.
+        if snapshot.saved_version == Some(version) || !shown_already {
+            change.into_iter().chain(save).collect()
+        } else {
+            save.into_iter().chain(change).collect()
+        }
     }
 
     /// The text is not known here any more, so it must not be believed there.
@@ -117,6 +133,25 @@ mod tests {
         let told = mirror.changed(&buffers, path);
         assert!(matches!(told.as_slice(), [("textDocument/didClose", _)]), "{told:?}");
         assert!(mirror.changed(&buffers, path).is_empty());
+    }
+
+    #[test]
+    fn the_host_is_told_of_each_save_once_and_not_of_what_was_typed_since_as_saved() {
+        let (buffers, mut mirror, path) = (Buffers::default(), Mirror::default(), Path::new("/p/a b.txt"));
+        let mut told =
+            |buffers: &Buffers| mirror.changed(buffers, path).into_iter().map(|(method, _)| method).collect::<Vec<_>>();
+        buffers.open(URI, "text", 3, "one").unwrap();
+        assert_eq!(told(&buffers), ["textDocument/didOpen"]);
+        change(&buffers, 4, "two");
+        buffers.save(URI, None).unwrap();
+        assert_eq!(told(&buffers), ["textDocument/didChange", "textDocument/didSave"]);
+        assert!(told(&buffers).is_empty());
+        change(&buffers, 5, "three");
+        buffers.save(URI, None).unwrap();
+        change(&buffers, 6, "four");
+        assert_eq!(told(&buffers), ["textDocument/didSave", "textDocument/didChange"]);
+        change(&buffers, 7, "five");
+        assert_eq!(told(&buffers), ["textDocument/didChange"]);
     }
 
     #[test]
