@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CheckpointFile, CheckpointPreviewResult } from '../../src/generated/protocol';
+import { isSameView, marksAfter } from '../../src/session/marks';
+
+test('a file that was changed since is marked by itself, and no two at one click', () => {
+  const choices = ['a', 'b', 'c'];
+  assert.deepEqual(marksAfter(choices, [], ['sure', 'b']), ['b']);
+  assert.deepEqual(marksAfter(choices, ['b'], ['sure', 'b', 'c']), ['b', 'c']);
+  assert.deepEqual(marksAfter(choices, ['b'], ['sure', 'a', 'b', 'c']), ['b'], 'the box that marks all');
+  assert.deepEqual(marksAfter(choices, ['b', 'c'], ['sure', 'c']), ['c']);
+  assert.deepEqual(marksAfter(choices, ['b', 'c'], []), [], 'the box that marks none');
+});
+
+test('an undo is as it was shown only while its turns, its hunks and its files stand as they did', () => {
+  const file: CheckpointFile = { uri: 'file:///a', path: 'a', change: 'modify', added: 1, removed: 1, state: 'applied', now: 'h' };
+  const shown: CheckpointPreviewResult = { turnIds: ['t'], files: [file], pendingHunks: 0 };
+  const with_ = (change: Partial<CheckpointFile>): CheckpointPreviewResult => ({ ...shown, files: [{ ...file, ...change }] });
+  assert.ok(isSameView(shown, structuredClone(shown)));
+  assert.ok(isSameView(shown, with_({ merges: false })), 'which is what its absence says');
+  for (const other of [with_({ now: 'i' }), with_({ state: 'changed_since' }), with_({ uri: 'file:///b' }), with_({ merges: true }),
+    { ...shown, files: [] }, { ...shown, turnIds: ['u'] }, { ...shown, turnIds: ['t', 'u'] }, { ...shown, pendingHunks: 1 }]) {
+    assert.ok(!isSameView(shown, other), JSON.stringify(other));
+  }
+});
