@@ -172,8 +172,7 @@ try {
   await shot('anew');
   told('files that changed after they were listed are listed anew, and nothing is done before they are agreed to');
 
-  const all = pick.locator('.quick-input-header .monaco-checkbox, .quick-input-check-all').first();
-  await all.click();
+  await pick.getByRole('checkbox', { name: 'Toggle all checkboxes' }).click();
   await item('one.txt').click();
   await steps.until('one mark', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', true], ['two.txt', false]]));
   await shot('one-marked');
