@@ -5,7 +5,7 @@ import { restoredInWords } from '../chat/news';
 import type { CheckpointFile, CheckpointPreviewResult, ConfirmedFile, Direction, RestoredFile, TurnId } from '../generated/protocol';
 import type { Request } from '../server/requests';
 import { iconless, unlinked } from '../text';
-import { isSameView, marksAfter } from './marks';
+import { isSameView, marksAfter, placeholder, sorted, titleOf, whyInWords, words } from './agreement';
 import type { Session } from './session';
 
 /** Which turns: without one, those that are next; with `andLater`, all from it on. */
@@ -52,11 +52,6 @@ export async function restore(direction: Direction, meant: Meant, session: Sessi
     list.dispose();
   }
 }
-
-const words: Record<Direction, { done: string; doing: string }> = {
-  undo: { done: 'taken back', doing: 'take back' },
-  redo: { done: 'put again', doing: 'put again' },
-};
 
 interface FileItem extends vscode.QuickPickItem {
   file: CheckpointFile;
@@ -124,6 +119,7 @@ class List {
       // Only what was changed since is a choice; a turn is taken back as a whole.
       pick.onDidChangeSelection((selected) => {
         marked = marksAfter(open, marked, selected);
+        pick.placeholder = placeholder(direction, ready.length + marked.length, changed.length, preview);
         const wanted = [...sure, ...marked];
         if (selected.length !== wanted.length || wanted.some((item) => !selected.includes(item))) pick.selectedItems = wanted;
       }),
@@ -139,51 +135,15 @@ class List {
   }
 }
 
-/** The files that go, those that were changed since, and those that cannot go or need not. */
-function sorted(direction: Direction, files: readonly CheckpointFile[]): [CheckpointFile[], CheckpointFile[], CheckpointFile[]] {
-  const ready = direction === 'undo' ? 'applied' : 'undone';
-  return [
-    files.filter(({ state }) => state === ready),
-    files.filter(({ state }) => state === 'changed_since'),
-    files.filter(({ state }) => state !== ready && state !== 'changed_since'),
-  ];
-}
-
-function titleOf(direction: Direction, { turnIds, pendingHunks }: CheckpointPreviewResult, changed: number, anew: boolean): string {
-  const turns = turnIds.length === 1 ? 'a turn' : `${turnIds.length} turns`;
-  const notes = [
-    pendingHunks > 0 ? `${hunks(pendingHunks)} will be rejected` : '',
-    changed > 0 ? 'what was changed since stays, unless you mark it' : '',
-  ].filter((note) => note !== '');
-  return `Azimuth: ${direction} ${turns}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}${anew ? ': the files have changed, look again' : ''}`;
-}
-
-function placeholder(direction: Direction, ready: number, changed: number, { files, pendingHunks }: CheckpointPreviewResult): string {
-  const { doing, done } = words[direction];
-  if (files.length === 0) return `No file is changed by it. Enter: reject ${hunks(pendingHunks)}.`;
-  const sentences = [
-    ready + changed === 0 ? `None of these files can be ${done}.` : `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
-    changed > 0 ? `Changed since: ${changed}.` : '',
-    pendingHunks > 0 ? `Undecided hunks, rejected: ${pendingHunks}.` : '',
-  ];
-  return sentences.filter((sentence) => sentence !== '').join(' ');
-}
-
-function hunks(count: number): string {
-  return count === 1 ? '1 undecided hunk' : `${count} undecided hunks`;
-}
-
 function group(label: string, items: FileItem[]): (FileItem | vscode.QuickPickItem)[] {
   return items.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...items];
 }
 
 function itemOf(file: CheckpointFile): FileItem {
-  const { path, change, added, removed, state, reason, merges, now } = file;
+  const { path, change, added, removed, now } = file;
   const size = added + removed > 0 ? `+${added} −${removed}` : '';
   const made = { create: 'was made', modify: '', delete: 'was deleted' }[change];
-  const why = reason ?? (state === 'applied' || state === 'undone' ? undefined : state.replaceAll('_', ' '));
-  const lost = state === 'changed_since' && merges !== true ? 'marking it writes over what was changed' : undefined;
-  const detail = [why, lost].filter((part) => part !== undefined).join('; ');
+  const detail = whyInWords(file);
   return {
     label: iconless(path),
     description: [made, size].filter((word) => word !== '').join(' · '),

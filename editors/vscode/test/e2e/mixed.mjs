@@ -175,6 +175,7 @@ try {
   await pick.getByRole('checkbox', { name: 'Toggle all checkboxes' }).click();
   await item('one.txt').click();
   await steps.until('one mark', async () => JSON.stringify(await marks()) === JSON.stringify([['one.txt', true], ['two.txt', false]]));
+  await pick.locator('input[placeholder^="Enter: take back 1 file."]').waitFor();
   await shot('one-marked');
   await page.keyboard.press('Enter');
   await frame.locator('.entry.files', { hasText: 'Taken back: 1 file. Left as it is: 1.' }).waitFor();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckpointFile, CheckpointPreviewResult } from '../../src/generated/protocol';
-import { isSameView, marksAfter } from '../../src/session/marks';
+import { isSameView, marksAfter, placeholder, titleOf, whyInWords } from '../../src/session/agreement';
 
 test('a file that was changed since is marked by itself, and no two at one click', () => {
   const choices = ['a', 'b', 'c'];
@@ -22,4 +22,18 @@ test('an undo is as it was shown only while its turns, its hunks and its files s
     { ...shown, files: [] }, { ...shown, turnIds: ['u'] }, { ...shown, turnIds: ['t', 'u'] }, { ...shown, pendingHunks: 1 }]) {
     assert.ok(!isSameView(shown, other), JSON.stringify(other));
   }
+});
+
+test('an undo that only rejects what is undecided says so', () => {
+  const preview: CheckpointPreviewResult = { turnIds: ['t'], files: [], pendingHunks: 2 };
+  assert.equal(titleOf('undo', preview, 0, false), 'Azimuth: undo a turn (2 undecided hunks will be rejected)');
+  assert.equal(placeholder('undo', 0, 0, preview), 'No file is changed by it. Enter: reject 2 undecided hunks.');
+});
+
+test('a file that was changed since says what marking it would do', () => {
+  const file: CheckpointFile = { uri: 'file:///a', path: 'a', change: 'modify', added: 1, removed: 1, state: 'changed_since', reason: 'it was changed since', now: 'h' };
+  assert.equal(whyInWords(file), 'it was changed since; marking it writes over what was changed');
+  const merging = 'it was changed since; if you confirm it, what was changed stays';
+  assert.equal(whyInWords({ ...file, reason: merging, merges: true }), merging);
+  assert.equal(whyInWords({ uri: 'file:///a', path: 'a', change: 'modify', added: 1, removed: 1, state: 'applied' }), '');
 });
