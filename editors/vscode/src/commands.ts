@@ -4,9 +4,10 @@ import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId } from './generated/protocol';
+import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
 import { place } from './review/layout';
-import type { Review } from './review/review';
+import { kindOf, type Kind, type Review } from './review/review';
 import type { Threads } from './review/threads';
 import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
@@ -63,18 +64,18 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.review.open': (given?: Given) => openReview(parts, given),
     'azimuth.review.next': () => diffs.go('next'),
     'azimuth.review.previous': () => diffs.go('previous'),
-    'azimuth.hunk.accept': (given?: Given) => decideHunk(parts, 'accept', given),
-    'azimuth.hunk.reject': (given?: Given) => decideHunk(parts, 'reject', given),
+    'azimuth.hunk.accept': (given?: Given) => decideHunk(parts, 'accept', 'proposed', given),
+    'azimuth.hunk.reject': (given?: Given) => decideHunk(parts, 'reject', 'proposed', given),
     'azimuth.hunk.comment': (given?: Given) => commentOnHunk(parts, given),
-    'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', given),
-    'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', given),
+    'azimuth.file.accept': (given?: Given) => decideFile(parts, 'accept', 'proposed', given),
+    'azimuth.file.reject': (given?: Given) => decideFile(parts, 'reject', 'proposed', given),
     'azimuth.all.accept': () => decideAll(review, 'accept', review.pending),
     'azimuth.all.reject': () => decideAll(review, 'reject', review.pending),
-    // What a command has changed already is decided in the same way, and said in other words.
-    'azimuth.hunk.keep': (given?: Given) => decideHunk(parts, 'accept', given),
-    'azimuth.hunk.takeBack': (given?: Given) => decideHunk(parts, 'reject', given),
-    'azimuth.file.keep': (given?: Given) => decideFile(parts, 'accept', given),
-    'azimuth.file.takeBack': (given?: Given) => decideFile(parts, 'reject', given),
+    // What a command has changed already is decided in the same way, and said in other words; neither means the other.
+    'azimuth.hunk.keep': (given?: Given) => decideHunk(parts, 'accept', 'landed', given),
+    'azimuth.hunk.takeBack': (given?: Given) => decideHunk(parts, 'reject', 'landed', given),
+    'azimuth.file.keep': (given?: Given) => decideFile(parts, 'accept', 'landed', given),
+    'azimuth.file.takeBack': (given?: Given) => decideFile(parts, 'reject', 'landed', given),
     'azimuth.all.keep': () => decideAll(review, 'accept', review.landed),
     'azimuth.all.takeBack': () => decideAll(review, 'reject', review.landed),
 
@@ -149,8 +150,8 @@ async function openReview({ review, diffs, threads }: Parts, given: Given): Prom
   await diffs.open(proposal, meant?.hunk?.hunkId);
 }
 
-async function decideHunk({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const { proposal, hunk } = resolveHunk(review, threads, given);
+async function decideHunk({ review, threads }: Parts, decision: Decision, kind: Kind, given: Given): Promise<void> {
+  const { proposal, hunk } = resolveHunk(review, threads, given, kind);
   await review.decideHunks(decision, proposal, [hunk], wordOf(given));
 }
 
@@ -166,9 +167,9 @@ async function commentOnHunk({ review, threads }: Parts, given: Given): Promise<
   await review.comment(proposal, hunk, text);
 }
 
-async function decideFile({ review, threads }: Parts, decision: Decision, given: Given): Promise<void> {
-  const meant = resolve(review, threads, given);
-  if (meant === undefined) throw new Error('The file in the editor has no hunk that waits for a decision.');
+async function decideFile({ review, threads }: Parts, decision: Decision, kind: Kind, given: Given): Promise<void> {
+  const meant = resolve(review, threads, given, kind);
+  if (meant === undefined) throw new Error(`The file in the editor has no hunk ${undecided[kind]}.`);
   await review.decideFile(decision, meant.proposal);
 }
 
@@ -182,19 +183,36 @@ function wordOf(given: Given): string | undefined {
   return given !== undefined && 'text' in given ? given.text : undefined;
 }
 
+const undecided: Record<Kind, string> = {
+  proposed: 'that waits for a decision. What commands changed is for "Keep" and "Take Back"',
+  landed: 'of what a command changed that is not decided. What is proposed is for "Accept" and "Reject"',
+};
+
 /** As `resolve`, where a command is about one hunk. */
-function resolveHunk(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk: Hunk } {
-  const meant = resolve(review, threads, given);
-  if (meant?.hunk === undefined) throw new Error('The cursor is at no hunk that waits for a decision. "Azimuth: Next Hunk" goes to one.');
+function resolveHunk(review: Review, threads: Threads, given: Given, kind?: Kind): { proposal: Proposal; hunk: Hunk } {
+  if (given === undefined || given instanceof vscode.Uri) {
+    const editor = editorOf(given);
+    const here = review.at(editor, kind)?.here;
+    if (editor === undefined || here === undefined) throw new Error(`The cursor is at no hunk ${kind === undefined ? 'that is not decided' : undecided[kind]}. "Azimuth: Next Hunk" goes to the next one.`);
+    review.checkPlace(editor, here);
+    return here;
+  }
+  const meant = resolve(review, threads, given, kind);
+  if (meant?.hunk === undefined) throw new Error('That hunk is not there any more.');
   return { proposal: meant.proposal, hunk: meant.hunk };
 }
 
-/** The proposal and hunk that a command was given, with the revision that was shown; without any, those at the cursor. */
-function resolve(review: Review, threads: Threads, given: Given): { proposal: Proposal; hunk?: Hunk } | undefined {
+/** The proposal, of this kind or of any, and the hunk that a command was given, with the revision that was shown; without any, those at the cursor. */
+function resolve(review: Review, threads: Threads, given: Given, kind?: Kind): { proposal: Proposal; hunk?: Hunk } | undefined {
   if (given === undefined || given instanceof vscode.Uri) {
-    const at = review.at(editorOf(review, given));
+    const at = review.at(editorOf(given), kind);
     return at && { proposal: at.proposal, ...(at.here === undefined ? {} : { hunk: at.here.hunk }) };
   }
+  const meant = named(review, threads, given);
+  return meant === undefined || (kind !== undefined && kindOf(meant.proposal) !== kind) ? undefined : meant;
+}
+
+function named(review: Review, threads: Threads, given: Exclude<Given, undefined | vscode.Uri>): { proposal: Proposal; hunk?: Hunk } | undefined {
   if ('proposal' in given) return given;
   if ('proposalId' in given) {
     const proposal = review.proposal(given.proposalId);
@@ -206,9 +224,9 @@ function resolve(review: Review, threads: Threads, given: Given): { proposal: Pr
 }
 
 /** A button in an editor's title bar gives the document there: of a diff the right one, wherever its cursor is. */
-function editorOf(review: Review, uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
+function editorOf(uri: vscode.Uri | undefined): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
-  const meant = uri && review.of(uri)[0]?.proposal.proposalId;
-  if (uri === undefined || (active !== undefined && review.of(active.document.uri)[0]?.proposal.proposalId === meant)) return active;
+  const { activeTab } = vscode.window.tabGroups.activeTabGroup;
+  if (uri === undefined || (active !== undefined && isIn(activeTab, uri) && isIn(activeTab, active.document.uri))) return active;
   return vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
 }

@@ -2,10 +2,10 @@
 // its end, and the webview goes on from there.
 
 import type {
-  AutoScope, Direction, Event, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  AutoScope, Direction, Event, FileImage, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
   QueueId, RestoreStep, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
-import { pendingProposals } from '../session/fold';
+import { openProposals, type Groups } from '../session/fold';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
@@ -33,10 +33,10 @@ export interface PromptEntry {
   files: Record<string, TurnChange | undefined>;
 }
 
-/** What a turn made of a file: the hashes of its text before and after, absent where there was none, or is none. */
+/** What a turn made of a file: what it was and what it is, absent where there was none, or is none. */
 export interface TurnChange {
-  before?: string | undefined;
-  after?: string | undefined;
+  before?: FileImage | undefined;
+  after?: FileImage | undefined;
   /** Whether it is taken back. */
   undone: boolean;
 }
@@ -146,11 +146,11 @@ export class Chat {
     const waits = this.entries.findIndex((entry) => entry.kind === 'question' && !entry.outcome);
     const tail = Math.max(0, this.entries.length - count);
     const from = waits >= 0 ? Math.min(waits, tail) : tail;
-    const { pending, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts } = this;
+    const { open, queue, title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts } = this;
     return {
       entries: this.entries.slice(from),
       earlier: from,
-      proposals: [...pending.proposed, ...pending.landed],
+      proposals: [...open.proposed, ...open.landed],
       queue: [...queue],
       title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
@@ -188,9 +188,9 @@ export class Chat {
     return this.entries.flatMap((entry) => (entry.kind === 'question' && !entry.outcome ? [entry.request] : []));
   }
 
-  /** The proposals with a hunk that waits. */
-  get pending(): { proposed: Proposal[]; landed: Proposal[] } {
-    return pendingProposals(this.proposals.values());
+  /** The proposals with a hunk that is not decided. */
+  get open(): Groups {
+    return openProposals(this.proposals.values());
   }
 
   /** What was said in this session, last first. */
@@ -301,16 +301,16 @@ export class Chat {
         break;
       case 'editApplied':
         if (event.outcome.type === 'failed') this.note(seq, 'error', `An edit was not made: ${event.outcome.reason}`);
-        else this.changedBy(event.turnId, event.uri, event.before, event.after);
+        else this.changedBy(event.turnId, event.uri, textOnly(event.before), textOnly(event.after));
         break;
       case 'formatted':
         this.note(seq, 'info', formattedInWords(event, this.folders));
-        this.changedBy(event.turnId, event.uri, event.before, event.after);
+        this.changedBy(event.turnId, event.uri, textOnly(event.before), textOnly(event.after));
         break;
       case 'filesChanged':
         // What another program did is not the turn's, and is not taken back with it.
         for (const { uri, before, after, unknown } of event.toolCallId === undefined ? [] : event.files) {
-          if (unknown === undefined) this.changedBy(event.turnId, uri, before?.hash, after?.hash);
+          if (unknown === undefined) this.changedBy(event.turnId, uri, whole(before), whole(after));
         }
         this.add(`f${seq}`, { kind: 'files', ...changedFiles(event, this.folders) });
         break;
@@ -396,22 +396,22 @@ export class Chat {
   }
 
   /** A turn changed a file. What it has changed back is no change. */
-  private changedBy(turnId: TurnId | undefined, uri: string, before: string | undefined, after: string | undefined): void {
+  private changedBy(turnId: TurnId | undefined, uri: string, before: FileImage | undefined, after: FileImage | undefined): void {
     const entry = turnId === undefined ? undefined : this.byTurn.get(turnId);
     if (entry === undefined) return;
     const known = entry.files[uri];
-    const first = known !== undefined && !known.undone && known.after === before ? known.before : before;
-    entry.files[uri] = first === after ? undefined : { before: first, after, undone: false };
+    const first = known !== undefined && !known.undone && isSame(known.after, before) ? known.before : before;
+    entry.files[uri] = isSame(first, after) ? undefined : { before: first, after, undone: false };
     this.touch(entry);
   }
 
-  /** A turn's change of a file was taken back, or put again. Its hashes are then those that the file really had. */
+  /** A turn's change of a file was taken back, or put again. Its images are then those that the file really had. */
   private restored(direction: Direction, uri: string, { turnId, from, to }: RestoreStep): void {
     const entry = this.byTurn.get(turnId);
     if (entry === undefined) return;
     const undone = direction === 'undo';
     const [before, after] = undone ? [to, from] : [from, to];
-    entry.files[uri] = { before: before?.hash, after: after?.hash, undone };
+    entry.files[uri] = { before, after, undone };
     this.touch(entry);
   }
 
@@ -459,6 +459,23 @@ export class Chat {
 }
 
 type EntryContent = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | 'version'> : never) : never;
+
+/** Where an event tells of a text, its bytes are not known. */
+function textOnly(hash: string | undefined): FileImage | undefined {
+  return hash === undefined ? undefined : { hash };
+}
+
+/** Of a file that was read, the bytes are those of the text where no others are told. */
+function whole(image: FileImage | undefined): FileImage | undefined {
+  return image && { ...image, bytes: image.bytes ?? image.hash };
+}
+
+/** Two are the same where nothing differs that is known of both: a command may change line ends, and no text. */
+function isSame(a: FileImage | undefined, b: FileImage | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  const bytesKnown = a.bytes !== undefined && b.bytes !== undefined;
+  return a.hash === b.hash && (!bytesKnown || (a.bytes === b.bytes && (a.executable ?? false) === (b.executable ?? false)));
+}
 
 /** What the user said in these entries, last first, each once. */
 function saidIn(entries: readonly Entry[]): string[] {

@@ -17,6 +17,17 @@ export function reviewUri(sessionId: SessionId, proposal: Proposal, empty = fals
   return vscode.Uri.parse(proposal.uri).with({ scheme: SCHEME, authority: '', query: query.toString() });
 }
 
+/** The proposal that a tab shows in a diff; undefined where it shows something else. */
+export function diffedIn(tab: vscode.Tab | undefined): Address | undefined {
+  return tab?.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
+}
+
+/** Whether a tab shows a document as a side of a diff. */
+export function isIn(tab: vscode.Tab | undefined, uri: vscode.Uri): boolean {
+  if (!(tab?.input instanceof vscode.TabInputTextDiff)) return false;
+  return [tab.input.original, tab.input.modified].some((side) => side.toString() === uri.toString());
+}
+
 /** Undefined for a URI that is none of them. */
 export function parseReview(uri: vscode.Uri): Address | undefined {
   if (uri.scheme !== SCHEME) return undefined;

@@ -1,6 +1,8 @@
-// Whether the active editor shows pending hunks: the keys and buttons for them are there only then.
+// Whether the active editor shows pending hunks, and whether it is the diff of what has landed: the keys and buttons for
+// them are there only then.
 
 import * as vscode from 'vscode';
+import { diffedIn } from './address';
 import type { Review } from './review';
 
 export function trackHunksInEditor(review: Review): vscode.Disposable {
@@ -12,10 +14,10 @@ export function trackHunksInEditor(review: Review): vscode.Disposable {
   };
   const update = (): void => {
     const uri = vscode.window.activeTextEditor?.document.uri;
-    const found = uri === undefined ? [] : review.of(uri);
-    tell('azimuth.hunksInEditor', found.length > 0);
-    tell('azimuth.landedInEditor', found.some(({ proposal }) => proposal.landed === true));
+    tell('azimuth.hunksInEditor', uri !== undefined && review.of(uri).length > 0);
+    const diffed = diffedIn(vscode.window.tabGroups.activeTabGroup.activeTab);
+    tell('azimuth.landedDiff', diffed !== undefined && review.proposal(diffed.proposalId)?.landed === true);
   };
   update();
-  return vscode.Disposable.from(review.onChange(update), vscode.window.onDidChangeActiveTextEditor(update));
+  return vscode.Disposable.from(review.onChange(update), vscode.window.onDidChangeActiveTextEditor(update), vscode.window.tabGroups.onDidChangeTabs(update), vscode.window.tabGroups.onDidChangeTabGroups(update));
 }

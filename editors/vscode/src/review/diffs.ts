@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import type { HunkId, Proposal } from '../generated/protocol';
 import { landedBy } from '../session/fold';
 import { visible } from '../text';
-import { parseReview } from './address';
+import { diffedIn } from './address';
 import type { ReviewFiles } from './files';
 import { neighbour, place, type Placed } from './layout';
 import type { Review } from './review';
@@ -69,7 +69,7 @@ export class Diffs implements vscode.Disposable {
   /** A diff of which everything is decided has nothing more to show. Where it was being looked at, its file is. */
   private async closeDecided(): Promise<void> {
     for (const tab of vscode.window.tabGroups.all.flatMap((group) => group.tabs)) {
-      const address = tab.input instanceof vscode.TabInputTextDiff ? (parseReview(tab.input.modified) ?? parseReview(tab.input.original)) : undefined;
+      const address = diffedIn(tab);
       const proposal = address && this.review.proposal(address.proposalId);
       if (proposal === undefined || proposal.hunks.some(isOpen)) continue;
       const looked = tab.isActive && tab.group.isActive;

@@ -58,6 +58,14 @@ export function besideOf(document: string, proposal: Proposal): string | undefin
   return crlf ? text.replaceAll('\n', '\r\n') : text;
 }
 
+/** Whether a hunk's text stands in a text where the hunk has its place on that side. While the user types, the two can be out of step. */
+export function stands(text: string, proposal: Proposal, placed: Placed, side: Side): boolean {
+  const { here, there } = texts(proposal, placed.hunk);
+  const { start, end } = placed[side];
+  const lines = splitLines(text.replaceAll('\r\n', '\n'));
+  return start <= lines.length && lines.slice(start, end).join('') === (side === 'document' ? here : there);
+}
+
 /** The hunk at a line. A hunk without lines on this side is at the line that it lies before, and at the one above. */
 export function hunkAt(placed: readonly Placed[], side: Side, line: number): Placed | undefined {
   return placed.find((one) => line >= one[side].start && line < one[side].end)
@@ -73,6 +81,15 @@ export function neighbour(placed: readonly Placed[], side: Side, line: number, d
 /** How large a hunk is, as `+2 −1`. */
 export function size(hunk: Hunk): string {
   return `+${lineCount(hunk.newText)} −${lineCount(hunk.oldText)}`;
+}
+
+/** What it would do to files to take back what has landed in them: `It writes 2 files and deletes 1 file.` */
+export function takenBackInWords(landed: readonly Proposal[]): string {
+  const count = (number: number): string => (number === 1 ? '1 file' : `${number} files`);
+  const deleted = landed.filter(({ change }) => change === 'create').length;
+  const written = landed.length - deleted;
+  const parts = [written > 0 ? `writes ${count(written)}` : '', deleted > 0 ? `deletes ${count(deleted)}` : ''];
+  return `It ${parts.filter((part) => part !== '').join(' and ')}.`;
 }
 
 function inOrder(proposal: Proposal): Hunk[] {

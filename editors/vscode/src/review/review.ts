@@ -5,14 +5,17 @@ import type { Decision, DecisionTarget, Hunk, Proposal, ProposalId } from '../ge
 import { openDocument } from '../server/documents';
 import { pendingHunks, pendingProposals } from '../session/fold';
 import type { Session } from '../session/session';
-import { parseReview } from './address';
-import { besideOf, hunkAt, place, type Placed, type Side } from './layout';
+import { diffedIn, isIn, parseReview } from './address';
+import { besideOf, hunkAt, place, stands, takenBackInWords, type Placed, type Side } from './layout';
 
 /** A pending hunk, and where it was meant. */
 export interface Meant extends Placed {
   proposal: Proposal;
   side: Side;
 }
+
+/** What the agent proposes, or what has landed in the file already. */
+export type Kind = 'proposed' | 'landed';
 
 export class Review implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -62,19 +65,29 @@ export class Review implements vscode.Disposable {
   /** The pending proposals that a document belongs to, and on which side of them it is. A file can have one of each kind. */
   of(uri: vscode.Uri): { proposal: Proposal; side: Side }[] {
     const address = parseReview(uri);
-    if (address !== undefined) return this.open.filter((one) => one.proposalId === address.proposalId).map((proposal) => ({ proposal, side: 'beside' }));
+    if (address !== undefined) {
+      return this.open.filter((one) => one.proposalId === address.proposalId).map((proposal) => ({ proposal, side: address.empty ? emptySide(proposal) : 'beside' }));
+    }
     return this.open.filter((one) => vscode.Uri.parse(one.uri).toString() === uri.toString()).map((proposal) => ({ proposal, side: 'document' }));
   }
 
-  /** The hunks of an editor's document, and the one at its cursor. */
-  at(editor: vscode.TextEditor | undefined): { hunks: Placed[]; here: Meant | undefined; proposal: Proposal; side: Side } | undefined {
+  /** The hunks of an editor's document, of this kind or of any, and the one at its cursor. */
+  at(editor: vscode.TextEditor | undefined, kind?: Kind): { hunks: Placed[]; here: Meant | undefined; proposal: Proposal; side: Side } | undefined {
     if (editor === undefined) return undefined;
-    const all = this.of(editor.document.uri).map((found) => {
+    const all = this.shown(editor.document.uri).filter(({ proposal }) => kind === undefined || kindOf(proposal) === kind).map((found) => {
       const hunks = place(found.proposal);
       const here = hunkAt(hunks, found.side, editor.selection.active.line);
       return { ...found, hunks, here: here && { ...here, ...found } };
     });
     return all.find(({ here }) => here !== undefined) ?? all[0];
+  }
+
+  /** Refuses where the document does not hold the hunk at its place: then it cannot be told which one the cursor is at. */
+  checkPlace({ document }: vscode.TextEditor, meant: Meant): void {
+    if (stands(document.getText(), meant.proposal, meant, meant.side)) return;
+    throw new Error(meant.side === 'beside' && document.isDirty
+      ? 'You have changed this side and not saved it, so it cannot be told which hunk the cursor is at. Save it, or revert it ("File: Revert File").'
+      : `The hunks for ${meant.proposal.path} are being placed anew, since its text has changed. Try again.`);
   }
 
   async decideHunks(decision: Decision, proposal: Proposal, hunks: readonly Hunk[], message?: string): Promise<void> {
@@ -95,6 +108,7 @@ export class Review implements vscode.Disposable {
     if (unsaved !== undefined) {
       throw new Error(`You have changed what is proposed for ${unsaved.path}, and not saved that. Save it in the diff to accept it as you wrote it, or revert it ("File: Revert File").`);
     }
+    if (decision === 'reject' && !(await this.agreesToTakeBack(targets))) return;
     await this.session.decide(decision, targets, message);
   }
 
@@ -116,6 +130,30 @@ export class Review implements vscode.Disposable {
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
+
+  /** Asks before what commands did to several files at once is taken back: what of it is not open has no other way back. */
+  private async agreesToTakeBack(targets: readonly DecisionTarget[]): Promise<boolean> {
+    const files = targets.filter(({ hunkIds }) => hunkIds === undefined).flatMap(({ proposalId }) => this.landed.find((one) => one.proposalId === proposalId) ?? []);
+    if (files.length < 2) return true;
+    const takeBack = 'Take Back';
+    return (await vscode.window.showWarningMessage('Take back what commands changed?', { modal: true, detail: takenBackInWords(files) }, takeBack)) === takeBack;
+  }
+
+  /** As `of`. Of a document in the active diff only the proposal that the diff shows, whichever side has the keyboard. */
+  private shown(uri: vscode.Uri): { proposal: Proposal; side: Side }[] {
+    const { activeTab } = vscode.window.tabGroups.activeTabGroup;
+    const address = isIn(activeTab, uri) ? diffedIn(activeTab) : undefined;
+    return this.of(uri).filter(({ proposal }) => address === undefined || proposal.proposalId === address.proposalId);
+  }
+}
+
+export function kindOf({ landed }: Proposal): Kind {
+  return landed === true ? 'landed' : 'proposed';
+}
+
+/** The side that has no file: the document before a file is made or after a command deleted it, else the text beside it. */
+function emptySide({ change, landed }: Proposal): Side {
+  return (change === 'create') === (landed === true) ? 'beside' : 'document';
 }
 
 function isUnsaved({ proposalId }: Proposal): boolean {

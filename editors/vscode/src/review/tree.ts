@@ -3,7 +3,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Hunk, HunkState, Proposal } from '../generated/protocol';
-import { landedBy, pendingHunks } from '../session/fold';
+import { conflictedHunks, landedBy, openProposals, pendingHunks } from '../session/fold';
 import { visible } from '../text';
 import { size } from './layout';
 import type { Review } from './review';
@@ -56,24 +56,25 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
 
   /** What waits stands first, then what commands changed, then what is decided. */
   private files(): Proposal[] {
-    const open = this.review.open;
+    const { proposed, landed } = openProposals(this.review.all);
+    const open = [...proposed, ...landed];
     const byPath = (proposals: Proposal[]): Proposal[] => proposals.toSorted((a, b) => a.path.localeCompare(b.path));
-    return [...byPath(this.review.pending), ...byPath(this.review.landed), ...byPath(this.review.all.filter((one) => !open.includes(one)))];
+    return [...byPath(proposed), ...byPath(landed), ...byPath(this.review.all.filter((one) => !open.includes(one)))];
   }
 }
 
 function fileItem(proposal: Proposal): vscode.TreeItem {
-  const waiting = pendingHunks(proposal).length;
-  const item = new vscode.TreeItem(visible(path.posix.basename(proposal.path)), waiting > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+  const [waiting, lost] = [pendingHunks(proposal).length, conflictedHunks(proposal).length];
+  const item = new vscode.TreeItem(visible(path.posix.basename(proposal.path)), waiting + lost > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
   const folder = path.posix.dirname(proposal.path);
   const change = { create: 'new', modify: '', delete: proposal.landed === true ? 'deleted' : 'delete' }[proposal.change];
   item.id = proposal.proposalId;
   const landed = proposal.landed === true ? `by ${landedBy(proposal)}` : '';
-  item.description = [folder === '.' ? '' : visible(folder), change, landed, waiting > 0 ? `${waiting} pending` : 'decided'].filter((word) => word !== '').join(' · ');
+  item.description = [folder === '.' ? '' : visible(folder), change, landed, waiting > 0 ? `${waiting} pending` : '', lost > 0 ? `${lost} in conflict` : '', waiting + lost === 0 ? 'decided' : ''].filter((word) => word !== '').join(' · ');
   item.resourceUri = vscode.Uri.parse(proposal.uri);
   item.iconPath = vscode.ThemeIcon.File;
   item.tooltip = visible(proposal.path);
-  item.contextValue = `file.${stateOf(proposal, waiting > 0)}`;
+  item.contextValue = `file.${stateOf(proposal, waiting > 0 ? 'pending' : lost > 0 ? 'conflicted' : 'accepted')}`;
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal }] };
   return item;
 }
@@ -87,13 +88,15 @@ function hunkItem(proposal: Proposal, hunk: Hunk): vscode.TreeItem {
   item.description = [size(hunk), word].filter((part) => part !== '').join(' · ');
   item.iconPath = icon;
   item.tooltip = visible(`${hunk.oldText.replaceAll(/^/gm, '- ')}\n${hunk.newText.replaceAll(/^/gm, '+ ')}`.slice(0, 2_000));
-  item.contextValue = `hunk.${stateOf(proposal, hunk.state === 'pending')}`;
+  item.contextValue = `hunk.${stateOf(proposal, hunk.state)}`;
   item.command = { title: 'Review', command: 'azimuth.review.open', arguments: [{ proposal, hunk }] };
   return item;
 }
 
-function stateOf({ landed }: Proposal, waits: boolean): string {
-  if (!waits) return 'decided';
+/** What the menus go by. */
+function stateOf({ landed }: Proposal, state: HunkState): string {
+  if (state === 'conflicted') return landed === true ? 'landedConflict' : 'conflict';
+  if (state !== 'pending') return 'decided';
   return landed === true ? 'landed' : 'pending';
 }
 

@@ -19,27 +19,19 @@ export async function format({ uri, version, lines = [] }: Format['params']): Pr
   return text === undefined ? {} : { text: text.replaceAll(/\r\n|\r|\n/g, document.eol === vscode.EndOfLine.CRLF ? '\r\n' : '\n') };
 }
 
+// Without options VS Code indents as it does in an editor of the document, shown or not, which may be what the text told.
+
 async function ofDocument(document: vscode.TextDocument): Promise<vscode.TextEdit[]> {
-  return (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', document.uri, optionsOf(document))) ?? [];
+  return (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', document.uri)) ?? [];
 }
 
 async function ofLines(document: vscode.TextDocument, lines: readonly LineRange[]): Promise<vscode.TextEdit[]> {
   const all: vscode.TextEdit[] = [];
   for (const { start, end } of lines) {
     const range = document.validateRange(new vscode.Range(start, 0, end - 1, Number.MAX_SAFE_INTEGER));
-    const edits = (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatRangeProvider', document.uri, range, optionsOf(document))) ?? [];
+    const edits = (await vscode.commands.executeCommand<vscode.TextEdit[] | undefined>('vscode.executeFormatRangeProvider', document.uri, range)) ?? [];
     // A formatter that goes beyond the lines may come to the same lines twice.
     all.push(...edits.filter((edit) => !all.some((known) => known.range.isEqual(edit.range) && known.newText === edit.newText)));
   }
   return all;
-}
-
-/** As the editor that shows the document indents it, which may be what its text told; else as it is set for the language. */
-function optionsOf(document: vscode.TextDocument): vscode.FormattingOptions {
-  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document === document)?.options;
-  const set = vscode.workspace.getConfiguration('editor', document);
-  return {
-    tabSize: typeof shown?.tabSize === 'number' ? shown.tabSize : set.get<number>('tabSize', 4),
-    insertSpaces: typeof shown?.insertSpaces === 'boolean' ? shown.insertSpaces : set.get<boolean>('insertSpaces', true),
-  };
 }

@@ -80,10 +80,29 @@ export function pendingHunks(proposal: Proposal): Hunk[] {
   return proposal.hunks.filter((hunk) => hunk.state === 'pending');
 }
 
-/** The proposals that hold a hunk that waits: of the agent's, and of those that landed already, for which nothing waits. */
-export function pendingProposals(proposals: Iterable<Proposal>): { proposed: Proposal[]; landed: Proposal[] } {
-  const open = [...proposals].filter((proposal) => pendingHunks(proposal).length > 0);
-  return { proposed: open.filter(({ landed }) => landed !== true), landed: open.filter(({ landed }) => landed === true) };
+/** The hunks that do not fit the text any more. What is proposed can only be rejected then, and what has landed only be kept. */
+export function conflictedHunks(proposal: Proposal): Hunk[] {
+  return proposal.hunks.filter((hunk) => hunk.state === 'conflicted');
+}
+
+/** The agent's proposals, and those that have landed already, for which nothing waits. */
+export interface Groups {
+  proposed: Proposal[];
+  landed: Proposal[];
+}
+
+/** The proposals that hold a hunk that waits. */
+export function pendingProposals(proposals: Iterable<Proposal>): Groups {
+  return grouped([...proposals].filter((proposal) => pendingHunks(proposal).length > 0));
+}
+
+/** The proposals that hold a hunk that is not decided: one that waits, or one in conflict. */
+export function openProposals(proposals: Iterable<Proposal>): Groups {
+  return grouped([...proposals].filter((proposal) => pendingHunks(proposal).length + conflictedHunks(proposal).length > 0));
+}
+
+function grouped(proposals: Proposal[]): Groups {
+  return { proposed: proposals.filter(({ landed }) => landed !== true), landed: proposals.filter(({ landed }) => landed === true) };
 }
 
 /** Who made the change of a proposal that landed, for people. */

@@ -5,6 +5,7 @@ import { restoredInWords } from '../chat/news';
 import type { CheckpointFile, CheckpointPreviewResult, ConfirmedFile, Direction, RestoredFile, TurnId } from '../generated/protocol';
 import type { Request } from '../server/requests';
 import { iconless, unlinked } from '../text';
+import { isSameView, marksAfter, placeholder, sorted, titleOf, whyInWords, words } from './agreement';
 import type { Session } from './session';
 
 /** Which turns: without one, those that are next; with `andLater`, all from it on. */
@@ -13,82 +14,125 @@ export interface Meant {
   andLater?: boolean;
 }
 
-/** Shows what undoing or redoing would do, and does what the user agrees to. */
+/** Shows what undoing or redoing would do, and does what the user agrees to. While a turn runs, it is refused. */
 export async function restore(direction: Direction, meant: Meant, session: Session, request: Request): Promise<void> {
   const sessionId = session.id;
   if (sessionId === undefined) throw new Error('No session is open.');
-  const preview = await request('azimuth/checkpoint/preview', { sessionId, direction, ...meant });
-  if (preview.files.length === 0 && preview.pendingHunks === 0) {
-    void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to take back.' : 'Azimuth: there is nothing to put again.');
-    return;
+  if (session.state?.runningTurn !== undefined) {
+    throw new Error(`A turn runs, and may change these files. ${direction === 'undo' ? 'Undo' : 'Redo'} when it has ended, or cancel it ("Azimuth: Cancel Turn").`);
   }
-  const confirmed = await agree(direction, preview);
-  if (confirmed === undefined) return;
-  // The turn that was shown is the one that is meant, even if another window has undone it meanwhile.
-  const [turnId, ...others] = preview.turnIds;
-  const shown = turnId === undefined || others.length > 0 ? meant : { ...meant, turnId };
-  const { files } = await request(`azimuth/checkpoint/${direction}`, { sessionId, ...shown, confirmed });
-  tell(direction, files);
+  const look = (which: Meant): Promise<CheckpointPreviewResult> => request('azimuth/checkpoint/preview', { sessionId, direction, ...which });
+  const list = new List(direction, session);
+  try {
+    let shown = await list.whileOpen(look(meant));
+    for (let anew = false; shown !== undefined; anew = true) {
+      if (shown.files.length === 0 && shown.pendingHunks === 0) {
+        void vscode.window.showInformationMessage(direction === 'undo' ? 'Azimuth: there is nothing to take back.' : 'Azimuth: there is nothing to put again.');
+        return;
+      }
+      const confirmed = await list.agree(shown, anew);
+      if (confirmed === undefined) break;
+      // The turn that was shown is the one that is meant, even if another window has undone it meanwhile. Of several, another
+      // look says whether they are the same.
+      const [turnId, ...others] = shown.turnIds;
+      const exactly = turnId === undefined || others.length > 0 ? meant : { ...meant, turnId };
+      const now = await list.whileOpen(look(exactly));
+      if (now !== undefined && isSameView(shown, now)) {
+        list.dispose();
+        const { files } = await request(`azimuth/checkpoint/${direction}`, { sessionId, ...exactly, confirmed });
+        tell(direction, files);
+        return;
+      }
+      shown = now;
+    }
+    if (list.overtaken) {
+      void vscode.window.showWarningMessage(`Azimuth: a turn has begun. Nothing was ${words[direction].done}; look again when it has ended.`);
+    }
+  } finally {
+    list.dispose();
+  }
 }
 
 interface FileItem extends vscode.QuickPickItem {
   file: CheckpointFile;
 }
 
-/** The list of files, to be agreed to. Gives those that the user has marked of the ones that were changed since. */
-async function agree(direction: Direction, preview: CheckpointPreviewResult): Promise<ConfirmedFile[] | undefined> {
-  const [ready, changed, other] = sorted(direction, preview.files);
-  const words = direction === 'undo' ? { done: 'taken back', doing: 'take back' } : { done: 'put again', doing: 'put again' };
-  const [sure, open] = [ready.map(itemOf), changed.map(itemOf)];
-  const pick = vscode.window.createQuickPick<FileItem | vscode.QuickPickItem>();
-  const turns = preview.turnIds.length === 1 ? 'a turn' : `${preview.turnIds.length} turns`;
-  pick.title = `Azimuth: ${direction} ${turns}${changed.length > 0 ? ' (what was changed since stays, unless you mark it)' : ''}`;
-  pick.placeholder = placeholder(words, ready.length, changed.length, preview.pendingHunks);
-  pick.canSelectMany = true;
-  pick.ignoreFocusOut = true;
-  pick.items = [
-    ...group(`Will be ${words.done}`, sure),
-    ...group('Changed since', open),
-    ...group('Left as they are', other.map(itemOf)),
-  ];
-  pick.selectedItems = sure;
-  try {
-    return await new Promise<ConfirmedFile[] | undefined>((resolve) => {
+/** The list of files, to be agreed to. It opens at once, so that no key is meant for anything else when it is filled. */
+class List {
+  /** Whether a turn that began has closed it. */
+  overtaken = false;
+
+  private readonly pick = vscode.window.createQuickPick<FileItem | vscode.QuickPickItem>();
+  private readonly closed: Promise<undefined>;
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(private readonly direction: Direction, session: Session) {
+    const { pick } = this;
+    this.closed = new Promise((resolve) => pick.onDidHide(() => resolve(undefined)));
+    this.subscriptions = [
+      pick,
+      // What the list shows is true no longer.
+      session.onStep(({ after }) => {
+        if (after.runningTurn === undefined) return;
+        this.overtaken = true;
+        pick.hide();
+      }),
+      session.onSwitch(() => pick.hide()),
+      pick.onDidTriggerItemButton(({ item }) => {
+        // Not as a text: it may be none.
+        if ('file' in item) void vscode.commands.executeCommand('vscode.open', vscode.Uri.parse(item.file.uri), { preview: true, preserveFocus: true });
+      }),
+    ];
+    pick.title = `Azimuth: ${direction}`;
+    pick.placeholder = 'Looking at the files…';
+    pick.canSelectMany = true;
+    pick.ignoreFocusOut = true;
+    pick.busy = true;
+    pick.show();
+  }
+
+  /** What comes of a work; undefined where the list was closed before. */
+  async whileOpen<T>(work: Promise<T>): Promise<T | undefined> {
+    this.pick.busy = true;
+    return Promise.race([work, this.closed]).finally(() => (this.pick.busy = false));
+  }
+
+  /** Gives those files that the user has marked of the ones that were changed since; undefined where nothing is to be done. */
+  async agree(preview: CheckpointPreviewResult, anew: boolean): Promise<ConfirmedFile[] | undefined> {
+    const { pick, direction } = this;
+    const [ready, changed, other] = sorted(direction, preview.files);
+    const [sure, open] = [ready.map(itemOf), changed.map(itemOf)];
+    pick.title = titleOf(direction, preview, changed.length, anew);
+    pick.placeholder = placeholder(direction, ready.length, changed.length, preview);
+    // What was typed before anything stood there is no filter.
+    pick.value = '';
+    pick.items = [
+      ...group(`Will be ${words[direction].done}`, sure),
+      ...group('Changed since', open),
+      ...group('Left as they are', other.map(itemOf)),
+    ];
+    pick.selectedItems = sure;
+    let marked: FileItem[] = [];
+    const nothing = ready.length + changed.length + preview.pendingHunks === 0;
+    const listeners: vscode.Disposable[] = [];
+    const agreed = new Promise<ConfirmedFile[] | undefined>((resolve) => listeners.push(
       // Only what was changed since is a choice; a turn is taken back as a whole.
       pick.onDidChangeSelection((selected) => {
-        const wanted = [...sure, ...open.filter((item) => selected.includes(item))];
+        marked = marksAfter(open, marked, selected);
+        pick.placeholder = placeholder(direction, ready.length + marked.length, changed.length, preview);
+        const wanted = [...sure, ...marked];
         if (selected.length !== wanted.length || wanted.some((item) => !selected.includes(item))) pick.selectedItems = wanted;
-      });
-      pick.onDidTriggerItemButton(({ item }) => {
-        if ('file' in item) void vscode.window.showTextDocument(vscode.Uri.parse(item.file.uri), { preview: true, preserveFocus: true });
-      });
-      const nothing = ready.length + changed.length + preview.pendingHunks === 0;
-      pick.onDidAccept(() => resolve(nothing ? undefined : open.filter((item) => pick.selectedItems.includes(item)).map(({ file }) => confirmation(file))));
-      pick.onDidHide(() => resolve(undefined));
-      pick.show();
+      }),
+      pick.onDidAccept(() => resolve(nothing ? undefined : marked.map(({ file }) => confirmation(file)))),
+    ));
+    return Promise.race([agreed, this.closed]).finally(() => {
+      vscode.Disposable.from(...listeners).dispose();
     });
-  } finally {
-    pick.dispose();
   }
-}
 
-/** The files that go, those that were changed since, and those that cannot go or need not. */
-function sorted(direction: Direction, files: readonly CheckpointFile[]): [CheckpointFile[], CheckpointFile[], CheckpointFile[]] {
-  const ready = direction === 'undo' ? 'applied' : 'undone';
-  return [
-    files.filter(({ state }) => state === ready),
-    files.filter(({ state }) => state === 'changed_since'),
-    files.filter(({ state }) => state !== ready && state !== 'changed_since'),
-  ];
-}
-
-function placeholder({ doing, done }: { doing: string; done: string }, ready: number, changed: number, hunks: number): string {
-  const sentences = [
-    ready + changed === 0 ? `None of these files can be ${done}.` : `Enter: ${doing} ${ready === 1 ? '1 file' : `${ready} files`}.`,
-    changed > 0 ? `Changed since: ${changed}.` : '',
-    hunks > 0 ? `Pending hunks, rejected: ${hunks}.` : '',
-  ];
-  return sentences.filter((sentence) => sentence !== '').join(' ');
+  dispose(): void {
+    vscode.Disposable.from(...this.subscriptions).dispose();
+  }
 }
 
 function group(label: string, items: FileItem[]): (FileItem | vscode.QuickPickItem)[] {
@@ -96,14 +140,14 @@ function group(label: string, items: FileItem[]): (FileItem | vscode.QuickPickIt
 }
 
 function itemOf(file: CheckpointFile): FileItem {
-  const { path, change, added, removed, state, reason, now } = file;
+  const { path, change, added, removed, now } = file;
   const size = added + removed > 0 ? `+${added} −${removed}` : '';
   const made = { create: 'was made', modify: '', delete: 'was deleted' }[change];
-  const why = reason ?? (state === 'applied' || state === 'undone' ? undefined : state.replaceAll('_', ' '));
+  const detail = whyInWords(file);
   return {
     label: iconless(path),
     description: [made, size].filter((word) => word !== '').join(' · '),
-    ...(why === undefined ? {} : { detail: iconless(why) }),
+    ...(detail === '' ? {} : { detail: iconless(detail) }),
     ...(now === undefined ? {} : { buttons: [openButton] }),
     file,
   };
@@ -118,6 +162,7 @@ function confirmation({ uri, now }: CheckpointFile): ConfirmedFile {
 
 function tell(direction: Direction, files: readonly RestoredFile[]): void {
   const problems = files.flatMap(({ path, outcome }) => ('reason' in outcome ? [`${path}: ${outcome.reason}`] : []));
-  const text = unlinked(`Azimuth: ${restoredInWords(direction, files)} ${problems.slice(0, 3).join('; ')}${problems.length > 3 ? `; and ${problems.length - 3} more` : ''}`);
+  const done = files.length === 0 ? 'what was undecided is rejected.' : restoredInWords(direction, files);
+  const text = unlinked(`Azimuth: ${done} ${problems.slice(0, 3).join('; ')}${problems.length > 3 ? `; and ${problems.length - 3} more` : ''}`);
   void (problems.length > 0 ? vscode.window.showWarningMessage(text) : vscode.window.showInformationMessage(text));
 }

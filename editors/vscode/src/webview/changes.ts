@@ -5,7 +5,7 @@ import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
 import { type Chat, size, textOf } from '../chat/fold';
-import { pendingHunks } from '../session/fold';
+import { conflictedHunks, pendingHunks } from '../session/fold';
 
 /** What is said of a group of proposals. */
 interface Words {
@@ -16,10 +16,12 @@ interface Words {
   undo: string;
   /** Whether something waits for the decision. */
   urgent: boolean;
+  /** The one decision that there is for what does not fit the text any more. */
+  conflicted: Decision;
 }
 
-const proposed: Words = { what: '', accept: 'Accept', reject: 'Reject', undo: '✕', urgent: true };
-const landed: Words = { what: 'by commands ', accept: 'Keep', reject: 'Take back', undo: '↶', urgent: false };
+const proposed: Words = { what: '', accept: 'Accept', reject: 'Reject', undo: '✕', urgent: true, conflicted: 'reject' };
+const landed: Words = { what: 'by commands ', accept: 'Keep', reject: 'Take back', undo: '↶', urgent: false, conflicted: 'accept' };
 
 export class Changes {
   // Each is refilled by itself, so that the keyboard does not go from a file that is accepted to a button that takes back.
@@ -32,12 +34,12 @@ export class Changes {
   constructor(private readonly post: Post) {}
 
   draw(chat: Chat): void {
-    const { pending } = chat;
-    const now = JSON.stringify([[...pending.proposed, ...pending.landed].map((it) => [it.proposalId, it.revision, pendingHunks(it).length]), [...chat.queue.keys()]]);
+    const { open } = chat;
+    const now = JSON.stringify([[...open.proposed, ...open.landed].map((it) => [it.proposalId, it.revision, pendingHunks(it).length, conflictedHunks(it).length]), [...chat.queue.keys()]]);
     if (now === this.shown) return;
     this.shown = now;
-    refill(this.proposed, ...this.group(pending.proposed, proposed));
-    refill(this.landed, ...this.group(pending.landed, landed));
+    refill(this.proposed, ...this.group(open.proposed, proposed));
+    refill(this.landed, ...this.group(open.landed, landed));
     refill(this.queued,
       ...[...chat.queue].map(([queueId, blocks]) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
@@ -49,23 +51,27 @@ export class Changes {
     return group.length === 0 ? [] : [this.head(group, words), ...group.map((proposal) => this.file(proposal, words))];
   }
 
-  private head(group: readonly Proposal[], { what, accept, reject, urgent }: Words): HTMLElement {
-    const hunks = group.reduce((sum, proposal) => sum + pendingHunks(proposal).length, 0);
+  private head(group: readonly Proposal[], { what, accept, reject, urgent, conflicted }: Words): HTMLElement {
+    const hunks = group.reduce((sum, proposal) => sum + pendingHunks(proposal).length + conflictedHunks(proposal).length, 0);
     const count = `${hunks} ${hunks === 1 ? 'change' : 'changes'} ${what}in ${group.length} ${group.length === 1 ? 'file' : 'files'}`;
+    const can = (decision: Decision): boolean => decision === conflicted || group.some((proposal) => pendingHunks(proposal).length > 0);
     return h('div', { class: 'row head' }, h('span', { class: 'name' }, count),
       h('span', { class: 'pair' },
-        button(`${accept} all`, () => this.decide('accept', group), { class: urgent ? 'primary' : 'secondary' }),
-        button(`${reject} all`, () => this.decide('reject', group), { class: 'secondary' })));
+        can('accept') && button(`${accept} all`, () => this.decide('accept', group), { class: urgent ? 'primary' : 'secondary' }),
+        can('reject') && button(`${reject} all`, () => this.decide('reject', group), { class: 'secondary' })));
   }
 
-  private file(proposal: Proposal, { accept, reject, undo }: Words): HTMLElement {
+  private file(proposal: Proposal, { accept, reject, undo, conflicted }: Words): HTMLElement {
     const { added, removed } = size(pendingHunks(proposal));
+    const lost = conflictedHunks(proposal).length;
+    const can = (decision: Decision): boolean => decision === conflicted || pendingHunks(proposal).length > 0;
     const name = visible(proposal.path);
     return h('div', { class: 'row' },
       button(name, () => this.post({ type: 'openDiff', proposalId: proposal.proposalId }), { class: 'link name', title: `Show the changes of ${name}` }),
+      lost > 0 && h('span', { class: 'dim', title: 'They do not fit the text any more' }, `${lost} in conflict`),
       h('span', { class: 'added' }, `+${added}`), h('span', { class: 'removed' }, `−${removed}`),
-      button('✓', () => this.decide('accept', [proposal]), { class: 'icon', 'aria-label': `${accept} all changes of ${name}`, title: accept }),
-      button(undo, () => this.decide('reject', [proposal]), { class: 'icon', 'aria-label': `${reject} all changes of ${name}`, title: reject }));
+      can('accept') && button('✓', () => this.decide('accept', [proposal]), { class: 'icon', 'aria-label': `${accept} all changes of ${name}`, title: accept }),
+      can('reject') && button(undo, () => this.decide('reject', [proposal]), { class: 'icon', 'aria-label': `${reject} all changes of ${name}`, title: reject }));
   }
 
   private decide(decision: Decision, proposals: readonly Proposal[]): void {

@@ -5,6 +5,8 @@ import { h } from './dom';
 
 /** So many of its last lines are shown. The hunks that come of it are reviewed elsewhere. */
 const LINES = 500;
+/** So many characters of a line are shown. */
+const WIDTH = 2_000;
 /** So near to the end counts as there, in pixels. */
 const NEAR = 20;
 
@@ -44,5 +46,9 @@ export class LiveDiff {
 function lineOf(line: string): HTMLElement {
   const kind = { '+': 'insert', '-': 'remove', '@': 'place' }[line.slice(0, 1)] ?? 'same';
   // An empty line has a height, too.
-  return h('div', { class: `line ${kind}` }, visible(line) === '' ? '\u00a0' : visible(line));
+  return h('div', { class: `line ${kind}` }, shortened(line) || '\u00a0');
+}
+
+function shortened(line: string): string {
+  return visible(line.length > WIDTH ? `${line.slice(0, WIDTH)}…` : line);
 }

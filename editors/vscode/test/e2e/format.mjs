@@ -69,4 +69,35 @@ for (const mode of ['lines', 'file']) {
     await world.stop();
   }
 }
+
+// A document that no editor shows keeps its own indentation, which is not the one of the settings, and its line ends.
+{
+  const crlf = (text) => text.replaceAll('\n', '\r\n');
+  const world = await startWorld({
+    vsix: path.resolve(values.vsix),
+    files: { 'data.json': crlf(before), 'other.txt': 'other\n' },
+    settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'editor.accessibilitySupport': 'off', 'editor.insertSpaces': true, 'editor.tabSize': 3, 'azimuth.formatEdits': 'file', 'azimuth.saveEdits': true, 'files.insertFinalNewline': true, 'workbench.editor.enablePreview': false },
+    answers: [{ calls: [call] }, { text: 'Proposed.' }],
+  });
+  const { page, project } = world;
+  const onDisk = () => fs.readFileSync(path.join(project, 'data.json'), 'utf8');
+  try {
+    await steps.openFile(world, 'data.json');
+    await steps.openFile(world, 'other.txt');
+    await steps.azimuth(world, 'Open Chat');
+    const frame = await steps.chatFrame(world);
+    await steps.status(world, /ready/);
+    await steps.ask(world, 'Change it.');
+    await steps.pendingHunks(world, 1);
+    await steps.azimuth(world, 'Accept All Hunks');
+    await frame.getByText(/formatted data\.json \(\+2 −2\)/).waitFor();
+    await steps.until('the file on disk', () => onDisk() === crlf(formatted.file), 30_000, async () => JSON.stringify(onDisk()));
+    told('a file with CRLF that no editor shows is formatted with its own tabs and line ends');
+  } catch (error) {
+    await page.screenshot({ path: path.join(shots, 'failure.png') }).catch(() => {});
+    throw error;
+  } finally {
+    await world.stop();
+  }
+}
 console.log(`screenshots: ${shots}`);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AutoScope, Event, PermissionRequest, Usage } from '../../src/generated/protocol';
+import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, Usage } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
@@ -154,6 +154,26 @@ describe('the chat', () => {
     assert.deepEqual(restored.files.map(({ path, words, problem }) => [path, words, problem]), [
       ['b', 'left as it is', 'it was changed since'], ['a', 'taken back', undefined],
     ]);
+  });
+
+  it('takes a change of line ends for a change, though the text is the same', () => {
+    const ran = (before: FileImage, after: FileImage): Event => ({ type: 'filesChanged', turnId: 't', toolCallId: 'c', files: [{ uri: 'file:///p/a', before, after }] });
+    const [dos, unix]: FileImage[] = [{ hash: 'h', bytes: 'crlf' }, { hash: 'h' }];
+    assert.ok(dos && unix);
+    assert.deepEqual(filesOf(chatOf(folder, started, ran(dos, unix)), 0), { 'file:///p/a': 'applied' });
+    assert.deepEqual(filesOf(chatOf(folder, started, ran(dos, unix), ran(unix, dos)), 0), {}, 'and back');
+    assert.deepEqual(filesOf(chatOf(folder, started, ran(unix, { ...unix, executable: true })), 0), { 'file:///p/a': 'applied' });
+    const edited: Event = { type: 'editApplied', proposalId: 'p', hunkIds: [], uri: 'file:///p/a', outcome: { type: 'verified' }, turnId: 't', before: 'g', after: 'h' };
+    assert.deepEqual(filesOf(chatOf(folder, started, edited, ran(dos, unix), ran(unix, dos)), 0), { 'file:///p/a': 'applied' }, 'an edit before it stays one');
+  });
+
+  it('holds a proposal in conflict as open, for it can still be rejected', () => {
+    const hunk: Hunk = { hunkId: 'x', toolCallIds: [], startLine: 0, oldText: 'a\n', newText: 'b\n', state: 'conflicted' };
+    const proposal: Proposal = { proposalId: 'p', revision: 1, uri: 'file:///p/a', path: 'a', change: 'modify', hunks: [hunk] };
+    const told = (state: HunkState): Event => ({ type: 'proposalChanged', proposal: { ...proposal, hunks: [{ ...hunk, state }] } });
+    assert.equal(chatOf(told('conflicted')).open.proposed.length, 1);
+    assert.equal(Chat.from(structuredClone(chatOf(told('conflicted')).snapshot(9))).open.proposed.length, 1);
+    assert.equal(chatOf(told('conflicted'), told('rejected')).open.proposed.length, 0);
   });
 
   it('takes what a turn has changed back for no change', () => {

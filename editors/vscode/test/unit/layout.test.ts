@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Hunk, HunkState, Proposal } from '../../src/generated/protocol';
-import { hunkAt, neighbour, place, besideOf, size } from '../../src/review/layout';
+import { hunkAt, neighbour, place, besideOf, size, stands, takenBackInWords } from '../../src/review/layout';
 
 const hunk = (hunkId: string, startLine: number, oldText: string, newText: string, state: HunkState = 'pending'): Hunk =>
   ({ hunkId, toolCallIds: [], startLine, oldText, newText, state });
@@ -79,4 +79,22 @@ test('its hunks are found at their new lines', () => {
     [{ start: 5, end: 5 }, { start: 3, end: 5 }],
   ]);
   assert.deepEqual([1, 3, 4, 5].map((line) => hunkAt(place(landed), 'document', line)?.hunk.hunkId), ['1', '2', '3', '3']);
+});
+
+test('a hunk stands in a text only where the text has it, on either side', () => {
+  const [first, insertion, last] = place(three);
+  assert.ok(first && insertion && last);
+  assert.ok(place(three).every((placed) => stands(text, three, placed, 'document')));
+  assert.ok(stands(text.replaceAll('\n', '\r\n'), three, last, 'document'));
+  assert.ok(place(three).every((placed) => stands('A\nA2\nb\nnew\nc\n', three, placed, 'beside')));
+  assert.ok(!stands(`typed\n${text}`, three, first, 'document'), 'a line was typed above');
+  assert.ok(!stands('a\nb\nc\nd\n', three, last, 'document'));
+  assert.ok(!stands('a\n', three, insertion, 'document'), 'its place is beyond the end');
+  assert.ok(place(landed).every((placed) => stands('A\nA2\nb\nnew\nc\n', landed, placed, 'document')));
+});
+
+test('what taking back would do to files is said in numbers', () => {
+  const of = (change: Proposal['change']): Proposal => ({ ...landed, change });
+  assert.equal(takenBackInWords([of('create'), of('modify'), of('delete')]), 'It writes 2 files and deletes 1 file.');
+  assert.equal(takenBackInWords([of('create'), of('create')]), 'It deletes 2 files.');
 });
