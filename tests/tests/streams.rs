@@ -299,3 +299,25 @@ async fn a_server_killed_within_a_file_keeps_what_was_proposed_of_it_and_the_con
     let listed = process.request("azimuth/review/list", &json!({ "sessionId": session }));
     assert_eq!(listed["proposals"][0]["hunks"][0]["newText"], "one\ntwo\nthree\n", "{listed}");
 }
+
+#[tokio::test]
+async fn a_file_that_broke_off_is_not_accepted_as_it_comes_before_it_is_whole() {
+    let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    let new = "one\n2\n3\n4\nfive\n6\n7\n8\nnine\n";
+    let reads = || Answer::calls("read_file", json!({ "path": "a.txt" }));
+    let begins = || saying(&format!("<azimuth_file path=\"a.txt\">\n{}", &new[..new.find('6').unwrap()])).too_long();
+    let project = Project::new([("a.txt", old)]);
+    let model = ModelServer::start([reads(), begins(), Answer::refused(400)]).await;
+    let (_setup, client, session) = start(&model, Wire::Chat, "accept_edits = true\n", &project).await;
+    client.prompt(&session, "Write it.").await;
+    client.until_end(&session, StopReason::Error).await;
+    assert_eq!(project.read("a.txt"), old);
+    let rest = &new[new.find('6').unwrap()..];
+    model.then(saying(&format!("<azimuth_file path=\"a.txt\" mode=\"append\">\n{rest}</azimuth_file>\n")));
+    model.then(Answer::says("Done."));
+    client.prompt(&session, "Go on.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(project.read("a.txt"), new);
+    assert!(proposals(&client, &session).await.is_empty(), "all of it is accepted, not only the rest");
+    assert_eq!(client.finish().await, 0);
+}

@@ -30,7 +30,7 @@ use crate::history::OpenCall;
 use crate::model::ToolSpec;
 use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
 use crate::session::Session;
-use crate::tool::{Access, Call, Description, Output, Tool, ToolError};
+use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use crate::turn::Limits;
 use crate::uri::path_of;
 use crate::wait::{at_any_rate, until_cancelled, with_grace};
@@ -100,6 +100,13 @@ impl Outcome {
         self
     }
 
+    /// With what else is to be said.
+    fn remark(&mut self, remarks: impl IntoIterator<Item = String>) {
+        for remark in remarks {
+            self.text.push_str(&format!("\n\n[{remark}]"));
+        }
+    }
+
     fn refused(what: &str, text: String) -> Self {
         let refused = Some(format!("{what}: {text}"));
         Self { summary: "refused".to_owned(), refused, ..Self::failed(text) }
@@ -146,7 +153,9 @@ impl Gate {
     /// Ends a call of an interrupted turn that came to propose its edit before.
     pub(crate) async fn close_if_proposed(&self, call: &OpenCall) -> Option<Ended> {
         let proposed = self.session.proposed(&call.id).await?;
-        Some(self.end(call, Outcome::default().with(&proposed), Instant::now()))
+        let mut outcome = Outcome::default().with(&proposed);
+        outcome.remark(file_blocks::go_on(call));
+        Some(self.end(call, outcome, Instant::now()))
     }
 
     /// Whether a call, once begun, may have changed something outside.
@@ -157,6 +166,20 @@ impl Gate {
     /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
     pub(crate) fn changing(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tool(name).filter(|tool| tool.access() != Access::Read && offers(self.mode, tool.access()))
+    }
+
+    /// Which files may be looked at for a call of a tool that still arrives: those that it may edit, and the model read,
+    /// without a question.
+    pub(crate) fn may_look(&self, tool: &str) -> Arc<MayLook> {
+        let (rules, folders) = (self.session.rules(), Arc::clone(&self.folders));
+        let (tool, mode) = (tool.to_owned(), self.mode);
+        Arc::new(move |path| {
+            let paths = [path.to_owned()];
+            [Action::Edit { paths: paths.to_vec() }, Action::Read].iter().all(|action| {
+                let case = Case { tool: &tool, action, reads: &paths, mode, folders: &folders };
+                matches!(permission::judge(&rules, &case), Verdict::Allow { .. })
+            })
+        })
     }
 
     fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
@@ -274,9 +297,7 @@ impl Gate {
         if !outcome.is_error && outcome.refused.is_none() {
             remarks.extend(file_blocks::go_on(call));
         }
-        for remark in remarks {
-            outcome.text.push_str(&format!("\n\n[{remark}]"));
-        }
+        outcome.remark(remarks);
         outcome
     }
 

@@ -257,6 +257,11 @@ pub fn is_block(id: &ToolCallId) -> bool {
     id.as_str().starts_with(ID)
 }
 
+/// Whether a call was a file of which the rest is missing.
+pub fn is_cut(id: &ToolCallId) -> bool {
+    cuts(id).is_some()
+}
+
 /// How often a file has broken off, the last time with this call.
 fn cuts(id: &ToolCallId) -> Option<u32> {
     let (_, cuts) = id.as_str().strip_prefix(ID)?.rsplit_once(CUT)?;

@@ -1,6 +1,7 @@
 //! The port to a tool: what the model can call, and what comes of it (design D10).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::ToolCallId;
@@ -50,8 +51,9 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// What [`run`](Self::run) would say: it will certainly fail, whatever is still to come, unless another call changes the
-    /// files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read just now.
-    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+    /// files before. A place that may yet turn out to be one is no error, nor is a file that cannot be read just now, or
+    /// that `may_look` does not open: permission has not judged the call yet.
+    async fn foresee(&self, _call: Call, _input: PartialInput, _may_look: Arc<MayLook>) -> Result<(), ToolError> {
         Ok(())
     }
 
@@ -61,6 +63,9 @@ pub trait Tool: Send + Sync {
     /// What the model should know of a failure.
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError>;
 }
+
+/// Whether a file may be looked at for a call that still arrives, whose words may end up before the model.
+pub type MayLook = dyn Fn(&Path) -> bool + Send + Sync;
 
 /// A part of the diff that an edit comes to: lines that are all of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

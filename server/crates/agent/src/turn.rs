@@ -275,7 +275,7 @@ impl Turn {
         for call in self.history.open_calls() {
             let has_begun = call.has_begun && answered.as_ref() != Some(&call.id);
             if has_begun && let Some(ended) = self.gate.close_if_proposed(&call).await {
-                self.ended(ended);
+                self.made(&call, ended);
                 continue;
             }
             let problem = (has_begun && self.gate.has_effects(&call)).then_some(INTERRUPTED);
@@ -391,11 +391,7 @@ impl Turn {
                         circling = Some(call.name.clone());
                     }
                 }
-                let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
-                self.ended(ended);
-                if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
-                    self.record(not_whole(path));
-                }
+                self.made(call, ended);
             }
             rest = later;
         }
@@ -407,6 +403,15 @@ impl Turn {
         for Asked { call, .. } in calls {
             let ended = self.gate.close(call, why);
             self.ended(ended);
+        }
+    }
+
+    /// Takes in the end of a call that was to be made.
+    fn made(&mut self, call: &OpenCall, ended: Ended) {
+        let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
+        self.ended(ended);
+        if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
+            self.record(not_whole(path));
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agent::partial::PartialInput;
 use agent::permission::Action;
-use agent::tool::{Access, Call, Description, DiffKind, DiffPart, Output, ToolError};
+use agent::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -77,13 +77,17 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
 pub(crate) struct Texts<'a> {
     pub(crate) services: &'a Services,
     call: &'a Call,
+    may_look: &'a MayLook,
 }
 
 impl Texts<'_> {
-    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now. A file that
-    /// is not there, or must not be edited, is an error.
+    /// The text of a file, and whether the model has seen it as it is; none where it cannot be read just now, or must not be
+    /// looked at yet. A file that is not there, or must not be edited, is an error.
     pub(crate) fn read(&self, path: &str) -> Result<Option<(Arc<str>, bool)>, ToolError> {
         let path = writable(self.services, path)?;
+        if !(self.may_look)(&path) {
+            return Ok(None);
+        }
         match self.services.reader.read(&path) {
             Ok(file) => Ok(Some((file.text, self.services.seen.is_current(&path, &file.hash)))),
             Err(error @ (ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. }))) => {
@@ -147,9 +151,9 @@ impl<E: OneEdit> Typed for Editing<E> {
         E::places(input)
     }
 
-    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
+    async fn foresee(&self, call: Call, input: PartialInput, may_look: Arc<MayLook>) -> Result<(), ToolError> {
         let services = self.services.clone();
-        blocking(move || E::foresee(&input, &Texts { services: &services, call: &call })).await
+        blocking(move || E::foresee(&input, &Texts { services: &services, call: &call, may_look: &*may_look })).await
     }
 
     async fn run(&self, call: Call, input: E) -> Result<Output, ToolError> {
@@ -166,6 +170,8 @@ impl<E: OneEdit> Typed for Editing<E> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use agent::partial::PartialInput;
     use agent::tool::Call;
     use serde_json::json;
@@ -227,7 +233,11 @@ mod tests {
         if tool.places(&input) == 0 {
             return None;
         }
-        Some(tool.foresee(call, input).await.map_err(|error| error.to_string()))
+        Some(
+            tool.foresee(call, input, Arc::new(|path| !path.ends_with("secret")))
+                .await
+                .map_err(|error| error.to_string()),
+        )
     }
 
     #[tokio::test]
@@ -259,6 +269,9 @@ mod tests {
             let input = json!({ "path": path, "old_text": old, "new_text": "new" });
             assert_eq!(world.text(tool, input).await, format!("error: {told}"));
         }
+
+        world.open("secret", "key = 1\n");
+        assert_eq!(foreseen(&world, tool, &replace("secret", "key = 2\n")).await, Some(Ok(())), "it is not judged yet");
 
         let patch = |patch: &str| format!("{{\"patch\":{}", json!(patch).to_string().trim_end_matches('"'));
         let section = "*** Begin Patch\n*** Update File: a.rs\n@@\n-fn write() {\n+fn read() {\n";

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agent::model::ToolSpec;
 use agent::partial::PartialInput;
-use agent::tool::{Access, Call, Description, DiffPart, Output, Tool, ToolError};
+use agent::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::generate::SchemaSettings;
@@ -51,7 +51,7 @@ pub trait Typed: Send + Sync + 'static {
     ///
     /// # Errors
     /// They are certainly not.
-    async fn foresee(&self, _call: Call, _input: PartialInput) -> Result<(), ToolError> {
+    async fn foresee(&self, _call: Call, _input: PartialInput, _may_look: Arc<MayLook>) -> Result<(), ToolError> {
         Ok(())
     }
 
@@ -98,8 +98,8 @@ impl<T: Typed> Tool for Erased<T> {
         self.tool.places(input)
     }
 
-    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
-        self.tool.foresee(call, input).await
+    async fn foresee(&self, call: Call, input: PartialInput, may_look: Arc<MayLook>) -> Result<(), ToolError> {
+        self.tool.foresee(call, input, may_look).await
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {

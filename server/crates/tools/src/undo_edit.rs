@@ -7,7 +7,7 @@ use agent::edit::{EditPlan, FilePlan, TextHash};
 use agent::model::ToolSpec;
 use agent::partial::PartialInput;
 use agent::permission::Action;
-use agent::tool::{Access, Call, Description, DiffPart, Output, Tool, ToolError};
+use agent::tool::{Access, Call, Description, DiffPart, MayLook, Output, Tool, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
@@ -125,8 +125,8 @@ impl Tool for Remembered {
         self.tool.places(input)
     }
 
-    async fn foresee(&self, call: Call, input: PartialInput) -> Result<(), ToolError> {
-        self.tool.foresee(call, input).await
+    async fn foresee(&self, call: Call, input: PartialInput, may_look: Arc<MayLook>) -> Result<(), ToolError> {
+        self.tool.foresee(call, input, may_look).await
     }
 
     async fn run(&self, call: Call, input: Value) -> Result<Output, ToolError> {

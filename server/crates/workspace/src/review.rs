@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::edit::{EditRefused, FilePlan, TextHash};
+use agent::file_blocks;
 use protocol::event::ApplyOutcome;
 use protocol::review::{Decision, DecisionTarget, FileChange, HunkState, Proposal, ProposedText};
 use protocol::{HunkId, ProposalId, ToolCallId, TurnId};
@@ -560,17 +561,23 @@ impl Review {
 
     /// All pending hunks, to be decided as one, but for those in the documents already: nothing waits for these.
     pub fn all_pending(&self) -> Vec<DecisionTarget> {
-        self.pending(|_| true)
+        self.pending(|_, _| true)
     }
 
-    /// The pending hunks that a call made or had a part in, to be decided as one.
+    /// The pending hunks that a call made or had a part in, to be decided as one. Where it is the rest of a file that broke
+    /// off, those of the file's beginning too.
     pub fn pending_of(&self, call: &ToolCallId) -> Vec<DecisionTarget> {
-        self.pending(|hunk| hunk.calls.contains(call))
+        let is_of_it = |hunk: &Hunk| hunk.calls.contains(call);
+        let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_blocks::is_cut);
+        self.pending(|proposal, hunk| {
+            let is_rest = file_blocks::is_block(call) && is_beginning(hunk) && proposal.hunks.iter().any(is_of_it);
+            is_of_it(hunk) || is_rest
+        })
     }
 
-    fn pending(&self, wanted: impl Fn(&Hunk) -> bool) -> Vec<DecisionTarget> {
+    fn pending(&self, wanted: impl Fn(&FileProposal, &Hunk) -> bool) -> Vec<DecisionTarget> {
         let targets = self.proposals.iter().filter(|proposal| !proposal.landed).filter_map(|proposal| {
-            let pending = proposal.in_state(HunkState::Pending).filter(|hunk| wanted(hunk));
+            let pending = proposal.in_state(HunkState::Pending).filter(|hunk| wanted(proposal, hunk));
             let ids: Vec<HunkId> = pending.map(|hunk| hunk.id.clone()).collect();
             (!ids.is_empty()).then(|| DecisionTarget {
                 proposal_id: proposal.id.clone(),

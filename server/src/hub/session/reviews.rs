@@ -80,7 +80,9 @@ impl Session {
             .iter()
             .map(|file| (file.path.clone(), file.read.clone(), file.new_text.as_deref().map(hash)))
             .collect();
-        let applied = self.accepts(plan.files.iter().map(|file| file.path.as_path()));
+        // A file of which the rest is missing waits for it, so that nothing is cut short.
+        let applied =
+            self.accepts(plan.files.iter().map(|file| file.path.as_path())) && !agent::file_blocks::is_cut(call);
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied };
         for (file, base) in plan.files.into_iter().zip(bases) {
             // What was read may be older than what the editor has said since.

@@ -66,9 +66,9 @@ impl LiveCalls {
         }
         *looked_for = known;
         let call = Call { id: id.clone(), cancel: gate.cancel.child_token() };
-        let (tool, input) = (Arc::clone(tool), input.clone());
+        let (tool, input, may_look) = (Arc::clone(tool), input.clone(), gate.may_look(&tool.spec().name));
         let look = async move {
-            let seen = AssertUnwindSafe(tool.foresee(call, input)).catch_unwind().await;
+            let seen = AssertUnwindSafe(tool.foresee(call, input, may_look)).catch_unwind().await;
             let name = || tool.spec().name.clone();
             seen.ok()?.err().map(|error| Doomed { tool: name(), error })
         };

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 use std::future::pending;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::model::{
 use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, Interjection, Session, Unsettled};
-use crate::tool::{Access, Call, Description, DiffKind, DiffPart, Output, Tool, ToolError};
+use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
@@ -408,7 +408,10 @@ impl Tool for FakeTool {
         input.strings().iter().filter(|string| string.field == "old" && string.is_whole).count()
     }
 
-    async fn foresee(&self, _: Call, input: PartialInput) -> Result<(), ToolError> {
+    async fn foresee(&self, _: Call, input: PartialInput, may_look: Arc<MayLook>) -> Result<(), ToolError> {
+        if !may_look(Path::new("/ws/a.rs")) {
+            return Ok(());
+        }
         match input.whole(0, "old") {
             Some("gone") => Err(ToolError::Failed("a.rs has no `gone`".to_owned())),
             Some("panic") => panic!("out of cheese"),

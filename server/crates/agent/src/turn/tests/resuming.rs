@@ -56,6 +56,10 @@ async fn an_edit_that_was_proposed_before_the_server_died_is_not_proposed_twice(
     let left = cut_off(vec![call("b", "edit", json!({}))], &["b"]).has_proposed("b").play().await;
     assert!(left.result("b").0.starts_with("Proposed (+3 -1 lines); 2 hunks wait"), "{:?}", left.result("b"));
     assert!(left.proposed.is_empty());
+    let cut = call("file-t1-m1-1-cut1", "edit_create_file", json!({ "path": "a", "content": "one\n" }));
+    let left = cut_off(vec![cut], &["file-t1-m1-1-cut1"]).has_proposed("file-t1-m1-1-cut1").play().await;
+    let (told, _) = left.result("file-t1-m1-1-cut1");
+    assert!(told.contains("Proposed") && told.contains("Go on now with the line below these"), "{told}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::fakes::{Does, Left, Script, Stage, answer, breaking, call, calling, ending, says, started};
 use crate::model::ModelErrorKind::{Incomplete, Rejected};
 use crate::model::{Message, Stop, UserBlock};
+use crate::session::Answer;
 use crate::tool::Access;
 use crate::turn::Limits;
 
@@ -79,6 +80,20 @@ async fn an_edit_that_another_call_may_mend_is_not_judged_nor_one_that_the_tool_
     let panics = answer(vec![call("a", "edit", json!({ "old": "panic" }))]);
     let left = stopping(vec![panics, answer(vec![says("done")])]).play().await;
     assert_eq!(left.story()[..3], ["completed", "+a", "-a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_rules_close_or_ask_for_is_not_looked_at_before_they_have_judged() {
+    let stage = || {
+        let doomed = answer(vec![call("a", "edit", json!({ "old": "gone" }))]);
+        stopping(vec![doomed, answer(vec![says("done")])])
+    };
+    for rule in ["Edit", "Edit(a.rs)", "Read(a.rs)", "Read"] {
+        let left = stage().denies(rule).play().await;
+        assert_eq!(left.story()[..3], ["completed", "+a", "-a"], "{rule}");
+        let asked = stage().asks(rule).answers([Answer::Nobody]).play().await;
+        assert_eq!(asked.story()[..3], ["completed", "+a", "-a"], "{rule}");
+    }
 }
 
 /// A stage with the tools that files in an answer become calls of.

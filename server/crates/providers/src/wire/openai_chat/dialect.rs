@@ -17,6 +17,8 @@ pub(super) struct Dialect {
     pub(super) takes_cache_key: bool,
     /// The field in which it wants a model's thinking back; none where it refuses unknown fields.
     pub(super) thinking_field: Option<&'static str>,
+    /// Whether it refuses calls without that field, even where the thinking is not known.
+    pub(super) needs_thinking: bool,
     /// Whether the user may speak right after a tool. Where not, what is said goes with the tool's result.
     pub(super) takes_user_after_tool: bool,
     /// The ids that it takes.
@@ -33,6 +35,7 @@ pub(super) fn of(target: &Target) -> Dialect {
         asks_for_usage: true,
         takes_cache_key: false,
         thinking_field: None,
+        needs_thinking: false,
         takes_user_after_tool,
         ids: Rule::Plain,
     };
@@ -41,7 +44,7 @@ pub(super) fn of(target: &Target) -> Dialect {
         // It always counts, and refuses fields that it does not know.
         "mistral" => Dialect { asks_for_usage: false, takes_user_after_tool: false, ids: Rule::Nine, ..common },
         // Within a round of tool calls it refuses to go on without its thinking.
-        "deepseek" => Dialect { thinking_field: Some("reasoning_content"), ..common },
+        "deepseek" => Dialect { thinking_field: Some("reasoning_content"), needs_thinking: true, ..common },
         "openrouter" => Dialect { thinking_field: Some("reasoning"), ..common },
         // Their templates put the thinking of the round back before the model.
         "llama.cpp" | "lm-studio" => Dialect { thinking_field: Some("reasoning_content"), ..common },

@@ -216,11 +216,9 @@ fn assistant<'a>(target: &Target, dialect: Dialect, blocks: &'a [AssistantBlock]
             AssistantBlock::Text { .. } | AssistantBlock::Thinking { .. } => None,
         })
         .collect();
-    (text.is_some() || !calls.is_empty()).then(|| Entry::Assistant {
-        text,
-        thinking: dialect.thinking_field.zip(own),
-        calls,
-    })
+    let unknown = || (dialect.needs_thinking && !calls.is_empty()).then_some(Cow::Borrowed(""));
+    let thinking = dialect.thinking_field.zip(own.or_else(unknown));
+    (text.is_some() || !calls.is_empty()).then_some(Entry::Assistant { text, thinking, calls })
 }
 
 /// Texts as one, apart by a blank line; none if there is nothing.

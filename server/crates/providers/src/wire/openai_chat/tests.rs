@@ -93,6 +93,8 @@ fn each_server_gets_its_dialect() {
     assert_eq!(sent("deepseek")["messages"][2]["reasoning_content"], json!("where?"));
     let foreign = body(WIRE, &server("deepseek"), &request(conversation(&own("ollama"))));
     assert!(!foreign.to_string().contains("where?"), "thinking of another");
+    assert_eq!(foreign["messages"][2]["reasoning_content"], json!(""), "it refuses calls without any");
+    assert_eq!(foreign["messages"][5].get("reasoning_content"), None);
 }
 
 fn chunk(delta: Value) -> Value {
