@@ -145,10 +145,97 @@ function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left(
     "  ✓ c  the editor did not show it yet",
     "",
   })
-  support.equal(render.entry(state.entries[1]).lines[1], "You · taken back")
   fold.apply(state, { seq = 4, at = 4, event = vim.tbl_extend("force", restored, { direction = "redo", turnIds = { "t1", "t0" } }) })
-  support.equal(render.entry(state.entries[1]).lines[1], "You")
   support.equal(render.entry(state.entries[4]).lines[2], "Put again: 2 of 4 files, 2 turns")
+end
+
+--- What stands at the head of a turn.
+---@param state azimuth.State
+---@param at integer
+local function head(state, at)
+  return render.entry(state.entries[at]).lines[1]
+end
+
+---@param turn string
+---@param path string
+---@param before? string
+---@param after? string
+---@param outcome? string
+local function applied(turn, path, before, after, outcome)
+  return {
+    type = "editApplied",
+    proposalId = "p1",
+    hunkIds = {},
+    uri = "file:///" .. path,
+    turnId = turn,
+    before = before,
+    after = after,
+    outcome = { type = outcome or "verified", reason = "the disk is full" },
+  }
+end
+
+function T.the_files_that_a_turn_changed_are_counted_at_its_head()
+  local function changed(path, before, after, call)
+    return { type = "filesChanged", turnId = "t1", toolCallId = call, files = { { uri = "file:///" .. path, before = before, after = after } } }
+  end
+  local steps = {
+    { turn_started("t1", "hi"), "You" },
+    { applied("t1", "a", "1", "2"), "You · changed 1 file" },
+    { applied("t1", "b", nil, "1", "unverified"), "You · changed 2 files" },
+    { applied("t1", "c", "1", "2", "failed"), "You · changed 2 files" },
+    -- The same file once more, and a file that is as it was.
+    { applied("t1", "a", "2", "3"), "You · changed 2 files" },
+    { applied("t1", "a", "3", "1"), "You · changed 1 file" },
+    { { type = "formatted", turnId = "t1", uri = "file:///d", before = "1", after = "2", added = 1, removed = 1 }, "You · changed 2 files" },
+    { changed("e", { hash = "1" }, { hash = "2" }), "You · changed 2 files" },
+    { changed("e", { hash = "1" }, nil, "c1"), "You · changed 3 files" },
+    -- Line ends, and the right to run it.
+    { changed("f", { hash = "1", bytes = "1" }, { hash = "1", bytes = "2" }, "c1"), "You · changed 4 files" },
+    { changed("g", { hash = "1", bytes = "1" }, { hash = "1", bytes = "1", executable = true }, "c1"), "You · changed 5 files" },
+    { changed("h", nil, nil, "c1"), "You · changed 5 files" },
+  }
+  local state = folded({})
+  for at, step in ipairs(steps) do
+    fold.apply(state, { seq = at, at = at, event = step[1] })
+    support.equal(head(state, 1), step[2], at .. ". " .. step[1].type)
+  end
+end
+
+function T.only_what_was_taken_back_of_a_turn_is_called_so()
+  local function restored(direction, files)
+    return { type = "checkpointRestored", direction = direction, turnIds = { "t2", "t1" }, files = files }
+  end
+  local function step(turn, from, to)
+    return { turnId = turn, from = from and { hash = from }, to = to and { hash = to } }
+  end
+  local state = folded({
+    turn_started("t1", "one"),
+    applied("t1", "a", "1", "2"),
+    turn_ended("t1"),
+    turn_started("t2", "two"),
+    applied("t2", "a", "2", "3"),
+    applied("t2", "b", nil, "1"),
+    turn_ended("t2"),
+    turn_started("t3", "three"),
+    turn_ended("t3"),
+  })
+  local function heads()
+    return { head(state, 1), head(state, 3), head(state, 5) }
+  end
+  local function apply(event)
+    fold.apply(state, { seq = state.seq + 1, at = 1, event = event })
+  end
+  support.equal(heads(), { "You · changed 1 file", "You · changed 2 files", "You" })
+  -- Nothing was done, as where all files were changed since.
+  apply(restored("undo", { { uri = "file:///a", path = "a", outcome = { type = "left", reason = "it was changed since" } } }))
+  support.equal(heads(), { "You · changed 1 file", "You · changed 2 files", "You" })
+  apply(restored("undo", {
+    { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t2", "3", "2"), step("t1", "2", "1") } },
+    { uri = "file:///b", path = "b", outcome = { type = "left", reason = "it was changed since" } },
+  }))
+  support.equal(heads(), { "You · 1 file taken back", "You · changed 1 file, 1 taken back", "You" })
+  apply(restored("redo", { { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t1", "1", "2") } } }))
+  support.equal(heads(), { "You · changed 1 file", "You · changed 1 file, 1 taken back", "You" })
 end
 
 function T.files_that_a_command_changed_are_named_and_many_are_folded()

@@ -152,19 +152,36 @@ function M.prompt(prompt)
   return table.concat(said, "\n"), attached
 end
 
+--- How many files a turn changed, and of how many of them that is taken back.
+---@param entry azimuth.Entry
+---@return string # With what parts it from what stands before it; empty where there is none.
+local function changes(entry)
+  local left, undone = 0, 0
+  for _, change in pairs(entry.changes or {}) do
+    if change.undone then
+      undone = undone + 1
+    else
+      left = left + 1
+    end
+  end
+  if left == 0 then
+    return undone > 0 and (" · %s taken back"):format(text.plural(undone, "file")) or ""
+  end
+  return (" · changed %s%s"):format(text.plural(left, "file"), undone > 0 and (", %d taken back"):format(undone) or "")
+end
+
 --- What each kind of entry looks like.
 ---@type table<string, fun(entry: azimuth.Entry): azimuth.Block>
 local draw = {}
 
 function draw.user(entry)
   local into = block()
-  local undone = entry.taken_back and " · taken back" or ""
   if entry.how == "continue" then
-    header(into, "Goes on" .. undone, "AzimuthAgent")
+    header(into, "Goes on" .. changes(entry), "AzimuthAgent")
     return into
   end
   local who = entry.how == "steer" and "You, to the running turn" or entry.mode == "ask" and "You, asking" or "You"
-  header(into, who .. undone, "AzimuthUser")
+  header(into, who .. changes(entry), "AzimuthUser")
   put(into, "")
   local said, attached = M.prompt(entry.prompt)
   markdown(into, said, true)
