@@ -1,6 +1,7 @@
 --- The pure parts: the fold of events, how entries look, what a prompt's text comes to.
 
 local fold = require("azimuth.fold")
+local live_diff = require("azimuth.live_diff")
 local prompt = require("azimuth.prompt")
 local render = require("azimuth.render")
 local support = require("support")
@@ -112,6 +113,64 @@ function T.a_long_diff_shows_where_it_grows()
   local block = render.entry(state.entries[2])
   support.equal({ block.lines[1], block.lines[2], block.lines[4] }, { "◌ a.lua  +100 -0", "… 60 lines above", "+line 61" })
   support.equal(block.lines[#block.lines - 1], "+line 100")
+end
+
+--- What a diff looks like, from all of its text.
+---@param whole string
+---@return string[]
+local function drawn_whole(whole)
+  local lines = text.lines(whole)
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  local added, removed, longest = 0, 0, 2
+  for _, line in ipairs(lines) do
+    added = added + (line:sub(1, 1) == "+" and 1 or 0)
+    removed = removed + (line:sub(1, 1) == "-" and 1 or 0)
+  end
+  for run in whole:gmatch("`+") do
+    longest = math.max(longest, #run)
+  end
+  local drawn = { ("◌ a.lua  +%d -%d"):format(added, removed) }
+  if #lines > 40 then
+    table.insert(drawn, ("… %s above"):format(text.plural(#lines - 40, "line")))
+  end
+  table.insert(drawn, ("`"):rep(longest + 1) .. "diff")
+  vim.list_extend(drawn, lines, math.max(1, #lines - 39))
+  table.insert(drawn, ("`"):rep(longest + 1))
+  return drawn
+end
+
+function T.a_diff_looks_the_same_however_it_is_cut_into_pieces()
+  math.randomseed(7)
+  local parts = { "+", "-", " ", "\n", "\r\n", "`", "```", "word", "é", "🦀", "\t", ("x"):rep(700), "\n+", "\n-" }
+  for round = 1, 200 do
+    local whole = {}
+    for _ = 1, math.random(1, 150) do
+      table.insert(whole, parts[math.random(#parts)])
+    end
+    whole = table.concat(whole)
+    local state, at = folded({ turn_started("t1", "hi") }), 1
+    while at <= #whole do
+      local stop = at + math.random(0, 40)
+      fold.apply(state, { seq = at + 1, at = 1, event = edit_delta("c1", "a.lua", whole:sub(at, stop)) })
+      at = stop + 1
+      if round <= 40 then
+        support.equal(render.entry(state.entries[2]).lines, drawn_whole(whole:sub(1, stop)), vim.inspect(whole:sub(1, stop)))
+      end
+    end
+    support.equal(render.entry(state.entries[2]).lines, drawn_whole(whole), vim.inspect(whole))
+  end
+end
+
+function T.of_a_long_diff_only_the_end_is_kept()
+  local state = folded({ turn_started("t1", "hi") })
+  local piece = ("+a line of it\n"):rep(10) .. ("y"):rep(500)
+  for seq = 2, 2000 do
+    fold.apply(state, { seq = seq, at = 1, event = edit_delta("c1", "a.lua", seq < 1000 and piece or ("z"):rep(500)) })
+  end
+  local kept = #vim.inspect(state.entries[2])
+  assert(kept < 40 * text.MAX_LINE, kept .. " bytes are kept of it")
 end
 
 function T.a_diff_goes_when_its_message_is_whole_or_discarded_or_the_turn_ends()
@@ -439,6 +498,11 @@ function T.long_results_are_bounded_and_say_so()
 end
 
 function T.every_line_of_every_entry_is_one_line_of_a_buffer()
+  local function live(whole)
+    local diff = live_diff.new()
+    live_diff.add(diff, whole)
+    return diff
+  end
   local hostile = "a\nb\r\n\27[31m\0\226\128\174" .. ("y"):rep(5000)
   local entries = {
     { kind = "user", prompt = { { type = "text", text = hostile }, { type = "file", uri = "file:///x%0Ay" } }, how = "turn" },
@@ -449,7 +513,7 @@ function T.every_line_of_every_entry_is_one_line_of_a_buffer()
     { kind = "permission", request = { permissionId = "p", title = hostile, detail = hostile, reason = hostile, options = { { optionId = "o", name = hostile, kind = "allow_always" } } } },
     { kind = "notice", severity = "warning", text = hostile },
     { kind = "command", command = hostile, text = hostile },
-    { kind = "diff", path = hostile, text = "+" .. hostile },
+    { kind = "diff", path = hostile, diff = live("+" .. hostile) },
     { kind = "files", files = { { uri = "file:///x%0Ay", unknown = hostile } } },
     { kind = "restored", direction = "undo", turn_ids = { "t" }, files = { { path = hostile, outcome = { type = "left", reason = hostile } } } },
     { kind = "formatted", formatted = { uri = "file:///x%0Ay", by = hostile, added = 1, removed = 1 } },

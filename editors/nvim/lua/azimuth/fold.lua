@@ -3,6 +3,8 @@
 --- `apply` changes the state in place, since a session has thousands of entries and an event touches one of them.
 --- An entry that was touched gets a new `version`, so that a view can tell what to draw anew.
 
+local live_diff = require("azimuth.live_diff")
+
 local M = {}
 
 ---@class azimuth.Entry
@@ -42,6 +44,7 @@ local M = {}
 ---@field cost? number
 ---@field message_id? azimuth.MessageId Of the diff of an edit whose call still arrives.
 ---@field path? string
+---@field diff? azimuth.LiveDiff
 ---@field files? azimuth.ChangedFile[]|azimuth.RestoredFile[] That a command changed, or an undo or redo was about.
 ---@field by_command? boolean Whether they changed while a command ran.
 ---@field direction? azimuth.Direction
@@ -305,8 +308,15 @@ function on.editDelta(state, event, at)
   state.retrying = nil
   local id = ("%s:%s:%s"):format(event.messageId, event.toolCallId, event.path)
   local entry = touch(state, "diff", id)
-    or add(state, at, { kind = "diff", id = id, message_id = event.messageId, path = event.path, text = "", turn_id = state.running })
-  entry.text = entry.text .. event.text
+    or add(state, at, {
+      kind = "diff",
+      id = id,
+      message_id = event.messageId,
+      path = event.path,
+      diff = live_diff.new(),
+      turn_id = state.running,
+    })
+  live_diff.add(entry.diff, event.text)
 end
 
 function on.messageCompleted(state, event, at)
