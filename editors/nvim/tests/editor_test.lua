@@ -76,12 +76,15 @@ function T.the_server_can_ask_for_a_text_and_have_it_saved()
     local handlers = require("azimuth.client").lsp_client().handlers
     local requests = require("azimuth.generated.protocol").client_requests
     local before = handlers[requests.editor_text](nil, { uri = uri })
+    vim.bo[bufnr].endofline = false
+    local open_ended = handlers[requests.editor_text](nil, { uri = uri })
+    vim.bo[bufnr].endofline = true
     local saved = handlers[requests.editor_save](nil, { uri = uri })
     local none = handlers[requests.editor_text](nil, { uri = "file:///not/open" })
     local unsaved = handlers[requests.editor_save](nil, { uri = "file:///not/open" })
-    return { before.text, saved.saved, next(none) == nil, unsaved.saved }
+    return { before.text, open_ended.text, saved.saved, next(none) == nil, unsaved.saved }
   ]])
-  support.equal(answers, { "changed\r\ntwo\r\n", true, true, false })
+  support.equal(answers, { "changed\r\ntwo\r\n", "changed\r\ntwo", true, true, false })
   support.equal(support.read(place.project .. "/a b.txt"), "changed\r\ntwo\r\n")
   child:stop()
 end

@@ -52,8 +52,9 @@ end
 
 ---@param test fun(child: Child, place: Place, model: Model)
 ---@param settings? string Of the server.
-local function with_file(test, settings)
-  local place = support.place({ ["a.txt"] = file })
+---@param content? string
+local function with_file(test, settings, content)
+  local place = support.place({ ["a.txt"] = content or file })
   local model = models.start({})
   support.use_model(place, model, settings)
   local child = support.start(place)
@@ -113,13 +114,58 @@ function T.what_the_user_types_while_it_is_formatted_makes_the_answer_void()
   end)
 end
 
-function T.a_language_server_that_never_answers_is_passed_over_for_the_next()
+function T.a_language_server_that_never_answers_is_given_up_for_the_next()
   with_file(function(child)
     start_formatter(child, "never", "document", "late")
     start_formatter(child, "trimmer", "document")
-    child:lua("require('azimuth.format').PATIENCE = 50")
+    -- Patience is short for the first one alone.
+    child:lua([[
+      local format = require("azimuth.format")
+      local patience = format.PATIENCE
+      format.PATIENCE = 0
+      vim.api.nvim_create_autocmd("LspRequest", {
+        callback = function(args)
+          if args.data.request.type == "cancel" then
+            _G.cancelled = vim.lsp.get_client_by_id(args.data.client_id).name
+            format.PATIENCE = patience
+          end
+        end,
+      })
+    ]])
     support.equal(answer(child), { text = "one\ntwo 🦀\nthree\n", by = "trimmer" })
+    support.equal(child:lua("return _G.cancelled"), "never")
   end)
+end
+
+---@param child Child
+---@return string
+local function log(child)
+  return support.read(child:lua("return vim.lsp.log.get_filename()"))
+end
+
+function T.a_language_server_that_fails_is_logged_and_passed_over_for_the_next()
+  with_file(function(child)
+    start_formatter(child, "broken", "document", "failing")
+    start_formatter(child, "trimmer", "document")
+    support.equal(answer(child).by, "trimmer")
+    support.contains(log(child), "the configuration is broken")
+    support.contains(log(child), '"broken"')
+  end)
+end
+
+function T.a_language_server_is_asked_in_its_own_units_and_for_the_files_own_indentation()
+  for _, units in ipairs({ { "utf-8", 10 }, { "utf-16", 8 } }) do
+    with_file(function(child)
+      start_formatter(child, "telling", "document", "range", "telling", units[1])
+      child:lua("vim.bo[_G.bufnr].shiftwidth, vim.bo[_G.bufnr].expandtab = 3, true")
+      local asked = vim.json.decode(vim.split(answer(child, { lines = { { start = 1, ["end"] = 2 } } }).text, "\n")[1])
+      support.equal(asked.range, { start = { line = 1, character = 0 }, ["end"] = { line = 1, character = units[2] } })
+      support.equal(asked.options, { tabSize = 3, insertSpaces = true })
+      child:lua("vim.bo[_G.bufnr].shiftwidth, vim.bo[_G.bufnr].tabstop, vim.bo[_G.bufnr].expandtab = 0, 5, false")
+      asked = vim.json.decode(vim.split(answer(child).text, "\n")[1])
+      support.equal({ asked.range, asked.options }, { nil, { tabSize = 5, insertSpaces = false } })
+    end)
+  end
 end
 
 function T.what_is_accepted_is_formatted_then_where_the_user_wants_that()
@@ -150,12 +196,36 @@ function T.what_is_accepted_is_formatted_then_where_the_user_wants_that()
   end
 end
 
-function T.a_document_without_a_last_lines_end_keeps_to_it()
-  with_file(function(child)
-    child:lua("vim.bo[_G.bufnr].fixendofline, vim.bo[_G.bufnr].endofline = false, false")
+function T.a_document_without_a_last_lines_end_is_formatted_as_the_text_that_it_is()
+  for _, fixes in ipairs({ true, false }) do
+    with_file(function(child)
+      child:lua("vim.bo[_G.bufnr].fixendofline = ...", fixes)
+      start_formatter(child, "trimmer", "document")
+      support.equal(answer(child).text, "one\ntwo")
+      -- Where nothing is to be done, the text is the one that the server has.
+      child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, -1, true, { 'one', 'two' })")
+      support.equal(answer(child).text, "one\ntwo")
+    end, nil, "one  \ntwo  ")
+  end
+end
+
+function T.a_document_with_crlf_is_formatted_and_keeps_it()
+  with_file(function(child, place, model)
+    model.answers = {
+      { calls = { { name = "read_file", input = { path = "a.txt" } } } },
+      { calls = { { name = "edit_replace_exact", input = { path = "a.txt", old_text = "two", new_text = "2" } } } },
+      { text = "Changed." },
+    }
     start_formatter(child, "trimmer", "document")
-    support.equal(answer(child).text, "one\ntwo 🦀\nthree")
-  end)
+    support.equal(answer(child).text, "one\ntwo\n")
+    child:prompt("Change it.")
+    child:wait_for("Changed.")
+    child:command("stopinsert | Azimuth accept all")
+    child:wait_for("Formatted by trimmer: a.txt  +2 -2")
+    child:wait("vim.deep_equal(vim.api.nvim_buf_get_lines(_G.bufnr, 0, -1, true), { 'one', '2' })")
+    child:lua("vim.api.nvim_buf_call(_G.bufnr, function() vim.cmd('silent write') end)")
+    support.equal(support.read(place.project .. "/a.txt"), "one\r\n2\r\n")
+  end, 'format_edits = "file"', "one  \r\ntwo  \r\n")
 end
 
 return T

@@ -1,7 +1,8 @@
 -- A language server that formats, to test with: nvim --clean --headless -l formatter.lua NAME [CAN ...]
 --
 -- It takes the blanks from the ends of lines. CAN are what it formats, `document` and `range`; `utf-8`, where its positions are
--- in UTF-8; `late`, where it answers once the document has been changed once more.
+-- in UTF-8; `late`, where it answers once the document has been changed once more; `failing`, where it answers with an error;
+-- `telling`, where it puts a line before the text that says what it was asked for.
 
 local name, can = _G.arg[1], {}
 for at = 2, #_G.arg do
@@ -10,7 +11,7 @@ end
 
 ---@type table<string, string> Documents by their URI.
 local documents = {}
----@type { id: any, edits: table[] }[] Answers that wait for a change.
+---@type table[] Answers that wait for a change.
 local waiting = {}
 
 ---@return table? message
@@ -94,7 +95,14 @@ for message in receive do
     break
   elseif answers[message.method] then
     local answer = { id = message.id, result = answers[message.method](params) }
-    if can.late and message.method:find("ormatting") then
+    local formats = message.method:find("ormatting") ~= nil
+    if formats and can.failing then
+      answer.result, answer.error = nil, { code = -32803, message = "the configuration is broken" }
+    elseif formats and can.telling then
+      local start = { line = 0, character = 0 }
+      answer.result = { { range = { start = start, ["end"] = start }, newText = vim.json.encode(params) .. "\n" } }
+    end
+    if can.late and formats then
       table.insert(waiting, answer)
     else
       send(answer)

@@ -795,16 +795,23 @@ end
 
 --- A command that changes two lines of a file, deletes one and makes one.
 ---@param test fun(child: Child, model: Model, place: Place)
-local function after_a_command(test)
+---@param edits? { name: string, input: table }[] What the agent proposes after it.
+local function after_a_command(test, edits)
   local command = "sed -i -e 's/_05 = 5$/_05 = 500/' -e 's/_25 = 25$/_25 = 2500/' src/values.lua && rm other.txt && echo 'return 1' > src/made.lua"
   local answers = {
     { calls = { { name = "shell_run", input = { command = command } } } },
     { text = "The command has run." },
     { text = "Seen." },
   }
+  if edits then
+    table.insert(answers, 2, { calls = { { name = "read_file", input = { path = "src/values.lua" } } } })
+    table.insert(answers, 3, { calls = edits })
+  end
   review(answers, function(child, model, place)
-    wait_for_hunks(child, 2)
-    child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    wait_for_hunks(child, 2 + #(edits or {}))
+    if not edits then
+      child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    end
     test(child, model, place)
   end, {
     no_edit = true,
@@ -854,6 +861,126 @@ function T.what_a_command_changed_is_kept_or_taken_back_hunk_by_hunk()
   end)
 end
 
+--- What the agent proposes after the command: a change of a line that the command has changed, and one of its own.
+local function two_edits()
+  local over = replace(5)
+  over.input.old_text, over.input.new_text = "local value_05 = 500\n", "local value_05 = 5000\n"
+  return { over, replace(15) }
+end
+
+---@param child Child
+---@param state string
+---@param landed boolean
+---@return integer
+local function count(child, state, landed)
+  return child:lua([[
+    local state, landed = ...
+    local number = 0
+    for _, proposal in pairs(require("azimuth.client").state().proposals) do
+      for _, hunk in ipairs(proposal.hunks) do
+        number = number + ((hunk.state == state and (proposal.landed == true) == landed) and 1 or 0)
+      end
+    end
+    return number
+  ]], state, landed)
+end
+
+---@param child Child
+---@param part string
+local function wait_until_said(child, part)
+  child:wait(("vim.iter(_G.said):any(function(said) return said[1]:find(%q, 1, true) end)"):format(part))
+end
+
+function T.a_file_with_both_kinds_of_hunks_is_decided_one_kind_at_a_time()
+  after_a_command(function(child, _, place)
+    cursor(child, 5)
+    child:command("Azimuth reject")
+    wait_until_said(child, "what is proposed here is meant.")
+    child:wait("#require('azimuth.review.marks').list(_G.bufnr) == 3")
+    support.equal({ count(child, "rejected", false), count(child, "pending", true) }, { 1, 4 })
+    -- The command's own word means its hunk alone.
+    cursor(child, 15)
+    child:command("Azimuth back")
+    wait_until_said(child, "no hunk that is in the file already is here.")
+    child:command("Azimuth accept file")
+    child:wait("vim.fn.getline(15) == 'local value_15 = 1500'")
+    support.equal(count(child, "pending", true), 4)
+    child:command("Azimuth reject all")
+    wait_until_said(child, "What is in its file already is decided by :Azimuth keep and :Azimuth back.")
+    support.equal(text(child), as_the_command_left_it({ [15] = "local value_15 = 1500" }))
+    child:command("Azimuth back file")
+    wait_for_hunks(child, 0)
+    child:wait("vim.fn.getline(25) == 'local value_25 = 25'")
+    support.equal(text(child), (expected({ [15] = "local value_15 = 1500" }):gsub("^[^\n]*\n", "")))
+    support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
+    support.equal(vim.uv.fs_stat(place.project .. "/other.txt"), nil)
+  end, two_edits())
+end
+
+function T.to_take_back_all_that_commands_changed_is_asked_for_with_what_it_does()
+  after_a_command(function(child, _, place)
+    child:lua([[
+      vim.ui.select = function(items, options, choose)
+        _G.asked = options.prompt
+        choose(_G.choice)
+      end
+    ]])
+    child:command("Azimuth back all")
+    child:wait("_G.asked == 'Azimuth: take back all that commands changed? That writes 2 files and deletes 1 file.'")
+    support.equal({ count(child, "pending", true), count(child, "pending", false) }, { 4, 2 })
+    child:lua("_G.choice = 'Take it back'")
+    child:command("Azimuth back all")
+    child:wait("vim.uv.fs_stat('other.txt') and not vim.uv.fs_stat('src/made.lua')")
+    support.equal(support.read(place.project .. "/other.txt"), "one\ntwo\n")
+    child:wait("vim.fn.getline(25) == 'local value_25 = 25'")
+    -- What is proposed beside it is not decided by it.
+    support.equal(count(child, "rejected", false), 0)
+  end, two_edits())
+end
+
+function T.a_document_beside_both_kinds_is_decided_by_the_view_that_is_looked_at()
+  after_a_command(function(child)
+    -- The proposal's view first, then that of what the command changed: the document is on the left, and then on the right.
+    child:lua([[
+      local client, diff = require("azimuth.client"), require("azimuth.review.diff")
+      _G.views = {}
+      for _, landed in ipairs({ false, true }) do
+        for _, proposal in pairs(client.state().proposals) do
+          if (proposal.landed == true) == landed and proposal.path:find("values.lua", 1, true) then
+            table.insert(_G.views, function() diff.open(client.session(), proposal) end)
+          end
+        end
+      end
+      _G.views[1]()
+    ]])
+    child:wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")
+    child:command("tabfirst")
+    child:lua("_G.views[2]()")
+    child:wait("vim.fn.tabpagenr('$') == 3 or vim.fn.tabpagenr() == 2 and #vim.api.nvim_list_tabpages() == 3")
+    child:wait("vim.wo.diff and vim.api.nvim_get_current_buf() == _G.bufnr")
+    cursor(child, 25)
+    child:type("do")
+    child:wait("vim.fn.getline(25) == 'local value_25 = 25'")
+    child:lua([[
+      for _, window in ipairs(vim.fn.win_findbuf(_G.bufnr)) do
+        local beside = vim.api.nvim_tabpage_list_wins(vim.api.nvim_win_get_tabpage(window))
+        if #beside == 2 and beside[1] == window then
+          vim.api.nvim_set_current_win(window)
+        end
+      end
+    ]])
+    cursor(child, 15)
+    child:type("do")
+    child:wait("vim.fn.getline(15) == 'local value_15 = 1500'")
+    -- In the proposal's view the command's hunk is not decided, and what is proposed over it is.
+    cursor(child, 5)
+    child:type("dp")
+    child:wait("require('azimuth.fold').pending(require('azimuth.client').state()) == 0")
+    support.equal({ count(child, "pending", true), count(child, "rejected", false) }, { 3, 1 })
+    support.equal(text(child), (expected({ [5] = "local value_05 = 500", [15] = "local value_15 = 1500" }):gsub("^[^\n]*\n", "")))
+  end, two_edits())
+end
+
 function T.files_that_a_command_made_or_deleted_are_listed_with_what_it_changed()
   after_a_command(function(child, _, place)
     child:command("Azimuth hunks")
@@ -888,7 +1015,7 @@ function T.files_that_a_command_made_or_deleted_are_listed_with_what_it_changed(
     child:command("edit src/made.lua")
     child:lua("_G.bufnr = vim.api.nvim_get_current_buf()")
     wait_for_hunks(child, 1)
-    child:command("Azimuth accept file")
+    child:command("Azimuth keep file")
     wait_for_hunks(child, 0)
     support.equal(support.read(place.project .. "/src/made.lua"), "return 1\n")
   end)

@@ -66,6 +66,30 @@ function T.counts_are_of_open_hunks_only()
   support.equal(count, { hunks = 2, conflicts = 1, added = 3, removed = 2 })
 end
 
+function T.what_waits_and_what_has_landed_are_told_apart()
+  local function proposal(change, states, is_landed)
+    return {
+      change = change,
+      landed = is_landed,
+      hunks = vim.tbl_map(function(state)
+        return hunk("a\n", "b\n", { state = state })
+      end, states),
+    }
+  end
+  local waits = proposal("modify", { "pending" })
+  local changed = proposal("modify", { "pending", "conflicted" }, true)
+  local made, deleted = proposal("create", { "pending" }, true), proposal("delete", { "pending" }, true)
+  local kept = proposal("create", { "rejected" }, true)
+  local stuck = proposal("modify", { "conflicted" }, true)
+  local all = { changed, waits, made, deleted, kept, stuck }
+  support.equal(hunks.of_kind(all, false), { waits })
+  support.equal(#hunks.of_kind(all, true), 5)
+  support.equal({ hunks.to_take_back(all) }, { { changed, made, deleted }, 2, 1 })
+  local of_landed, of_waiting = { proposal = changed, hunk = changed.hunks[1] }, { proposal = waits, hunk = waits.hunks[1] }
+  support.equal(hunks.one_kind({ of_landed, of_waiting }), { of_waiting })
+  support.equal(hunks.one_kind({ of_landed }), { of_landed })
+end
+
 ---@param chunks azimuth.review.Chunk[]
 local function joined(chunks)
   return table.concat(vim.tbl_map(function(chunk)

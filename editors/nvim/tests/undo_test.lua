@@ -122,11 +122,28 @@ local function wait_until_said(child, part)
   child:wait(("vim.iter(_G.said):any(function(said) return said[1]:find(%q, 1, true) end)"):format(part))
 end
 
+--- Has what the server answers, when it is asked what would be done, wait for `_G.go_on`.
+---@param child Child
+local function hold_previews(child)
+  child:lua([[
+    local client = require("azimuth.client")
+    local method = require("azimuth.generated.protocol").requests.checkpoint_preview
+    local request = client.request
+    client.request = function(asked, params, callback)
+      request(asked, params, asked ~= method and callback or function(...)
+        local answer = { ... }
+        _G.go_on = function() callback(answer[1], answer[2]) end
+      end)
+    end
+  ]])
+end
+
 function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
   session(big_turn(), function(child, place, model)
     turn(child, "Change all five.", "All five are changed.")
     child:wait("vim.fn.filereadable('new/e.txt') == 1 and vim.fn.filereadable('src/d.txt') == 0")
     assert_after(place)
+    child:wait_for("You · changed 5 files\n")
     -- The user goes on with one of them.
     support.write(place.project .. "/b.txt", "1\ntwo\nthree and mine\n")
 
@@ -145,7 +162,7 @@ function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
     child:type("y")
     child:wait_for("Taken back: 4 of 5 files")
     child:wait_for("– b.txt  left as it is: it was changed since")
-    support.contains(child:transcript(), "You · taken back")
+    support.contains(child:transcript(), "You · changed 1 file, 4 taken back")
     assert_before(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
     wait_until_said(child, "taken back: 4 of 5 files. Left as it is: b.txt")
 
@@ -162,6 +179,7 @@ function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
     assert_before(place, { ["b.txt"] = "one\ntwo\nthree and mine\n" })
 
     child:wait_for("Taken back: 1 of 1 file")
+    support.contains(child:transcript(), "You · 5 files taken back")
     child:type("<C-r>")
     wait_for_window(child)
     support.contains(window(child), "Put again: Change all five.")
@@ -170,7 +188,7 @@ function T.a_turn_over_five_files_is_taken_back_from_its_message_and_put_again()
     child:wait("table.concat(vim.fn.readfile('b.txt'), '|') == '1|two|three and mine'")
     child:wait_for("Put again: 5 of 5 files")
     assert_after(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
-    support.lacks(child:transcript(), "You · taken back")
+    support.contains(child:transcript(), "You · changed 5 files\n")
 
     table.insert(model.answers, { text = "Heard." })
     turn(child, "And now?", "Heard.")
@@ -282,6 +300,89 @@ function T.nothing_is_taken_back_where_there_is_nothing_or_a_turn_begins_meanwhi
     child:wait("vim.fn.filereadable('new/e.txt') == 1")
     assert_after(place)
   end)
+end
+
+function T.while_a_turn_runs_nothing_is_shown_to_be_taken_back()
+  local answers = big_turn()
+  answers[2].held = true
+  session(answers, function(child, place, model)
+    child:prompt("Change all five.")
+    child:wait("vim.fn.filereadable('new/e.txt') == 1 and vim.fn.filereadable('src/d.txt') == 0")
+    child:command("stopinsert | wincmd p | Azimuth undo")
+    wait_until_said(child, "a turn is running, and may be changing files.")
+    -- One that begins before the answer has come is as good.
+    hold_previews(child)
+    model:go_on()
+    child:wait("require('azimuth.client').state().running == nil")
+    child:command("Azimuth undo")
+    child:wait("_G.go_on ~= nil")
+    table.insert(model.answers, { text = "More words.", held = true })
+    child:lua("_G.said = {} require('azimuth.turn').send({ { type = 'text', text = 'Go on.' } })")
+    child:wait("require('azimuth.client').state().running")
+    child:lua("_G.go_on()")
+    wait_until_said(child, "a turn is running, and may be changing files.")
+    support.equal(window(child), "")
+    assert_after(place)
+    model:go_on()
+  end)
+end
+
+function T.a_file_that_changes_while_the_list_stands_is_shown_anew_before_anything_is_done()
+  session(big_turn(), function(child, place)
+    turn(child, "Change all five.", "All five are changed.")
+    go_to(child, "Change all five.")
+    child:type("u")
+    wait_for_window(child)
+    support.contains(window(child), "y take back 5 files")
+    support.write(place.project .. "/b.txt", "1\ntwo\nthree and mine\n")
+    child:type("y")
+    wait_until_said(child, "files have changed while this stood here. Nothing was taken back; look again.")
+    support.contains(window(child), "– b.txt      left: it was changed since")
+    support.contains(window(child), "y take back 4 files")
+    assert_after(place, { ["b.txt"] = "1\ntwo\nthree and mine\n" })
+    -- What is confirmed is the file as it was shown.
+    child:lua("vim.fn.search('b\\\\.txt', 'cw')")
+    child:type("x")
+    child:wait("vim.fn.getline('.'):find('set all the same', 1, true)")
+    support.write(place.project .. "/b.txt", "1\ntwo\nthree and yours\n")
+    child:lua("_G.said = {}")
+    child:type("y")
+    wait_until_said(child, "files have changed while this stood here.")
+    support.contains(window(child), "y take back 4 files")
+    child:type("y")
+    child:wait_for("Taken back: 4 of 5 files")
+    assert_before(place, { ["b.txt"] = "1\ntwo\nthree and yours\n" })
+  end)
+end
+
+function T.keys_that_are_typed_before_the_list_is_there_are_for_the_text_they_were_typed_in()
+  session(big_turn(), function(child, place)
+    turn(child, "Change all five.", "All five are changed.")
+    child:command("Azimuth chat")
+    child:wait("vim.api.nvim_buf_get_name(0):find('a.txt', 1, true)")
+    hold_previews(child)
+    local typed = {
+      { "ggOmy", "vim.fn.getline(1) == 'my' and vim.api.nvim_get_mode().mode == 'i'" },
+      { "jj", "vim.fn.line('.') == 3" },
+      { "d", "vim.api.nvim_get_mode().mode == 'no'" },
+      { "<C-w>v", "vim.fn.winnr('$') == 2" },
+    }
+    for _, keys in ipairs(typed) do
+      child:lua("_G.go_on, _G.said = nil, {}")
+      child:command("Azimuth undo")
+      child:wait("_G.go_on ~= nil")
+      child:type(keys[1])
+      child:wait(keys[2])
+      child:lua("_G.go_on()")
+      wait_until_said(child, "you went on meanwhile, so nothing was shown. :Azimuth undo asks again.")
+      child:type("<Esc>")
+      child:wait("vim.api.nvim_get_mode().mode == 'n'")
+      support.equal(window(child), "")
+    end
+    -- What is open is not saved, and the rest is on the disk.
+    support.equal(child:lua("return vim.api.nvim_buf_get_lines(0, 0, 2, true)"), { "my", "1" })
+    assert_after(place, { ["a.txt"] = files["a.txt"] })
+  end, { open = "a.txt" })
 end
 
 return T

@@ -1,6 +1,7 @@
 --- The pure parts: the fold of events, how entries look, what a prompt's text comes to.
 
 local fold = require("azimuth.fold")
+local live_diff = require("azimuth.live_diff")
 local prompt = require("azimuth.prompt")
 local render = require("azimuth.render")
 local support = require("support")
@@ -114,6 +115,64 @@ function T.a_long_diff_shows_where_it_grows()
   support.equal(block.lines[#block.lines - 1], "+line 100")
 end
 
+--- What a diff looks like, from all of its text.
+---@param whole string
+---@return string[]
+local function drawn_whole(whole)
+  local lines = text.lines(whole)
+  if lines[#lines] == "" then
+    table.remove(lines)
+  end
+  local added, removed, longest = 0, 0, 2
+  for _, line in ipairs(lines) do
+    added = added + (line:sub(1, 1) == "+" and 1 or 0)
+    removed = removed + (line:sub(1, 1) == "-" and 1 or 0)
+  end
+  for run in whole:gmatch("`+") do
+    longest = math.max(longest, #run)
+  end
+  local drawn = { ("◌ a.lua  +%d -%d"):format(added, removed) }
+  if #lines > 40 then
+    table.insert(drawn, ("… %s above"):format(text.plural(#lines - 40, "line")))
+  end
+  table.insert(drawn, ("`"):rep(longest + 1) .. "diff")
+  vim.list_extend(drawn, lines, math.max(1, #lines - 39))
+  table.insert(drawn, ("`"):rep(longest + 1))
+  return drawn
+end
+
+function T.a_diff_looks_the_same_however_it_is_cut_into_pieces()
+  math.randomseed(7)
+  local parts = { "+", "-", " ", "\n", "\r\n", "`", "```", "word", "é", "🦀", "\t", ("x"):rep(700), "\n+", "\n-" }
+  for round = 1, 200 do
+    local whole = {}
+    for _ = 1, math.random(1, 150) do
+      table.insert(whole, parts[math.random(#parts)])
+    end
+    whole = table.concat(whole)
+    local state, at = folded({ turn_started("t1", "hi") }), 1
+    while at <= #whole do
+      local stop = at + math.random(0, 40)
+      fold.apply(state, { seq = at + 1, at = 1, event = edit_delta("c1", "a.lua", whole:sub(at, stop)) })
+      at = stop + 1
+      if round <= 40 then
+        support.equal(render.entry(state.entries[2]).lines, drawn_whole(whole:sub(1, stop)), vim.inspect(whole:sub(1, stop)))
+      end
+    end
+    support.equal(render.entry(state.entries[2]).lines, drawn_whole(whole), vim.inspect(whole))
+  end
+end
+
+function T.of_a_long_diff_only_the_end_is_kept()
+  local state = folded({ turn_started("t1", "hi") })
+  local piece = ("+a line of it\n"):rep(10) .. ("y"):rep(500)
+  for seq = 2, 2000 do
+    fold.apply(state, { seq = seq, at = 1, event = edit_delta("c1", "a.lua", seq < 1000 and piece or ("z"):rep(500)) })
+  end
+  local kept = #vim.inspect(state.entries[2])
+  assert(kept < 40 * text.MAX_LINE, kept .. " bytes are kept of it")
+end
+
 function T.a_diff_goes_when_its_message_is_whole_or_discarded_or_the_turn_ends()
   local whole = { type = "messageCompleted", turnId = "t1", messageId = "m1", content = {}, usage = usage }
   local steered = { type = "steered", turnId = "t1", prompt = { { type = "text", text = "wait" } } }
@@ -145,10 +204,97 @@ function T.what_an_undo_did_stands_in_the_chat_with_the_reasons_of_what_it_left(
     "  ✓ c  the editor did not show it yet",
     "",
   })
-  support.equal(render.entry(state.entries[1]).lines[1], "You · taken back")
   fold.apply(state, { seq = 4, at = 4, event = vim.tbl_extend("force", restored, { direction = "redo", turnIds = { "t1", "t0" } }) })
-  support.equal(render.entry(state.entries[1]).lines[1], "You")
   support.equal(render.entry(state.entries[4]).lines[2], "Put again: 2 of 4 files, 2 turns")
+end
+
+--- What stands at the head of a turn.
+---@param state azimuth.State
+---@param at integer
+local function head(state, at)
+  return render.entry(state.entries[at]).lines[1]
+end
+
+---@param turn string
+---@param path string
+---@param before? string
+---@param after? string
+---@param outcome? string
+local function applied(turn, path, before, after, outcome)
+  return {
+    type = "editApplied",
+    proposalId = "p1",
+    hunkIds = {},
+    uri = "file:///" .. path,
+    turnId = turn,
+    before = before,
+    after = after,
+    outcome = { type = outcome or "verified", reason = "the disk is full" },
+  }
+end
+
+function T.the_files_that_a_turn_changed_are_counted_at_its_head()
+  local function changed(path, before, after, call)
+    return { type = "filesChanged", turnId = "t1", toolCallId = call, files = { { uri = "file:///" .. path, before = before, after = after } } }
+  end
+  local steps = {
+    { turn_started("t1", "hi"), "You" },
+    { applied("t1", "a", "1", "2"), "You · changed 1 file" },
+    { applied("t1", "b", nil, "1", "unverified"), "You · changed 2 files" },
+    { applied("t1", "c", "1", "2", "failed"), "You · changed 2 files" },
+    -- The same file once more, and a file that is as it was.
+    { applied("t1", "a", "2", "3"), "You · changed 2 files" },
+    { applied("t1", "a", "3", "1"), "You · changed 1 file" },
+    { { type = "formatted", turnId = "t1", uri = "file:///d", before = "1", after = "2", added = 1, removed = 1 }, "You · changed 2 files" },
+    { changed("e", { hash = "1" }, { hash = "2" }), "You · changed 2 files" },
+    { changed("e", { hash = "1" }, nil, "c1"), "You · changed 3 files" },
+    -- Line ends, and the right to run it.
+    { changed("f", { hash = "1", bytes = "1" }, { hash = "1", bytes = "2" }, "c1"), "You · changed 4 files" },
+    { changed("g", { hash = "1", bytes = "1" }, { hash = "1", bytes = "1", executable = true }, "c1"), "You · changed 5 files" },
+    { changed("h", nil, nil, "c1"), "You · changed 5 files" },
+  }
+  local state = folded({})
+  for at, step in ipairs(steps) do
+    fold.apply(state, { seq = at, at = at, event = step[1] })
+    support.equal(head(state, 1), step[2], at .. ". " .. step[1].type)
+  end
+end
+
+function T.only_what_was_taken_back_of_a_turn_is_called_so()
+  local function restored(direction, files)
+    return { type = "checkpointRestored", direction = direction, turnIds = { "t2", "t1" }, files = files }
+  end
+  local function step(turn, from, to)
+    return { turnId = turn, from = from and { hash = from }, to = to and { hash = to } }
+  end
+  local state = folded({
+    turn_started("t1", "one"),
+    applied("t1", "a", "1", "2"),
+    turn_ended("t1"),
+    turn_started("t2", "two"),
+    applied("t2", "a", "2", "3"),
+    applied("t2", "b", nil, "1"),
+    turn_ended("t2"),
+    turn_started("t3", "three"),
+    turn_ended("t3"),
+  })
+  local function heads()
+    return { head(state, 1), head(state, 3), head(state, 5) }
+  end
+  local function apply(event)
+    fold.apply(state, { seq = state.seq + 1, at = 1, event = event })
+  end
+  support.equal(heads(), { "You · changed 1 file", "You · changed 2 files", "You" })
+  -- Nothing was done, as where all files were changed since.
+  apply(restored("undo", { { uri = "file:///a", path = "a", outcome = { type = "left", reason = "it was changed since" } } }))
+  support.equal(heads(), { "You · changed 1 file", "You · changed 2 files", "You" })
+  apply(restored("undo", {
+    { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t2", "3", "2"), step("t1", "2", "1") } },
+    { uri = "file:///b", path = "b", outcome = { type = "left", reason = "it was changed since" } },
+  }))
+  support.equal(heads(), { "You · 1 file taken back", "You · changed 1 file, 1 taken back", "You" })
+  apply(restored("redo", { { uri = "file:///a", path = "a", outcome = { type = "done" }, steps = { step("t1", "1", "2") } } }))
+  support.equal(heads(), { "You · changed 1 file", "You · changed 1 file, 1 taken back", "You" })
 end
 
 function T.files_that_a_command_changed_are_named_and_many_are_folded()
@@ -352,6 +498,11 @@ function T.long_results_are_bounded_and_say_so()
 end
 
 function T.every_line_of_every_entry_is_one_line_of_a_buffer()
+  local function live(whole)
+    local diff = live_diff.new()
+    live_diff.add(diff, whole)
+    return diff
+  end
   local hostile = "a\nb\r\n\27[31m\0\226\128\174" .. ("y"):rep(5000)
   local entries = {
     { kind = "user", prompt = { { type = "text", text = hostile }, { type = "file", uri = "file:///x%0Ay" } }, how = "turn" },
@@ -362,7 +513,7 @@ function T.every_line_of_every_entry_is_one_line_of_a_buffer()
     { kind = "permission", request = { permissionId = "p", title = hostile, detail = hostile, reason = hostile, options = { { optionId = "o", name = hostile, kind = "allow_always" } } } },
     { kind = "notice", severity = "warning", text = hostile },
     { kind = "command", command = hostile, text = hostile },
-    { kind = "diff", path = hostile, text = "+" .. hostile },
+    { kind = "diff", path = hostile, diff = live("+" .. hostile) },
     { kind = "files", files = { { uri = "file:///x%0Ay", unknown = hostile } } },
     { kind = "restored", direction = "undo", turn_ids = { "t" }, files = { { path = hostile, outcome = { type = "left", reason = hostile } } } },
     { kind = "formatted", formatted = { uri = "file:///x%0Ay", by = hostile, added = 1, removed = 1 } },

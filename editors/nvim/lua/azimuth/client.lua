@@ -443,7 +443,8 @@ local function text(_, params)
   local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
   local ends = vim.bo[bufnr].fileformat == "dos" and "\r\n" or "\n"
   local whole = table.concat(lines, ends)
-  if vim.bo[bufnr].endofline or (vim.bo[bufnr].fixendofline and not vim.bo[bufnr].binary) then
+  -- As in what Neovim told of the document: what 'fixendofline' would add when it is saved is not there yet.
+  if vim.bo[bufnr].endofline then
     whole = whole .. ends
   end
   return { text = whole }

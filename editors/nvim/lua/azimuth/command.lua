@@ -156,6 +156,8 @@ M.subcommands = {
   review = { run = review },
   accept = { run = review, complete = { "hunk", "file", "all" } },
   reject = { run = review, complete = { "hunk", "file", "all" } },
+  keep = { run = review, complete = { "hunk", "file", "all" } },
+  back = { run = review, complete = { "hunk", "file", "all" } },
   comment = { run = review },
   next = { run = review },
   prev = { run = review },

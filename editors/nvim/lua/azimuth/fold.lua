@@ -3,6 +3,8 @@
 --- `apply` changes the state in place, since a session has thousands of entries and an event touches one of them.
 --- An entry that was touched gets a new `version`, so that a view can tell what to draw anew.
 
+local live_diff = require("azimuth.live_diff")
+
 local M = {}
 
 ---@class azimuth.Entry
@@ -16,7 +18,8 @@ local M = {}
 ---@field prompt? azimuth.PromptBlock[] Of a user's entry.
 ---@field how? "turn"|"steer"|"continue" How a user's words reached the model.
 ---@field mode? azimuth.Mode
----@field taken_back? boolean Of a user's entry that began a turn: whether what the turn did to files is undone.
+---@field changes? table<string, azimuth.TurnChange> Of a user's entry that began a turn: what the turn made of files, by URI,
+---without those that it has changed back itself.
 ---@field name? string Of a tool call: the tool.
 ---@field tool_kind? azimuth.ToolKind
 ---@field title? string Of a tool call: what it does.
@@ -41,11 +44,17 @@ local M = {}
 ---@field cost? number
 ---@field message_id? azimuth.MessageId Of the diff of an edit whose call still arrives.
 ---@field path? string
+---@field diff? azimuth.LiveDiff
 ---@field files? azimuth.ChangedFile[]|azimuth.RestoredFile[] That a command changed, or an undo or redo was about.
 ---@field by_command? boolean Whether they changed while a command ran.
 ---@field direction? azimuth.Direction
 ---@field turn_ids? azimuth.TurnId[] Of an undo or redo, newest first.
 ---@field formatted? azimuth.Event.Formatted
+
+---@class azimuth.TurnChange
+---@field before? azimuth.FileImage Nil where there was no file.
+---@field after? azimuth.FileImage Nil where there is none.
+---@field undone boolean Whether it is taken back.
 
 ---@class azimuth.Queued
 ---@field id azimuth.QueueId
@@ -299,8 +308,15 @@ function on.editDelta(state, event, at)
   state.retrying = nil
   local id = ("%s:%s:%s"):format(event.messageId, event.toolCallId, event.path)
   local entry = touch(state, "diff", id)
-    or add(state, at, { kind = "diff", id = id, message_id = event.messageId, path = event.path, text = "", turn_id = state.running })
-  entry.text = entry.text .. event.text
+    or add(state, at, {
+      kind = "diff",
+      id = id,
+      message_id = event.messageId,
+      path = event.path,
+      diff = live_diff.new(),
+      turn_id = state.running,
+    })
+  live_diff.add(entry.diff, event.text)
 end
 
 function on.messageCompleted(state, event, at)
@@ -435,6 +451,43 @@ function on.reviewDecided(state, event)
   mark(proposal, event.hunkIds, changes and "applying" or accepts and "accepted" or "rejected")
 end
 
+---@param one? azimuth.FileImage
+---@param other? azimuth.FileImage
+---@return boolean
+local function is_same(one, other)
+  if not one or not other then
+    return one == other
+  end
+  -- Of a text that an editor has, no more than the text is known.
+  local same_bytes = one.bytes == nil or other.bytes == nil or one.bytes == other.bytes
+  return one.hash == other.hash and same_bytes and (one.executable or false) == (other.executable or false)
+end
+
+---@param hash? string Of a text.
+---@return azimuth.FileImage?
+local function image(hash)
+  return hash and { hash = hash } or nil
+end
+
+--- A turn changed a file. What it has changed back is no change.
+---@param state azimuth.State
+---@param turn_id? azimuth.TurnId
+---@param uri string
+---@param before? azimuth.FileImage
+---@param after? azimuth.FileImage
+local function changed_by(state, turn_id, uri, before, after)
+  local entry = turn_id and touch(state, "user", turn_id)
+  if not entry then
+    return
+  end
+  entry.changes = entry.changes or {}
+  local known = entry.changes[uri]
+  if known and not known.undone and is_same(known.after, before) then
+    before = known.before
+  end
+  entry.changes[uri] = not is_same(before, after) and { before = before, after = after, undone = false } or nil
+end
+
 function on.editApplied(state, event, at)
   local kind = event.outcome.type
   local edited = state.proposals[event.proposalId]
@@ -442,6 +495,9 @@ function on.editApplied(state, event, at)
     mark(edited, event.hunkIds, edited and edited.landed and "rejected" or "accepted")
   elseif kind == "unverified" then
     mark(edited, event.hunkIds, "unverified")
+  end
+  if kind == "verified" or kind == "unverified" then
+    changed_by(state, event.turnId, event.uri, event.deleted or image(event.before), image(event.after))
   elseif kind == "failed" then
     local path = edited and edited.path or event.uri
     add(state, at, {
@@ -455,17 +511,33 @@ end
 
 function on.formatted(state, event, at)
   add(state, at, { kind = "formatted", formatted = event, turn_id = event.turnId, done = true })
+  changed_by(state, event.turnId, event.uri, image(event.before), image(event.after))
 end
 
 function on.filesChanged(state, event, at)
   add(state, at, { kind = "files", files = event.files, by_command = event.toolCallId ~= nil, turn_id = event.turnId, done = true })
+  -- What another program did is not the turn's, and is not taken back with it.
+  for _, file in ipairs(event.toolCallId and event.files or {}) do
+    if not file.unknown then
+      changed_by(state, event.turnId, file.uri, file.before, file.after)
+    end
+  end
 end
 
 function on.checkpointRestored(state, event, at)
-  for _, turn_id in ipairs(event.turnIds) do
-    local entry = touch(state, "user", turn_id)
-    if entry then
-      entry.taken_back = event.direction == "undo"
+  local undone = event.direction == "undo"
+  for _, file in ipairs(event.files) do
+    for _, step in ipairs(file.steps or {}) do
+      local entry = touch(state, "user", step.turnId)
+      if entry then
+        entry.changes = entry.changes or {}
+        -- The images are those that the file really had.
+        local before, after = step.from, step.to
+        if undone then
+          before, after = after, before
+        end
+        entry.changes[file.uri] = { before = before, after = after, undone = undone }
+      end
     end
   end
   add(state, at, { kind = "restored", direction = event.direction, turn_ids = event.turnIds, files = event.files, done = true })

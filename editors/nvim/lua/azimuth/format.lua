@@ -5,7 +5,8 @@ local text = require("azimuth.text")
 
 local M = {}
 
---- How long a language server may take, in milliseconds; the server asks for no longer than ten seconds.
+--- How long a language server may take for all that it is asked of a document, in milliseconds; the server asks for no longer
+--- than ten seconds.
 M.PATIENCE = 5000
 
 local is_011 = vim.fn.has("nvim-0.11") == 1
@@ -15,8 +16,9 @@ local is_011 = vim.fn.has("nvim-0.11") == 1
 ---@param method string
 ---@param params table
 ---@param bufnr integer
----@return any? result Nil also where it failed.
-local function ask(from, method, params, bufnr)
+---@param deadline integer In milliseconds of `vim.uv.now`.
+---@return any? result Nil also where it failed; the log of Neovim's language clients says why.
+local function ask(from, method, params, bufnr, deadline)
   local asker = assert(coroutine.running())
   local came, result = false, nil
   local function answered(err, answer)
@@ -24,22 +26,34 @@ local function ask(from, method, params, bufnr)
       return
     end
     came, result = true, not err and answer or nil
+    if err then
+      vim.lsp.log.error("azimuth", from.name, method, err.message)
+    end
     if coroutine.status(asker) == "suspended" then
       assert(coroutine.resume(asker))
     end
   end
-  local sent
+  local sent, id
   if is_011 then
-    sent = from:request(method, params, answered, bufnr)
+    sent, id = from:request(method, params, answered, bufnr)
   else
-    sent = from.request(method, params, answered, bufnr)
+    sent, id = from.request(method, params, answered, bufnr)
   end
   if sent and not came then
     -- A client that ends meanwhile never says so.
-    vim.defer_fn(function()
-      answered("it took too long")
-    end, M.PATIENCE)
+    local timer = vim.defer_fn(function()
+      if is_011 then
+        from:cancel_request(id)
+      else
+        from.cancel_request(id)
+      end
+      answered({ message = "it took too long" })
+    end, math.max(0, deadline - vim.uv.now()))
     coroutine.yield()
+    if not timer:is_closing() then
+      timer:stop()
+      timer:close()
+    end
   end
   return result
 end
@@ -94,25 +108,20 @@ local function edits_of(from, bufnr, lines)
     textDocument = { uri = vim.uri_from_bufnr(bufnr) },
     options = { tabSize = vim.lsp.util.get_effective_tabstop(bufnr), insertSpaces = vim.bo[bufnr].expandtab },
   }
+  local deadline = vim.uv.now() + M.PATIENCE
   if #lines == 0 then
-    return ask(from, "textDocument/formatting", params, bufnr)
+    return ask(from, "textDocument/formatting", params, bufnr, deadline)
   end
   local edits = {}
   for _, some in ipairs(lines) do
     params.range = range(bufnr, some, from.offset_encoding)
-    local more = ask(from, "textDocument/rangeFormatting", params, bufnr)
+    local more = ask(from, "textDocument/rangeFormatting", params, bufnr, deadline)
     if not more then
       return nil
     end
     vim.list_extend(edits, more)
   end
   return are_apart(edits) and edits or nil
-end
-
----@param bufnr integer
----@return boolean
-local function ends_its_last_line(bufnr)
-  return vim.bo[bufnr].endofline or (vim.bo[bufnr].fixendofline and not vim.bo[bufnr].binary)
 end
 
 --- The text of a buffer with some edits in it, made in a copy of the buffer that nothing hears of.
@@ -135,7 +144,8 @@ local function edited(bufnr, edits, encoding)
   vim.api.nvim_buf_delete(copy, { force = true })
   vim.o.eventignore = ignored
   assert(ok, problem)
-  return table.concat(lines, "\n") .. (ends_its_last_line(bufnr) and "\n" or "")
+  -- As Neovim tells the text to its language servers: what 'fixendofline' would add when it is saved is not there yet.
+  return table.concat(lines, "\n") .. (vim.bo[bufnr].endofline and "\n" or "")
 end
 
 --- Answers `azimuth/editor/format`, by the first language client, but ours, that can format and has something to say. They are

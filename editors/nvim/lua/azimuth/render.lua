@@ -2,6 +2,7 @@
 ---
 --- Each entry is drawn alone, whatever stands before it, so that a change of one entry draws nothing else anew.
 
+local live_diff = require("azimuth.live_diff")
 local text = require("azimuth.text")
 
 local M = {}
@@ -48,15 +49,11 @@ end
 
 --- Puts what `inside` puts in a fence that nothing in the text can close.
 ---@param into azimuth.Block
----@param body string
+---@param longest integer The longest run of backticks in the text.
 ---@param language string
 ---@param inside fun()
-local function fenced(into, body, language, inside)
-  local longest = 2
-  for run in body:gmatch("`+") do
-    longest = math.max(longest, #run)
-  end
-  local fence = ("`"):rep(math.min(longest + 1, 100))
+local function fenced(into, longest, language, inside)
+  local fence = ("`"):rep(math.min(math.max(longest, 2) + 1, 100))
   put(into, fence .. language, "AzimuthDim")
   inside()
   put(into, fence, "AzimuthDim")
@@ -70,7 +67,11 @@ local function verbatim(into, body)
   if lines[#lines] == "" then
     table.remove(lines)
   end
-  fenced(into, body, "", function()
+  local longest = 0
+  for run in body:gmatch("`+") do
+    longest = math.max(longest, #run)
+  end
+  fenced(into, longest, "", function()
     for at, line in ipairs(lines) do
       if at > M.MAX_DETAIL then
         put(into, ("… %d more lines; <CR> shows all"):format(#lines - M.MAX_DETAIL))
@@ -152,19 +153,36 @@ function M.prompt(prompt)
   return table.concat(said, "\n"), attached
 end
 
+--- How many files a turn changed, and of how many of them that is taken back.
+---@param entry azimuth.Entry
+---@return string # With what parts it from what stands before it; empty where there is none.
+local function changes(entry)
+  local left, undone = 0, 0
+  for _, change in pairs(entry.changes or {}) do
+    if change.undone then
+      undone = undone + 1
+    else
+      left = left + 1
+    end
+  end
+  if left == 0 then
+    return undone > 0 and (" · %s taken back"):format(text.plural(undone, "file")) or ""
+  end
+  return (" · changed %s%s"):format(text.plural(left, "file"), undone > 0 and (", %d taken back"):format(undone) or "")
+end
+
 --- What each kind of entry looks like.
 ---@type table<string, fun(entry: azimuth.Entry): azimuth.Block>
 local draw = {}
 
 function draw.user(entry)
   local into = block()
-  local undone = entry.taken_back and " · taken back" or ""
   if entry.how == "continue" then
-    header(into, "Goes on" .. undone, "AzimuthAgent")
+    header(into, "Goes on" .. changes(entry), "AzimuthAgent")
     return into
   end
   local who = entry.how == "steer" and "You, to the running turn" or entry.mode == "ask" and "You, asking" or "You"
-  header(into, who .. undone, "AzimuthUser")
+  header(into, who .. changes(entry), "AzimuthUser")
   put(into, "")
   local said, attached = M.prompt(entry.prompt)
   markdown(into, said, true)
@@ -208,25 +226,17 @@ local diff_groups = { ["+"] = "AzimuthAdd", ["-"] = "AzimuthDelete", ["@"] = "Az
 --- The diff of an edit while its call arrives: its end, since that is where it grows.
 function draw.diff(entry)
   local into = block()
-  local lines = text.lines(entry.text)
-  if lines[#lines] == "" then
-    table.remove(lines)
-  end
-  local count = { ["+"] = 0, ["-"] = 0 }
-  for _, line in ipairs(lines) do
-    local sign = line:sub(1, 1)
-    count[sign] = count[sign] and count[sign] + 1
-  end
-  put(into, ("◌ %s  +%d -%d"):format(text.one_line(entry.path, 160), count["+"], count["-"]), "AzimuthDim")
+  local diff = entry.diff
+  put(into, ("◌ %s  +%d -%d"):format(text.one_line(entry.path, 160), diff.added, diff.removed), "AzimuthDim")
   table.insert(into.marks, { row = 0, col = 0, end_col = #"◌", group = "AzimuthRunning" })
-  local above = #lines - M.MAX_DETAIL
+  local lines, above = live_diff.lines(diff)
   if above > 0 then
     put(into, ("… %s above"):format(text.plural(above, "line")), "AzimuthDim")
   end
   -- In a fence, so that no line of it is taken for Markdown.
-  fenced(into, entry.text, "diff", function()
-    for at = math.max(1, above + 1), #lines do
-      put(into, lines[at], diff_groups[lines[at]:sub(1, 1)])
+  fenced(into, diff.fence, "diff", function()
+    for _, line in ipairs(lines) do
+      put(into, line, diff_groups[line:sub(1, 1)])
     end
   end)
   return into

@@ -14,6 +14,7 @@ local hunks = require("azimuth.review.hunks")
 local keys = require("azimuth.review.keys")
 local list = require("azimuth.review.list")
 local marks = require("azimuth.review.marks")
+local text = require("azimuth.text")
 
 require("azimuth.review.highlights")
 
@@ -210,17 +211,20 @@ end
 
 ---@param first integer From 0.
 ---@param last integer
+---@param landed? boolean Which kind; without it, both.
 ---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
-local function hunks_at(first, last)
+local function hunks_at(first, last, landed)
   local bufnr = vim.api.nvim_get_current_buf()
-  return diff.at(bufnr, first, last) or marks.at(bufnr, first, last)
+  local found = diff.at(bufnr, first, last) or marks.at(bufnr, first, last)
+  return landed == nil and found or hunks.of_kind(found, landed --[[@as boolean]])
 end
 
 --- The nearest hunk in the changed lines around the cursor of a diff. Neovim compares texts in its own way, so that lines
 --- it shows as changed can lie beside those that the server means.
 ---@param row integer From 0.
+---@param landed? boolean Which kind; without it, both.
 ---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
-local function hunks_near(row)
+local function hunks_near(row, landed)
   local top, bottom = row, row
   while vim.fn.diff_hlID(top + 1, 1) ~= 0 and top > 0 do
     top = top - 1
@@ -230,7 +234,7 @@ local function hunks_near(row)
   end
   for distance = 1, math.max(row - top, bottom - row) do
     for _, at in ipairs({ row - distance, row + distance }) do
-      local found = at >= top and at <= bottom and hunks_at(at, at) or {}
+      local found = at >= top and at <= bottom and hunks_at(at, at, landed) or {}
       if #found > 0 then
         return found
       end
@@ -239,69 +243,131 @@ local function hunks_near(row)
   return {}
 end
 
---- The hunks that a command means: those at the cursor, or in its range.
+--- The hunks that a command means: those at the cursor, or in its range. They are of one kind.
 ---@param words table
+---@param landed? boolean Which kind; without it, that of the side-by-side view, else what waits if any does.
 ---@return { proposal: azimuth.Proposal, hunk: azimuth.Hunk }[]
-local function hunks_meant(words)
+local function hunks_meant(words, landed)
+  if landed == nil then
+    landed = diff.landed_here()
+  end
   local cursor = vim.api.nvim_win_get_cursor(0)[1] - 1
-  local found = words.first and hunks_at(words.first - 1, words.last - 1) or hunks_at(cursor, cursor)
+  local first, last = cursor, cursor
+  if words.first then
+    first, last = words.first - 1, words.last - 1
+  end
+  local found = hunks_at(first, last, landed)
   if #found == 0 and not words.first and vim.wo.diff then
-    found = hunks_near(cursor)
+    found = hunks_near(cursor, landed)
   end
-  if #found == 0 and not diff.proposal(vim.api.nvim_get_current_buf()) then
-    say("no hunk is here. :Azimuth next goes to the next one.")
+  if #found == 0 and not (diff.proposal(vim.api.nvim_get_current_buf()) and vim.bo.modified) then
+    local which = landed and "no hunk that is in the file already is here." or "no hunk is here."
+    say(which .. " :Azimuth next goes to the next one.")
   end
-  return found
+  local meant = hunks.one_kind(found)
+  if #meant < #found then
+    say("what is proposed here is meant. What is in the file already is decided by :Azimuth keep and :Azimuth back.")
+  end
+  return meant
 end
 
----@type table<string, fun(words: table): azimuth.DecisionTarget[]>
+--- Says that nothing is there to be decided, and what there would be of the other kind.
+---@param landed boolean Which kind there is none of.
+---@param others azimuth.Proposal[]
+local function say_nothing_waits(landed, others)
+  local words = landed and "nothing there is in its file already." or "no hunk there waits for review."
+  if #others > 0 then
+    words = words
+      .. (landed and " :Azimuth accept and :Azimuth reject decide what is proposed." or " What is in its file already is decided by :Azimuth keep and :Azimuth back.")
+  end
+  say(words)
+end
+
+---@class azimuth.review.Word
+---@field decision azimuth.Decision
+---@field landed boolean Whether whole files are decided of what has landed, or of what is proposed.
+---@field prompt string What asks for the reason.
+
+---@type table<string, azimuth.review.Word>
+local decisions = {
+  accept = { decision = "accept", landed = false, prompt = "Accept, and say: " },
+  reject = { decision = "reject", landed = false, prompt = "Reject, because: " },
+  keep = { decision = "accept", landed = true, prompt = "Keep, and say: " },
+  back = { decision = "reject", landed = true, prompt = "Take back, because: " },
+}
+
+--- Sends the targets of whole proposals of the kind that a word means.
+---@param word azimuth.review.Word
+---@param open_ones azimuth.Proposal[]
+---@param send fun(targets: azimuth.DecisionTarget[])
+local function whole(word, open_ones, send)
+  local meant = hunks.of_kind(open_ones, word.landed)
+  if #meant == 0 then
+    say_nothing_waits(word.landed, open_ones)
+  else
+    send(decide.whole(meant))
+  end
+end
+
+--- What a decision can be about. Each sends the targets, if there are any.
+---@type table<string, fun(word: azimuth.review.Word, words: table, send: fun(targets: azimuth.DecisionTarget[]))>
 local targets = {
-  hunk = function(words)
-    local meant = hunks_meant(words)
+  hunk = function(word, words, send)
+    -- What is at the cursor alone can be meant by either word.
+    local meant = hunks_meant(words, word.landed or nil)
     local able = vim.tbl_filter(function(one)
-      return one.hunk.state ~= "conflicted" or (words[1] == "accept") == (one.proposal.landed == true)
+      return one.hunk.state ~= "conflicted" or (word.decision == "accept") == (one.proposal.landed == true)
     end, meant)
     if #able < #meant then
-      local why = words[1] == "accept" and "a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again."
+      local why = word.decision == "accept" and "a hunk in conflict cannot be accepted: the text under it has changed. Reject it, or ask again."
         or "a hunk in conflict cannot be taken back: the text has changed since. Keep it, or change it yourself."
       say(why, vim.log.levels.WARN)
     end
-    return decide.targets(able)
+    send(decide.targets(able))
   end,
-  file = function()
-    local here = proposals_here()
-    if #here == 0 then
-      say("no hunk of this file waits for review.")
-    end
-    return decide.whole(here)
+  file = function(word, _, send)
+    whole(word, proposals_here(), send)
   end,
-  all = function()
+  all = function(word, _, send)
     local open_ones = proposals()
-    if #open_ones == 0 then
-      say("no hunk waits for review.")
+    local able, writes, deletes = hunks.to_take_back(open_ones)
+    if word ~= decisions.back or #able == 0 then
+      whole(word, open_ones, send)
+      return
     end
-    return decide.whole(open_ones)
+    -- A file that is not open has no undo of its own.
+    local parts = {}
+    table.insert(parts, writes > 0 and "writes " .. text.plural(writes, "file") or nil)
+    table.insert(parts, deletes > 0 and "deletes " .. text.plural(deletes, "file") or nil)
+    vim.ui.select({ "Leave it", "Take it back" }, {
+      prompt = ("Azimuth: take back all that commands changed? That %s."):format(table.concat(parts, " and ")),
+    }, function(choice)
+      if choice == "Take it back" then
+        send(decide.whole(able))
+      end
+    end)
   end,
 }
 
 ---@param words table
 local function decision(words)
-  local what, from = "hunk", 2
+  local word, what, from = decisions[words[1]], "hunk", 2
   if targets[words[2]] then
     what, from = words[2], 3
   end
-  local chosen = targets[what](words)
-  if words.bang then
-    decide.ask_and_decide(words[1], chosen)
-  else
-    decide.decide(words[1], chosen, table.concat(vim.list_slice(words, from), " "))
-  end
+  targets[what](word, words, function(chosen)
+    if words.bang then
+      decide.ask_and_decide(word.decision, chosen, word.prompt)
+    else
+      decide.decide(word.decision, chosen, table.concat(vim.list_slice(words, from), " "))
+    end
+  end)
 end
 
 -- Commands ----------------------------------------------------------------------------------------------------------
 
 ---@type table<string, fun(words: table)>
-local commands = { accept = decision, reject = decision }
+local commands = { accept = decision, reject = decision, keep = decision, back = decision }
 
 function commands.comment(words)
   decide.comment(hunks_meant(words), table.concat(vim.list_slice(words, 2), " "))
@@ -399,8 +465,8 @@ function commands.review(words)
   open(open_ones[(here or 0) % #open_ones + 1])
 end
 
---- Runs a subcommand of `:Azimuth`: `review`, `accept`, `reject`, `comment`, `next`, `prev`, `diff`, `hunks` or
---- `auto`.
+--- Runs a subcommand of `:Azimuth`: `review`, `accept`, `reject`, `keep`, `back`, `comment`, `next`, `prev`, `diff`, `hunks`
+--- or `auto`.
 ---@param words table The words, and in fields `first`, `last` and `bang` what came with them.
 function M.command(words)
   if client.session() then

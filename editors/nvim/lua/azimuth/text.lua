@@ -19,13 +19,14 @@ end
 --- A text cut to `limit` bytes, with a word about what was cut.
 ---@param text string
 ---@param limit? integer
+---@param length? integer Of the whole text, where `text` is its beginning, with at least one byte more than the limit.
 ---@return string
-function M.cut(text, limit)
-  limit = limit or M.MAX_LINE
-  if #text <= limit then
+function M.cut(text, limit, length)
+  limit, length = limit or M.MAX_LINE, length or #text
+  if length <= limit then
     return text
   end
-  return ("%s … (%d more bytes)"):format(text:sub(1, boundary(text, limit)), #text - limit)
+  return ("%s … (%d more bytes)"):format(text:sub(1, boundary(text, limit)), length - limit)
 end
 
 --- The lines of a text, each cut to what a view can hold.

@@ -181,28 +181,45 @@ local function tell(plan, result)
   say(words, #left > 0 and vim.log.levels.WARN or nil)
 end
 
+--- The turns that were shown, whatever came last meanwhile.
+---@param plan azimuth.undo.Plan
+local function shown_turns(plan)
+  local turns = plan.preview.turnIds
+  return { sessionId = plan.session_id, turnId = turns[#turns], andLater = plan.params.andLater or #turns > 1 }
+end
+
 ---@param plan azimuth.undo.Plan
 local function restore(plan)
-  local confirmed = {}
+  local params = shown_turns(plan)
+  params.confirmed = {}
   for _, file in ipairs(plan.preview.files) do
     if plan.confirmed[file.uri] then
-      table.insert(confirmed, { uri = file.uri, now = file.now })
+      table.insert(params.confirmed, { uri = file.uri, now = file.now })
     end
   end
-  -- What is done is what was shown, whatever came last meanwhile.
-  local turns = plan.preview.turnIds
-  client.request(way(plan).request, {
-    sessionId = plan.session_id,
-    turnId = turns[#turns],
-    andLater = plan.params.andLater or #turns > 1,
-    confirmed = confirmed,
-  }, function(err, result)
+  client.request(way(plan).request, params, function(err, result)
     if err then
       say(err.message, vim.log.levels.ERROR)
     else
       tell(plan, result)
     end
   end)
+end
+
+--- Takes in what would be done now, which may be something else than what is shown.
+---@param plan azimuth.undo.Plan
+---@param fresh azimuth.CheckpointPreviewResult
+---@return boolean # Whether all is as it was shown. What of it is not loses its confirmation.
+function M.renew(plan, fresh)
+  local is_same = vim.deep_equal(plan.preview, fresh)
+  for _, file in ipairs(plan.preview.files) do
+    local as_shown = vim.iter(fresh.files):any(function(now)
+      return vim.deep_equal(now, file)
+    end)
+    plan.confirmed[file.uri] = as_shown and plan.confirmed[file.uri] or nil
+  end
+  plan.preview = fresh
+  return is_same
 end
 
 --- Shows what would be done, and does it on a key.
@@ -264,15 +281,33 @@ local function show(plan)
     end
   end)
   vim.api.nvim_create_autocmd("BufWipeout", { buffer = bufnr, callback = off, once = true })
+  local looks = false
   map("y", way(plan).verb, function()
-    if to_set(plan) > 0 or plan.preview.pendingHunks > 0 then
-      close()
-      restore(plan)
+    if looks or (to_set(plan) == 0 and plan.preview.pendingHunks == 0) then
+      return
     end
+    looks = true
+    local params = shown_turns(plan)
+    params.direction = plan.params.direction
+    client.request(requests.checkpoint_preview, params, function(err, fresh)
+      looks = false
+      if not vim.api.nvim_win_is_valid(window) then
+        return
+      elseif err then
+        close()
+        say(err.message, vim.log.levels.ERROR)
+      elseif M.renew(plan, fresh) then
+        close()
+        restore(plan)
+      else
+        draw()
+        say("files have changed while this stood here. Nothing was " .. way(plan).done .. "; look again.", vim.log.levels.WARN)
+      end
+    end)
   end)
   map("x", "set the file though it was changed since, or leave it", function()
     local file = at_line[vim.api.nvim_win_get_cursor(window)[1]]
-    if file and file.state == "changed_since" then
+    if file and file.state == "changed_since" and not looks then
       plan.confirmed[file.uri] = not plan.confirmed[file.uri]
       draw()
     end
@@ -282,24 +317,49 @@ local function show(plan)
   end
 end
 
---- Asks the server what would be done, and shows it.
+--- Where the user is, and in which mode.
+local function whereabouts()
+  return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.api.nvim_win_get_cursor(0) }
+end
+
+--- Whether a turn runs. What it does to files is not known before it ends.
+---@param session_id azimuth.SessionId
+---@return boolean
+local function is_busy(session_id)
+  local state = client.state(session_id)
+  if state and state.running then
+    say("a turn is running, and may be changing files. Cancel it or let it end, then look again.", vim.log.levels.WARN)
+    return true
+  end
+  return false
+end
+
+--- Asks the server what would be done, and shows it if the user is still there: keys that were meant for something else must
+--- not confirm it.
 ---@param direction azimuth.Direction
 ---@param turn_id? azimuth.TurnId Without it, the turn that the server would take: the last one that it can be done for.
 ---@param and_later? boolean Also all turns after it: back to the message that began it.
-function M.ask(direction, turn_id, and_later)
+---@param here any See `whereabouts`.
+local function ask(direction, turn_id, and_later, here)
   local session_id = client.session()
   if not session_id then
     say("no session is open.")
+    return
+  elseif is_busy(session_id) then
     return
   end
   local params = { sessionId = session_id, turnId = turn_id, andLater = and_later or nil, direction = direction }
   client.request(requests.checkpoint_preview, params, function(err, preview)
     if err then
       say(err.message, vim.log.levels.ERROR)
+    elseif is_busy(session_id) then
+      return
     elseif #preview.turnIds == 0 then
       say(ways[direction].nothing)
     elseif #preview.files == 0 and preview.pendingHunks == 0 then
       say("nothing was changed there. An earlier message may have changed something: [[ in the chat goes to it.")
+    elseif not vim.deep_equal(here, whereabouts()) then
+      say(("you went on meanwhile, so nothing was shown. :Azimuth %s asks again."):format(direction), vim.log.levels.WARN)
     else
       show({ session_id = session_id, params = params, preview = preview, confirmed = {} })
     end
@@ -314,11 +374,12 @@ function M.command(words)
   if type(chat) == "table" then
     turn_id, several = chat.turn_at_cursor(words[1])
   end
+  local here = whereabouts()
   client.ensure_session(function(err)
     if err then
       say(err.message, vim.log.levels.ERROR)
     else
-      M.ask(words[1], turn_id, words.bang or several)
+      ask(words[1], turn_id, words.bang or several, here)
     end
   end)
 end

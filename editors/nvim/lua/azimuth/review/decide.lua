@@ -56,11 +56,12 @@ end
 --- Decides hunks after asking why.
 ---@param decision azimuth.Decision
 ---@param targets azimuth.DecisionTarget[]
-function M.ask_and_decide(decision, targets)
+---@param prompt string
+function M.ask_and_decide(decision, targets, prompt)
   if #targets == 0 then
     return
   end
-  vim.ui.input({ prompt = decision == "reject" and "Reject, because: " or "Accept, and say: " }, function(reason)
+  vim.ui.input({ prompt = prompt }, function(reason)
     if reason then
       M.decide(decision, targets, reason)
     end

@@ -246,24 +246,56 @@ function M.proposal(bufnr)
   return views[bufnr] and proposal_of(views[bufnr])
 end
 
+--- The view that the current window is a side of.
+---@return azimuth.review.View?
+local function view_here()
+  local window, bufnr = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+  if views[bufnr] then
+    return views[bufnr]
+  end
+  for _, view in pairs(views) do
+    if view.side and view.side.document_window == window and view.side.document == bufnr then
+      return view
+    end
+  end
+end
+
+--- Whether the current window is a side of a view of what has landed, or of what is proposed.
+---@return boolean? # Nil where it is of no view.
+function M.landed_here()
+  local view = view_here()
+  local proposal = view and proposal_of(view)
+  if proposal then
+    return proposal.landed == true
+  end
+end
+
 --- What it means to obtain a change from the other side, or to put it there: on the left is what is, or was, on the right
 --- what would be, or is.
 local decisions = { left = { ["do"] = "accept", ["dp"] = "reject" }, right = { ["do"] = "reject", ["dp"] = "accept" } }
 
+--- Decides the hunk at the cursor of a side. A document can be a side of two views, of what is proposed and of what has
+--- landed, in which it does not stand on the same side.
+---@param lhs "do"|"dp"
+local function decide_beside(lhs)
+  local view, landed = view_here(), M.landed_here()
+  if not view or landed == nil then
+    vim.api.nvim_feedkeys(lhs, "n", false)
+    return
+  end
+  local is_left = (vim.api.nvim_get_current_buf() == view.own) == landed
+  vim.cmd.Azimuth(decisions[is_left and "left" or "right"][lhs])
+end
+
 ---@param bufnr integer
----@param side "left"|"right"
----@param proposal azimuth.Proposal
-local function map(bufnr, side, proposal)
+local function map(bufnr)
   if not config.values.mappings then
     return
   end
-  local accept, reject = keys.verbs(proposal)
-  for lhs, decision in pairs(decisions[side]) do
-    vim.keymap.set("n", lhs, ("<Cmd>Azimuth %s<CR>"):format(decision), {
-      buffer = bufnr,
-      silent = true,
-      desc = ("Azimuth: %s the hunk"):format(decision == "accept" and accept or reject),
-    })
+  for lhs, desc in pairs({ ["do"] = "the hunk as the other side has it", dp = "the hunk as this side has it" }) do
+    vim.keymap.set("n", lhs, function()
+      decide_beside(lhs)
+    end, { buffer = bufnr, silent = true, desc = "Azimuth: " .. desc })
   end
 end
 
@@ -393,8 +425,8 @@ local function show_beside(session_id, proposal)
     own_window = document == left and right_window or left_window,
   }
   marks.set_plain(document, 1)
-  map(left, "left", proposal)
-  map(right, "right", proposal)
+  map(left)
+  map(right)
   for _, window in ipairs({ right_window, left_window }) do
     vim.api.nvim_win_call(window, function()
       vim.cmd("diffthis")

@@ -45,6 +45,43 @@ function M.proposals(state)
   return list
 end
 
+--- Of some proposals, or hunks with theirs, those that have landed, or those that wait.
+---@generic T: azimuth.Proposal|{ proposal: azimuth.Proposal }
+---@param list T[]
+---@param landed boolean
+---@return T[]
+function M.of_kind(list, landed)
+  return vim.tbl_filter(function(one)
+    return ((one.proposal or one).landed == true) == landed
+  end, list)
+end
+
+--- The hunks of one kind: those that wait for the user, else those that have landed.
+---@generic T: { proposal: azimuth.Proposal }
+---@param list T[]
+---@return T[]
+function M.one_kind(list)
+  local waiting = M.of_kind(list, false)
+  return #waiting > 0 and waiting or list
+end
+
+--- The proposals that have landed and of which something can be taken back, and what that does to how many files.
+---@param proposals azimuth.Proposal[]
+---@return azimuth.Proposal[] able
+---@return integer writes
+---@return integer deletes
+function M.to_take_back(proposals)
+  local able = vim.tbl_filter(function(proposal)
+    return vim.iter(proposal.hunks):any(function(hunk)
+      return hunk.state == "pending"
+    end)
+  end, M.of_kind(proposals, true))
+  local made = vim.tbl_filter(function(proposal)
+    return proposal.change == "create"
+  end, able)
+  return able, #able - #made, #made
+end
+
 --- The lines of a text, without their ends.
 ---@param text string
 ---@return string[]

@@ -83,7 +83,7 @@ end
 ---@param proposal azimuth.Proposal
 ---@return string accept
 ---@return string reject
-function M.verbs(proposal)
+local function verbs(proposal)
   if proposal.landed then
     return "keep", "take back"
   end
@@ -95,7 +95,7 @@ end
 ---@param room integer In cells.
 ---@return string
 function M.hint(item, room)
-  local accept, reject = M.verbs(item.proposal)
+  local accept, reject = verbs(item.proposal)
   local words = { M.shown("accept") .. " " .. accept, M.shown("reject") .. " " .. reject }
   if item.hunk.state == "conflicted" then
     table.remove(words, item.proposal.landed and 2 or 1)
