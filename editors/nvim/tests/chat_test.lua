@@ -138,6 +138,22 @@ function T.the_diff_of_an_edit_grows_in_the_chat_until_its_call_is_whole()
   end, { files = { ["long.txt"] = "line 1\nline 2\nline 3\n" } })
 end
 
+function T.the_diff_of_an_edit_goes_when_its_turn_is_cancelled()
+  local input = { path = "long.txt", old_text = "line 2\n", new_text = "line two\n" }
+  local answers = {
+    { calls = { { name = "read_file", input = { path = "long.txt" } } } },
+    { calls = { { name = "edit_replace_exact", input = input } }, call_pieces = 30, hang = true },
+  }
+  chat(answers, function(child)
+    child:prompt("Change it.")
+    child:wait_for("◌ long.txt  +1 -1")
+    child:command("Azimuth cancel")
+    child:wait_for("Cancelled")
+    support.lacks(child:transcript(), "◌ long.txt")
+    support.lacks(child:transcript(), "line two")
+  end, { files = { ["long.txt"] = "line 1\nline 2\n" } })
+end
+
 function T.a_question_is_shown_with_its_scope_and_answered_by_key()
   chat({
     { text = "I run it.", calls = { { name = "shell_run", input = { command = "touch made.txt" } } } },

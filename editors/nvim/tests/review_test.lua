@@ -795,7 +795,7 @@ end
 
 --- A command that changes two lines of a file, deletes one and makes one.
 ---@param test fun(child: Child, model: Model, place: Place)
----@param edits? { name: string, input: table }[] What the agent proposes after it.
+---@param edits? { name: string, input: table }[] What the agent proposes in a turn after it.
 local function after_a_command(test, edits)
   local command = "sed -i -e 's/_05 = 5$/_05 = 500/' -e 's/_25 = 25$/_25 = 2500/' src/values.lua && rm other.txt && echo 'return 1' > src/made.lua"
   local answers = {
@@ -804,13 +804,21 @@ local function after_a_command(test, edits)
     { text = "Seen." },
   }
   if edits then
-    table.insert(answers, 2, { calls = { { name = "read_file", input = { path = "src/values.lua" } } } })
-    table.insert(answers, 3, { calls = edits })
+    local proposes = { { calls = { { name = "read_file", input = { path = "src/values.lua" } } } }, { calls = edits }, { text = "Both are proposed." } }
+    for at, answer in ipairs(proposes) do
+      table.insert(answers, 2 + at, answer)
+    end
   end
   review(answers, function(child, model, place)
-    wait_for_hunks(child, 2 + #(edits or {}))
-    if not edits then
-      child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    wait_for_hunks(child, 2)
+    child:wait("require('azimuth.status').hunks(require('azimuth.client').state()) == '4 hunks already in'")
+    if edits then
+      -- The editor has read the file anew.
+      child:wait("vim.api.nvim_buf_get_lines(_G.bufnr, 4, 5, true)[1] == 'local value_05 = 500'")
+      child:lua("require('azimuth.turn').send({ { type = 'text', text = 'Propose.' } })")
+      wait_until_told(child, "Both are proposed.")
+      child:wait("require('azimuth.client').state().running == nil")
+      wait_for_hunks(child, 2 + #edits)
     end
     test(child, model, place)
   end, {
@@ -894,6 +902,8 @@ end
 function T.a_file_with_both_kinds_of_hunks_is_decided_one_kind_at_a_time()
   after_a_command(function(child, _, place)
     cursor(child, 5)
+    support.contains(child:screen(), "<Space>ay accept")
+    support.lacks(child:screen(), "<Space>ay keep")
     child:command("Azimuth reject")
     wait_until_said(child, "what is proposed here is meant.")
     child:wait("#require('azimuth.review.marks').list(_G.bufnr) == 3")

@@ -207,7 +207,7 @@ function T.an_open_document_goes_back_there_as_one_step_of_its_own_undo()
     child:command("Azimuth chat")
     -- Elsewhere than in the chat, the last turn is meant.
     child:wait("vim.api.nvim_buf_get_name(0):find('a.txt', 1, true)")
-    child:command("Azimuth undo")
+    child:type(":Azimuth undo<CR>")
     wait_for_window(child)
     child:type("y")
     child:wait(("vim.api.nvim_buf_get_lines(%d, 0, 1, false)[1] == 'one'"):format(bufnr))

@@ -210,7 +210,7 @@ end
 ---@param plan azimuth.undo.Plan
 ---@param fresh azimuth.CheckpointPreviewResult
 ---@return boolean # Whether all is as it was shown. What of it is not loses its confirmation.
-function M.renew(plan, fresh)
+local function renew(plan, fresh)
   local is_same = vim.deep_equal(plan.preview, fresh)
   for _, file in ipairs(plan.preview.files) do
     local as_shown = vim.iter(fresh.files):any(function(now)
@@ -296,7 +296,7 @@ local function show(plan)
       elseif err then
         close()
         say(err.message, vim.log.levels.ERROR)
-      elseif M.renew(plan, fresh) then
+      elseif renew(plan, fresh) then
         close()
         restore(plan)
       else

@@ -374,11 +374,11 @@ local function refit(bufnr)
   end
 end
 
--- The first hunk that can be seen says by which keys it is decided.
+-- The first hunk that can be seen says by which keys it is decided: of two at one row the one that these keys mean there.
 local hint_row, hint_item = nil, nil
 vim.api.nvim_set_decoration_provider(hints, {
   on_win = function(_, _, bufnr, top, bottom)
-    hint_row = nil
+    hint_row, hint_item = nil, nil
     if not shown[bufnr] or plain[bufnr] then
       return false
     end
@@ -388,12 +388,16 @@ vim.api.nvim_set_decoration_provider(hints, {
       end)
     end
     for _, place in ipairs(M.list(bufnr)) do
-      if place.last >= top and place.row <= bottom then
-        hint_row, hint_item = math.max(place.row, top), place.item
-        return true
+      if place.row > (hint_row or bottom) then
+        break
+      elseif place.last >= (hint_row or top) then
+        hint_row = hint_row or math.max(place.row, top)
+        if not hint_item or hint_item.proposal.landed then
+          hint_item = place.item
+        end
       end
     end
-    return false
+    return hint_row ~= nil
   end,
   on_line = function(_, window, bufnr, row)
     if row == hint_row then
