@@ -7,6 +7,7 @@ use harness::client::Timing;
 use harness::window::Window;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::checkpoint::{CheckpointRestoreResult, RestoreOutcome};
+use protocol::event::ApplyOutcome;
 use protocol::review::{HunkState, Proposal};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, TurnId, methods};
@@ -259,6 +260,28 @@ async fn what_the_user_types_as_the_formatting_arrives_stays_too() {
     let proposal = world.proposal().await;
     let states: Vec<_> = proposal.hunks.iter().map(|hunk| hunk.state).collect();
     assert_eq!(states, [HunkState::Accepted, HunkState::Pending]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_accepted_behind_a_formatting_that_the_editor_refuses_is_pending_again_and_holds_nothing_up() {
+    let world = World::new(panel(), "format_edits = \"lines\"").await;
+    world.edits(&[("two", "2  2"), ("five", "5  5")]).await;
+    world.client.hold(FORMAT);
+    world.accept(&[0]).await;
+    let held = world.client.asked(FORMAT).await;
+    world.client.hold("workspace/applyEdit");
+    held.answer(json!({ "text": tidy(&world.text(), &[(1, 2)]), "by": "tidy" }));
+    let edit = world.client.asked("workspace/applyEdit").await;
+    world.accept(&[1]).await;
+    edit.answer(json!({ "applied": false, "failureReason": "no" }));
+    let falls = |event: &Event| matches!(event, Event::EditApplied { outcome: ApplyOutcome::Failed { .. }, .. });
+    world.until("the edit to fall", falls).await;
+    assert_eq!(world.proposal().await.hunks[1].state, HunkState::Pending);
+    // A command, an undo and the session's end wait for what is on its way.
+    let edited = TEXT.replace("two", "2  2");
+    world.settled().await;
+    assert_eq!(world.text(), edited);
     world.finish().await;
 }
 

@@ -697,9 +697,12 @@ impl Session {
         let same = id(&self.home) == id(&home);
         self.home = home;
         if !same {
+            self.formatting.leave();
             self.reader.set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());
             self.search.forget_files();
             self.texts_changed();
+            // Whoever waits for what the last one was to format waits no longer.
+            self.settle();
         }
     }
 

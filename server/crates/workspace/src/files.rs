@@ -1,4 +1,5 @@
-//! Files on disk: bounded reading, and writing that never leaves half a file and never overwrites what it did not see.
+//! Files on disk: bounded reading, and writing that never overwrites what it did not see, and leaves no half a file where the
+//! system allows it to be replaced; [`write`] says where not.
 //!
 //! Everything here blocks, so an async caller goes through `tokio::task::spawn_blocking`. Paths are taken as they are:
 //! the caller has had them from [`crate::paths::Roots`], and before writing has checked them once more. They have no links
@@ -79,6 +80,20 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// It was written in part, and its old text could not be put back.
+    #[error(
+        "{} was written only in part, and now holds neither its old text nor the new one: {reason}; to put the old text \
+         back failed too: {back}. Look at it before you go on, and have it restored",
+        path.display()
+    )]
+    Torn {
+        /// The file.
+        path: PathBuf,
+        /// What the system said of the new text.
+        reason: String,
+        /// What it said of the old one.
+        back: String,
+    },
     /// The system refused.
     #[error("{} cannot be {action}: {reason}", path.display())]
     Io {
@@ -120,6 +135,10 @@ impl Whole {
         let bytes = (bytes != decoded.text.as_bytes()).then_some(bytes);
         Ok(Self { decoded, bytes, executable })
     }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.as_deref().unwrap_or(self.decoded.text.as_bytes())
+    }
 }
 
 /// Reads a file with all that its text does not tell. Blocks.
@@ -140,7 +159,8 @@ pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
 /// owner and group are kept; other hard links to it keep the old text. Where a new file could not have that owner, or would
 /// lose access lists and other attributes (seen on Linux), and where a file cannot be replaced, since it is a mount point
 /// of its own or its folder takes no new files, the text is written into the file that is there, which keeps all of it; a
-/// crash in the middle of that can leave a part. Where the disk is full, the old text is put back.
+/// crash in the middle of that can leave a part. Where the disk is full, the old text is put back; where even that fails,
+/// [`FileError::Torn`] says so.
 ///
 /// # Errors
 /// [`FileError::WriteProtected`] if it is not writable; [`FileError::Stale`] if the file's text is another, at the
@@ -189,13 +209,13 @@ pub fn create_bytes(path: &Path, bytes: &[u8], executable: bool) -> Result<(), F
     Ok(())
 }
 
-/// Deletes a file whose text has the hash `expected`. Blocks.
+/// Deletes a file that is, byte for byte, what was read of it. Blocks.
 ///
 /// # Errors
-/// [`FileError::Stale`] if its text is another; [`FileError::Link`]; the kinds of [`read`].
-pub fn delete(path: &Path, expected: &TextHash) -> Result<(), FileError> {
+/// [`FileError::Stale`] if it is another; [`FileError::Link`]; the kinds of [`read`].
+pub fn delete(path: &Path, expected: &Whole) -> Result<(), FileError> {
     let place = Place::find(path, false)?;
-    if text::hash(&decode(path, &read_at(&place)?)?.text) != *expected {
+    if read_at(&place)? != expected.bytes() {
         return Err(FileError::Stale { path: path.to_owned() });
     }
     fs::remove_file(&place.at).map_err(|error| io_error(path, "deleted", error))?;
@@ -261,11 +281,14 @@ impl<'p> Prepared<'p> {
         }
         let mut file = open_to_write(&place)?;
         write_into(&mut file, &bytes).map_err(|error| {
-            // What was there has room there: it only has to be written anew as far as it was written over.
-            if let Err(error) = write_into(&mut file, &before) {
-                tracing::error!(file = %place.path.display(), %error, "the old text could not be put back");
+            // What was there mostly has room there: it only has to be written anew as far as it was written over.
+            match write_into(&mut file, &before) {
+                Err(back) if read_at(&place).ok().is_none_or(|now| now != before) => {
+                    tracing::error!(file = %place.path.display(), %error, %back, "a file is torn");
+                    FileError::Torn { path: place.path.to_owned(), reason: error.to_string(), back: back.to_string() }
+                }
+                _ => io_error(place.path, "written", error),
             }
-            io_error(place.path, "written", error)
         })
     }
 }
@@ -430,6 +453,10 @@ mod tests {
         }
     }
 
+    fn whole(text: &str) -> Whole {
+        Whole::new(text.into(), false).unwrap()
+    }
+
     #[test]
     fn a_file_of_two_gigabytes_is_refused_before_it_is_read() {
         let folder = Folder::new();
@@ -467,7 +494,11 @@ mod tests {
         let whole = read_whole(&path).unwrap();
         assert!(whole.executable);
         assert_eq!(&*whole.decoded.text, "one\ntwo\n");
-        delete(&path, &text::hash("one\ntwo\n")).unwrap();
+        fs::write(&path, b"one\ntwo\n").unwrap();
+        let stale = delete(&path, &whole).unwrap_err();
+        assert_eq!(stale, FileError::Stale { path: path.clone() }, "what would come back is another file");
+        fs::write(&path, bytes).unwrap();
+        delete(&path, &whole).unwrap();
 
         create_bytes(&path, &whole.bytes.unwrap(), whole.executable).unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);
@@ -497,7 +528,7 @@ mod tests {
         let path = folder.with("a.txt", b"theirs");
         let stale = FileError::Stale { path: path.clone() };
         assert_eq!(write(&path, "ours", &text::hash("what we read")).unwrap_err(), stale);
-        assert_eq!(delete(&path, &text::hash("what we read")).unwrap_err(), stale);
+        assert_eq!(delete(&path, &whole("what we read")).unwrap_err(), stale);
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         assert_eq!(folder.names(), ["a.txt"]);
     }
@@ -537,7 +568,7 @@ mod tests {
         for path in ["a.txt", "src/a.txt"].map(|name| folder.path(name)) {
             let link = FileError::Link { path: path.clone() };
             assert_eq!(write(&path, "new", &text::hash("old")).unwrap_err(), link);
-            assert_eq!(delete(&path, &text::hash("old")).unwrap_err(), link);
+            assert_eq!(delete(&path, &whole("old")).unwrap_err(), link);
         }
         for path in ["src/new.txt", "src/deep/new.txt"].map(|name| folder.path(name)) {
             assert_eq!(create(&path, "x").unwrap_err(), FileError::Link { path: path.clone() });
@@ -568,9 +599,9 @@ mod tests {
     fn a_file_that_is_as_expected_is_deleted() {
         let folder = Folder::new();
         let path = folder.with("a.txt", b"a\r\n");
-        delete(&path, &text::hash("a\n")).unwrap();
+        delete(&path, &whole("a\r\n")).unwrap();
         assert!(folder.names().is_empty());
-        assert!(matches!(delete(&path, &text::hash("a\n")), Err(FileError::NotFound { .. })));
+        assert!(matches!(delete(&path, &whole("a\r\n")), Err(FileError::NotFound { .. })));
     }
 
     #[test]
@@ -580,7 +611,7 @@ mod tests {
         let set = |mode| fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(mode)).unwrap();
         set(0o555);
         let created = create(&folder.path("new.txt"), "x");
-        let (written, deleted) = (write(&path, "new", &text::hash("old")), delete(&path, &text::hash("new")));
+        let (written, deleted) = (write(&path, "new", &text::hash("old")), delete(&path, &whole("new")));
         set(0o755);
         if rustix::process::geteuid().is_root() {
             assert!(created.is_ok() && deleted.is_ok(), "nothing is closed to root");

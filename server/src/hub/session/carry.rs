@@ -255,10 +255,14 @@ fn write(roots: &Roots, store: &dyn Store, change: &Change) -> Result<Option<Fil
             files::create_bytes(&path, &bytes, exactly.executable)
         }
         (None, Some(expected)) => {
-            let image = files::read_whole(&path).map_err(|error| error.to_string())?;
-            let image = keep(store, &image)
+            let whole = files::read_whole(&path).map_err(|error| error.to_string())?;
+            // What is kept for an undo is what was reviewed, and what is deleted.
+            if hash(&whole.decoded.text) != *expected {
+                return Err(FileError::Stale { path }.to_string());
+            }
+            let image = keep(store, &whole)
                 .map_err(|error| format!("what it is could not be kept, so it was not deleted: {error}"))?;
-            return files::delete(&path, expected).map(|()| Some(image)).map_err(|error| error.to_string());
+            return files::delete(&path, &whole).map(|()| Some(image)).map_err(|error| error.to_string());
         }
         (None, None) => Ok(()),
     }

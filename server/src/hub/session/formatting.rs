@@ -84,6 +84,13 @@ impl Formatting {
         std::mem::take(&mut self.news).into_iter().map(|text| Note { text, has_word: false })
     }
 
+    /// Formats and saves nothing of what has been edited: the documents are another editor's now, which may hold other
+    /// texts of the same files. What is on its way into a document goes on.
+    pub(super) fn leave(&mut self) {
+        self.give_up();
+        self.unsaved.clear();
+    }
+
     /// Formats nothing of what has been edited. What is on its way into a document goes on.
     pub(super) fn give_up(&mut self) {
         self.edited.clear();

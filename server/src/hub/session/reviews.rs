@@ -28,12 +28,14 @@ use super::commanded::{COMPARING, Found};
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
-use crate::hub::{Editor, EditorError, Error};
+use crate::hub::{ClientId, Editor, EditorError, Error};
 
 /// Accepted hunks that arrived in their document, or did not.
 pub(super) struct Applied {
     application: Application,
     carried: Carried,
+    /// The client whose documents counted when it was sent off.
+    home: Option<ClientId>,
 }
 
 /// What a command left.
@@ -209,13 +211,14 @@ impl Session {
     fn apply_first(&mut self, queue: &Path) {
         let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
         let (carrier, own, exactly) = (self.carrier(), self.own.clone(), self.exactly(&application));
+        let home = self.home.as_ref().map(|home| home.id);
         let made = application.moved_to.as_deref().is_some_and(|to| self.state.checkpoints.made(&paths::to_uri(to)));
         tokio::spawn(async move {
             let exactly = tokio::task::spawn_blocking(exactly).await.ok().flatten();
             let change = Change { exactly, ..Change::new(&application, made) };
             let carried = AssertUnwindSafe(carrier.carry_out(&change)).catch_unwind().await;
             let carried = carried.unwrap_or_else(|_| Carried::failed("a fault in Azimuth; its log says more"));
-            let _ = own.send(Own::Applied(Box::new(Applied { application, carried })));
+            let _ = own.send(Own::Applied(Box::new(Applied { application, carried, home })));
         });
     }
 
@@ -232,7 +235,7 @@ impl Session {
 
     /// Takes the news of accepted hunks.
     pub(super) fn applied(&mut self, applied: Applied) {
-        let Applied { application, carried } = applied;
+        let Applied { application, carried, home } = applied;
         let (outcome, was_clean) = (carried.outcome.clone(), carried.was_clean);
         self.no_longer_coming(&application, carried.written);
         let is_formatting = application.hunk_ids.is_empty();
@@ -254,7 +257,8 @@ impl Session {
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
         rest.pop_front();
-        if verified {
+        // Another client's document of that file is not the one that it arrived in.
+        if verified && home == self.home.as_ref().map(|home| home.id) {
             self.arrived(&application, turn_id.clone());
         }
         if is_formatting {

@@ -70,6 +70,9 @@ impl ChangedLines {
     }
 }
 
+/// So many signs may be lost of any text.
+const FEW_SIGNS: usize = 16;
+
 /// Why a text is not taken for a formatted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotFormatting {
@@ -88,8 +91,10 @@ pub enum NotFormatting {
 /// are the document's own and no matter of the formatter's.
 ///
 /// # Errors
-/// A text that cannot be this one formatted. Formatters quote, break, indent, sort and join lines, but keep most words; so
-/// of all words of both at least half must be in both.
+/// A text that cannot be this one formatted, such as an error message or the first part of it. Formatters quote, break,
+/// indent, sort and join lines, and lose few words and not many signs by it: of the text's words at least nine in ten must
+/// be in the answer (of a short text two may be lost, but no more than a quarter) and about half as many signs, and of all words
+/// of both at least half must be in both.
 pub fn formatted(text: &str, answer: &str) -> Result<Option<String>, NotFormatting> {
     if u64::try_from(answer.len()).map_or(true, |length| length > MAX_BYTES) {
         return Err(NotFormatting::TooLarge);
@@ -101,15 +106,25 @@ pub fn formatted(text: &str, answer: &str) -> Result<Option<String>, NotFormatti
     if answer == text {
         return Ok(None);
     }
-    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-    words(text).for_each(|word| counts.entry(word).or_default().0 += 1);
-    words(&answer).for_each(|word| counts.entry(word).or_default().1 += 1);
-    let common: usize = counts.values().map(|(old, new)| old.min(new)).sum();
-    let all: usize = counts.values().map(|(old, new)| old.max(new)).sum();
-    if common * 2 < all || answer.trim().is_empty() != text.trim().is_empty() {
+    if !keeps_words(text, &answer) || !keeps_signs(text, &answer) {
         return Err(NotFormatting::OtherText);
     }
     Ok(Some(answer.into_owned()))
+}
+
+fn keeps_words(text: &str, answer: &str) -> bool {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    words(text).for_each(|word| counts.entry(word).or_default().0 += 1);
+    words(answer).for_each(|word| counts.entry(word).or_default().1 += 1);
+    let sum = |of: fn(&(usize, usize)) -> usize| counts.values().map(of).sum::<usize>();
+    let (old, common, all) = (sum(|it| it.0), sum(|it| it.0.min(it.1)), sum(|it| it.0.max(it.1)));
+    old - common <= (old / 10).max(2.min(old / 4)) && all <= common * 2
+}
+
+fn keeps_signs(text: &str, answer: &str) -> bool {
+    let signs = |text: &str| text.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace()).count();
+    let (old, new) = (signs(text), signs(answer));
+    old <= new * 2 + FEW_SIGNS && (old == 0) == (new == 0)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -151,6 +166,11 @@ mod tests {
             ("x='a'", "x = \"a\";\n"),
             ("{}", "{\n}\n"),
             ("\n\n\n", ""),
+            (
+                "use std::b;\nuse std::a;\nuse std::c;\nfn main() {}\n",
+                "use std::{a, b};\nuse std::c;\n\nfn main() {}\n",
+            ),
+            ("n = u'x' + 0XFF\n", "n = 'x' + 0XFF\n"),
         ] {
             assert_eq!(formatted(text, answer), Ok(Some(answer.to_owned())));
         }
@@ -164,11 +184,27 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_breaks_off_is_not_taken() {
+        let [short, long] =
+            [7, 400].map(|lines| (0..lines).map(|n| format!("let x{n} = f({n});\n")).collect::<String>());
+        for (text, lines) in [(&short, 7), (&long, 400)] {
+            for kept in 0..lines * 4 / 5 {
+                let answer: String = text.split_inclusive('\n').take(kept).collect();
+                assert_eq!(formatted(text, &answer), Err(NotFormatting::OtherText), "{kept} of {lines} lines");
+            }
+        }
+        let signs = format!("a\n{}", "((((!))))\n".repeat(100));
+        assert_eq!(formatted(&signs, &signs[..400]), Err(NotFormatting::OtherText));
+    }
+
+    #[test]
     fn what_is_another_text_is_not_taken() {
         for answer in ["", "\n", "error: unexpected token at line 1, column 3", "one"] {
             assert_eq!(formatted("one\ntwo\nthree\n", answer), Err(NotFormatting::OtherText), "{answer:?}");
         }
-        assert_eq!(formatted("{}\n", "\n"), Err(NotFormatting::OtherText));
+        for (text, answer) in [("{}\n", "\n"), ("{}", ""), ("\n", "!")] {
+            assert_eq!(formatted(text, answer), Err(NotFormatting::OtherText), "{answer:?}");
+        }
         assert_eq!(formatted("one", "one\0"), Err(NotFormatting::NotText));
         let large = " ".repeat(usize::try_from(MAX_BYTES).unwrap() + 1);
         assert_eq!(formatted("one", &large), Err(NotFormatting::TooLarge));

@@ -408,8 +408,13 @@ fn what_is_accepted_while_a_formatted_text_is_on_its_way_lands_on_it_or_falls_wi
             world.land(&accepted[0]);
             assert_eq!(world.text(), formatted.replace("nine\n", "9\n"));
         } else {
-            world.review.applied(&formatting, &ApplyOutcome::Failed { reason: "x".into() });
-            assert_eq!(world.states(), [HunkState::Pending]);
+            // The session tells what becomes of each.
+            for application in [&formatting, &accepted[0]] {
+                assert!(world.review.is_applying());
+                world.review.applied(application, &ApplyOutcome::Failed { reason: "x".into() });
+                assert_eq!(world.states(), [HunkState::Pending]);
+            }
+            assert!(!world.review.is_applying());
             world.accept(&[&proposal.hunks[0]]);
             assert_eq!(world.text(), TEN.replace("nine\n", "9\n"));
         }
