@@ -410,6 +410,21 @@ async fn what_the_user_typed_into_can_be_kept_but_not_taken_back_and_a_word_on_i
 }
 
 #[tokio::test]
+async fn a_file_that_is_taken_back_as_a_whole_has_its_line_ends_again() {
+    let world = World::new().await;
+    world.command("sed -i 's/two/TWO/; s/\\r//' crlf.sh").await;
+    assert_eq!(world.project.read("crlf.sh"), "one\nTWO\n");
+    world.take_back("crlf.sh", &[]).await;
+    assert_eq!(world.project.read("crlf.sh"), "one\r\ntwo\r\n");
+    // Where the line ends were changed since by somebody else, that stays.
+    world.command("sed -i 's/two/TWO/' crlf.sh").await;
+    world.project.write("crlf.sh", "one\nTWO\n");
+    world.take_back("crlf.sh", &[]).await;
+    assert_eq!(world.project.read("crlf.sh"), "one\ntwo\n");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_was_taken_back_by_mistake_is_put_again_by_a_redo_of_its_turn() {
     let (world, gate) = (World::new().await, Gate::default());
     let command = "echo '#!/bin/sh' > run.sh; chmod +x run.sh";

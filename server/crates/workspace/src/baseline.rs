@@ -116,7 +116,8 @@ pub struct Changed {
     pub before: Side,
     /// What it is.
     pub after: Side,
-    /// When it was last touched; none where it is not there.
+    /// When it was last touched; of one that is not there any more, when something in its folder was made or went away, or
+    /// in the next one above that is there.
     pub touched: Option<SystemTime>,
 }
 
@@ -354,7 +355,7 @@ impl State {
         match self.files.get(path) {
             Some(seen) => self.compare(path, seen, after, now.map(|(stamp, _)| stamp)),
             None => {
-                let touched = now.map(|(stamp, _)| stamp.touched());
+                let touched = touched(path, now.map(|(stamp, _)| stamp));
                 Some(Changed { path: path.to_owned(), before: Side::Absent, after, touched })
             }
         }
@@ -371,8 +372,7 @@ impl State {
             (Side::Unknown(_), _) => seen.fresh && Stamp::at(path) == Some(seen.stamp),
             (before, after) => before == after,
         };
-        let touched = now.map(Stamp::touched);
-        (!same).then(|| Changed { path: path.to_owned(), before, after, touched })
+        (!same).then(|| Changed { path: path.to_owned(), before, after, touched: touched(path, now) })
     }
 
     fn copied(&self, copied: Copied, executable: bool) -> Side {
@@ -416,6 +416,11 @@ impl Stamp {
         let since = since.checked_sub(CLOCK).and_then(|since| since.duration_since(UNIX_EPOCH).ok());
         since.is_some_and(|since| self.changed.0 < i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
     }
+}
+
+/// When a file was last touched, which the walk met so, or did not meet.
+fn touched(path: &Path, now: Option<Stamp>) -> Option<SystemTime> {
+    now.or_else(|| path.ancestors().find_map(Stamp::at)).map(Stamp::touched)
 }
 
 /// A file that the walk met: its path, and whether it is a program.
@@ -572,6 +577,18 @@ mod tests {
         assert!(world.changes().is_empty());
         world.write("a", b"three\n");
         assert_eq!(world.changes(), [change("a", "\"two\\n\"", "\"three\\n\"")]);
+    }
+
+    #[test]
+    fn what_is_gone_was_touched_when_the_folder_was_that_it_went_from() {
+        let world = World::new(&[("kept", b"one\n"), ("folder/a", b"one\n"), ("other/b", b"one\n")]);
+        world.remember();
+        fs::remove_file(world.path("folder/a")).unwrap();
+        fs::remove_dir_all(world.path("other")).unwrap();
+        let at = |name: &str| Stamp::at(&world.path(name)).unwrap().touched();
+        let gone = world.baseline.advance(&world.search, &may_keep, LONG, 10, Some).unwrap().taken;
+        let touched: Vec<_> = gone.iter().map(|changed| changed.touched).collect();
+        assert_eq!(touched, [Some(at("folder")), Some(at(""))]);
     }
 
     #[test]

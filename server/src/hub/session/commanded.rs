@@ -49,13 +49,15 @@ pub(super) struct Following {
     /// When each client's open document was last saved, by its version: what is saved meanwhile is the user's change.
     saved: HashMap<(ClientId, PathBuf), i32>,
     /// What was saved since, in any window, as text hashes; none where it was typed into before it could be looked at.
-    saves: Arc<Mutex<HashMap<PathBuf, Option<TextHash>>>>,
+    saves: Saves,
     /// What we write meanwhile, each file's in order, which is recorded otherwise. More of it comes while it is looked what
     /// changed.
     ours: Arc<Mutex<HashMap<PathBuf, Vec<Ours>>>>,
     /// Whether a command runs.
     in_command: bool,
 }
+
+type Saves = Arc<Mutex<HashMap<PathBuf, Option<TextHash>>>>;
 
 /// The looks that were begun and have not ended, one after the other.
 #[derive(Default)]
@@ -122,6 +124,8 @@ pub(super) struct Found {
     files: Vec<ChangedFile>,
     /// The texts of those that can be reviewed.
     landings: Landings,
+    /// What the user has saved by the time that this is recorded.
+    saves: Saves,
     /// What the user is to know.
     warning: Option<String>,
     /// Whether nothing is known to compare with the next time.
@@ -325,7 +329,20 @@ impl Session {
 
     /// Records what others changed, and lists it for review.
     pub(super) fn record_found(&mut self, found: Found) {
-        let Found { turn, call, files, landings, warning, failed } = found;
+        let Found { turn, call, mut files, mut landings, saves, warning, failed } = found;
+        // The editor may have said only after the look that it was the user.
+        for (path, text) in saves.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let uri = paths::to_uri(path);
+            landings.drop(path);
+            files.retain_mut(|file| {
+                if file.uri != uri || file.unknown.is_some() {
+                    return true;
+                }
+                let is_all = text.as_ref().map(|text| &*text.0) == file.after.as_ref().map(|after| &*after.hash);
+                (file.before, file.after, file.unknown) = (None, None, Some(SAVED_TOO.to_owned()));
+                call.is_some() && !is_all
+            });
+        }
         if failed {
             self.following.take_if(|following| !following.in_command);
         }
@@ -378,7 +395,8 @@ impl Look {
         let warning = format!("the command changed more than {MOST_CHANGED} files; only the first can be undone");
         let warning = (more && !self.calls.is_empty()).then_some(warning);
         let (turn, call) = (Some(self.turn.clone()), self.calls.first().cloned());
-        Ok((Found { turn, call, files: taken, landings, warning, failed: false }, all))
+        let saves = self.following.as_ref().map(|following| Arc::clone(&following.saves)).unwrap_or_default();
+        Ok((Found { turn, call, files: taken, landings, saves, warning, failed: false }, all))
     }
 
     /// A changed file for the log; none if it was not the command, or another program, that changed it.

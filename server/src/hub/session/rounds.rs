@@ -8,10 +8,11 @@ use std::sync::Arc;
 use protocol::event::Severity;
 use protocol::{Event, ToolCallId, TurnId};
 use workspace::buffers::Open;
+use workspace::files;
 use workspace::review::{Application, Base, Landed};
 
 use super::Session;
-use super::carry::Exactly;
+use super::carry::{Exactly, image};
 use super::undo::kept_file;
 
 /// At most so many files of a turn are listed.
@@ -53,6 +54,11 @@ impl Landings {
         } else {
             self.files.push(file);
         }
+    }
+
+    /// Lists a file not after all.
+    pub(super) fn drop(&mut self, path: &Path) {
+        self.files.retain(|file| file.path != path);
     }
 }
 
@@ -179,12 +185,21 @@ impl Session {
         self.rounds.waiting.retain(|(_, file)| file.path != path || !checkpoints.are_of(&file.calls, turns));
     }
 
-    /// What a file that others deleted was beyond its text, for who makes it again; blocks when called.
+    /// What a file that others changed was beyond its text, for who puts that in its place again; none where the file is
+    /// no longer just what they left. Blocks when called.
     pub(super) fn exactly(&self, application: &Application) -> impl FnOnce() -> Option<Exactly> + Send + 'static {
-        let is_it = self.review.is_landed(&application.proposal_id) && application.base_text.is_none();
-        let image = application.target_text.as_deref().filter(|_| is_it);
-        let image = image.and_then(|text| self.state.deleted(&application.path, text)).cloned();
-        let store = Arc::clone(&self.shared.parts.store);
-        move || kept_file(&*store, image.as_ref()?).ok()
+        let target = application.target_text.clone().filter(|_| self.review.is_landed(&application.proposal_id));
+        let known = target.and_then(|text| Some((self.state.changed(&application.path, &text)?.clone(), text)));
+        let (store, path) = (Arc::clone(&self.shared.parts.store), application.path.clone());
+        move || {
+            let ((before, after), text) = known?;
+            let now = files::read_whole(&path).ok().map(|whole| image(&whole));
+            if now != after {
+                return None;
+            }
+            let exactly = kept_file(&*store, &before).ok()?;
+            let bytes = exactly.bytes.unwrap_or_else(|| text.as_bytes().into());
+            Some(Exactly { bytes: Some(bytes), ..exactly })
+        }
     }
 }

@@ -48,8 +48,9 @@ pub(super) struct State {
     paths: BTreeMap<ProposalId, (String, bool)>,
     /// The commands that were run, by their calls, as far as the model is reminded of them.
     commands: HashMap<ToolCallId, String>,
-    /// What files were beyond their texts that others deleted, by their URIs.
-    deleted: HashMap<String, FileImage>,
+    /// What others changed: what a file was beyond its text and what it became, by its URI and the hash of the text that it
+    /// had.
+    changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
     /// The questions without an answer.
@@ -148,8 +149,10 @@ impl State {
                 self.commands.insert(tool_call_id.clone(), short(command));
             }
             Event::FilesChanged { files, .. } => {
-                for file in files.iter().filter(|file| file.after.is_none() && file.unknown.is_none()) {
-                    self.deleted.extend(file.before.clone().map(|image| (file.uri.clone(), image)));
+                for file in files.iter().filter(|file| file.unknown.is_none()) {
+                    let Some(before) = &file.before else { continue };
+                    let key = (file.uri.clone(), before.hash.clone());
+                    self.changed.insert(key, (before.clone(), file.after.clone()));
                 }
             }
             Event::Formatted { uri, .. } => {
@@ -170,9 +173,9 @@ impl State {
         }
     }
 
-    /// What a file was beyond this text when others deleted it, if they did.
-    pub(super) fn deleted(&self, path: &Path, text: &str) -> Option<&FileImage> {
-        self.deleted.get(&paths::to_uri(path)).filter(|image| image.hash == hash(text).0)
+    /// What a file was beyond this text when others changed it, if they did, and what it became; none if they deleted it.
+    pub(super) fn changed(&self, path: &Path, text: &str) -> Option<&(FileImage, Option<FileImage>)> {
+        self.changed.get(&(paths::to_uri(path), hash(text).0))
     }
 
     /// Who changed something by these calls, in words for the model.

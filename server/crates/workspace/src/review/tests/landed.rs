@@ -366,3 +366,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn of_too_many_undecided_files_the_oldest_are_kept_and_nobody_is_told() {
+    let mut review = Review::default();
+    for at in 0..5 {
+        let path = PathBuf::from(format!("/p/{at}.txt"));
+        let turn = TurnId::from("t");
+        let (before, after) = (Some("one\n"), Some("two\n"));
+        let landed = Landed { path: &path, before, after, display: "", calls: &[], turn: &turn };
+        assert!(review.land(&landed, after));
+    }
+    review.take_changed();
+    review.keep_landed(3);
+    let dropped: Vec<_> = review.take_changed().into_iter().map(|it| (it.uri, it.hunks.len())).collect();
+    assert_eq!(dropped, [("file:///p/0.txt".to_owned(), 0), ("file:///p/1.txt".to_owned(), 0)]);
+    assert_eq!(review.proposals().len(), 3);
+    assert!(review.notes(&|_| String::new()).is_empty());
+    review.keep_landed(3);
+    assert!(review.take_changed().is_empty());
+}
