@@ -3,7 +3,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import type { Hunk, HunkState, Proposal } from '../generated/protocol';
-import { conflictedHunks, landedBy, openProposals, pendingHunks } from '../session/fold';
+import { conflictedHunks, landedBy, pendingHunks } from '../session/fold';
 import { visible } from '../text';
 import { size } from './layout';
 import type { Review } from './review';
@@ -54,12 +54,12 @@ export class ReviewTree implements vscode.TreeDataProvider<Item>, vscode.Disposa
     this.changed.fire(undefined);
   }
 
-  /** What waits stands first, then what commands changed, then what is decided. */
+  /** What waits stands first, then what commands changed, then what is in conflict, then what is decided. */
   private files(): Proposal[] {
-    const { proposed, landed } = openProposals(this.review.all);
-    const open = [...proposed, ...landed];
-    const byPath = (proposals: Proposal[]): Proposal[] => proposals.toSorted((a, b) => a.path.localeCompare(b.path));
-    return [...byPath(proposed), ...byPath(landed), ...byPath(this.review.all.filter((one) => !open.includes(one)))];
+    const { pending, landed, all } = this.review;
+    const rest = all.filter((one) => pendingHunks(one).length === 0);
+    const [lost, decided] = [rest.filter((one) => conflictedHunks(one).length > 0), rest.filter((one) => conflictedHunks(one).length === 0)];
+    return [pending, landed, lost, decided].flatMap((group) => group.toSorted((a, b) => a.path.localeCompare(b.path)));
   }
 }
 

@@ -95,6 +95,7 @@ try {
   await steps.azimuth(world, 'Take All Hunks in File Back');
   await byCommand('1 change by commands in 1 file');
   await steps.pendingHunks(world, 1);
+  await page.locator('.monaco-diff-editor').waitFor({ state: 'detached' });
   await holds(before);
   await shot('taken-back');
   told('in the diff of what a command changed, with the cursor elsewhere, just that is taken back');
