@@ -45,6 +45,14 @@ const goTo = async (line) => {
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 };
 
+/** Rejects what is in conflict in a file, which is all that can be done with it. */
+const giveUp = async (frame, name) => {
+  const group = frame.locator('.changes .row', { hasText: name }).filter({ hasText: '1 in conflict' });
+  assert.equal(await group.getByRole('button', { name: `Accept all changes of ${name}` }).count(), 0);
+  await group.getByRole('button', { name: `Reject all changes of ${name}` }).click();
+  await group.waitFor({ state: 'detached' });
+};
+
 /** The process that has started another. */
 const parentOf = (pid) => Number(/^\d+ \(.*\) \S (\d+)/.exec(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))[1]);
 
@@ -99,6 +107,7 @@ try {
   await steps.openFile(world, 'lib.rs');
   assert.match(await steps.bufferText(world), /^ {4}10$[^]*^ {4}31$/m);
   told('a hunk is rejected while the turn runs, and the model hears of it at its next request');
+  await giveUp(frame, 'lib.rs');
 
   // A file that is deleted meanwhile.
   await propose(1, edit('gone.rs', '    2\n', '    20\n'));
@@ -107,6 +116,7 @@ try {
   await steps.pendingHunks(world, 0);
   await row('6: 20').filter({ hasText: 'does not fit the text any more' }).waitFor();
   await shot('deleted');
+  await giveUp(frame, 'gone.rs');
   assert.ok(!fs.existsSync(at('gone.rs')), 'it is not made again');
   told('an edit of a file that was deleted meanwhile is refused with the reason, and the file stays away');
 
