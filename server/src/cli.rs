@@ -153,7 +153,10 @@ pub fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let result = match runtime {
         Ok(runtime) => {
-            let result = runtime.block_on(run(cli));
+            let result = runtime.block_on(async {
+                signals::outlive_limits();
+                run(cli).await
+            });
             // A thread that still waits for a key press must not keep the process.
             runtime.shutdown_background();
             result

@@ -379,22 +379,32 @@ async fn a_silent_formatter_is_waited_for_no_longer_than_said_and_by_nobody_else
     world.edits(&[("two", "2  2")]).await;
     world.accept(&[0]).await;
     let held = world.client.asked(FORMAT).await;
-    // Meanwhile a turn goes on, and an undo does not wait for it either.
+    // Meanwhile a turn goes on.
     world.heard().await;
     let notice = world.until_notice().await;
     assert!(notice.contains("the editor did not answer in time"), "{notice}");
     held.answer(json!({ "text": tidy(&TEXT.replace("two", "2  2"), &[]) }));
     world.heard().await;
     assert_eq!(world.text(), TEXT.replace("two", "2  2"), "it came too late");
+    world.finish().await;
+}
 
+#[tokio::test]
+async fn an_undo_does_not_wait_for_a_silent_formatter() {
+    let world = World::new(panel(), "format_edits = \"file\"").await;
+    world.client.hold(FORMAT);
     world.edits(&[("five", "5  5")]).await;
     world.accept(&[0]).await;
     let held = world.client.asked(FORMAT).await;
     world.undo().await;
-    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
-    held.answer(json!({ "text": tidy(&world.text(), &[]) }));
+    assert_eq!(world.text(), TEXT);
+    let restored = |event: &Event| matches!(event, Event::CheckpointRestored { .. });
+    let events = world.client.until(&world.session, "the undo", restored).await;
+    let timed_out = events.iter().any(|event| matches!(event, Event::Notice { .. }));
+    assert!(!timed_out, "the formatter was waited for: {events:?}");
+    held.answer(json!({ "text": tidy(&TEXT.replace("five", "5  5"), &[]) }));
     world.heard().await;
-    assert_eq!(world.text(), TEXT.replace("two", "2  2"));
+    assert_eq!(world.text(), TEXT);
     world.finish().await;
 }
 
@@ -549,6 +559,58 @@ async fn an_editor_that_cannot_save_has_the_user_told_so_once() {
     assert_eq!(events, []);
     assert_eq!(world.project.read("a.txt"), TEXT);
     world.finish().await;
+}
+
+#[tokio::test]
+async fn what_waits_to_be_formatted_in_one_window_is_not_formatted_in_another() {
+    let (text, edit) = (TEXT.replace("six", "six   six"), |old: &str, new: &str| {
+        Answer::calls("edit_replace_exact", json!({ "path": "a.txt", "old_text": old, "new_text": new }))
+    });
+    let says = || Answer::says("Done.");
+    let model = ModelServer::start([edit("two", "2  2"), edit("six   six", "6"), says()]).await;
+    let setup = Setup::empty();
+    let rules = "[permissions]\nallow = [\"Shell\"]\n";
+    setup.configure(&format!("format_edits = \"file\"\n{}{rules}", Setup::configuration(&model, Wire::Anthropic)));
+    let project = Project::new([("a.txt", text.as_str())]);
+    let uri = project.uri("a.txt");
+    let [first, second] =
+        [Window::open(&setup, &project, panel()).await, Window::open(&setup, &project, panel()).await];
+    let session = first.new_session().await;
+    for window in [&first, &second] {
+        window.on_format(|text, lines| Some(tidy(text, lines)));
+        window.open(&uri);
+        window.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    }
+    let decide = async |window: &Window, decision: &str, hunk: usize| {
+        let proposals = window.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+        let proposal = &proposals[0];
+        let target = json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision,
+            "hunkIds": [proposal.hunks[hunk].hunk_id] });
+        let params = json!({ "sessionId": session, "decision": decision, "targets": [target] });
+        window.call::<methods::ReviewDecide>(params).await;
+    };
+    // A command waits for all that is being formatted.
+    let settled = async |window: &Window| {
+        model.then(Answer::calls("shell_run", json!({ "command": "ls" })));
+        model.then(says());
+        window.prompt(&session, "Look.").await;
+        window.until_end(&session, StopReason::EndTurn).await
+    };
+    first.prompt(&session, "Write numbers.").await;
+    first.until_end(&session, StopReason::EndTurn).await;
+    decide(&first, "accept", 0).await;
+    first.until(&session, "the edit", |event| matches!(event, Event::EditApplied { .. })).await;
+    settled(&first).await;
+    // It has seen the other's two turns too.
+    second.until_end(&session, StopReason::EndTurn).await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    settled(&second).await;
+    decide(&second, "reject", 1).await;
+    let events = settled(&second).await;
+    assert!(!events.iter().any(|event| matches!(event, Event::Formatted { .. })), "{events:?}");
+    assert_eq!([first.text(&uri), second.text(&uri)], [text.replace("two", "2  2"), text]);
+    second.close().await;
+    first.close().await;
 }
 
 #[tokio::test]

@@ -34,6 +34,19 @@ impl Signals {
     }
 }
 
+/// Has a write beyond a limit on the size of files fail, which is said where it happens, instead of ending the process. The
+/// signal is caught and not ignored, so that programs that are started here get it as usual.
+pub(super) fn outlive_limits() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        if let Err(error) = signal(kind) {
+            tracing::warn!(%error, "a limit on the size of files would end this process");
+        }
+    }
+}
+
 #[cfg(unix)]
 struct Source {
     interrupt: tokio::signal::unix::Signal,

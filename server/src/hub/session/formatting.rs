@@ -25,6 +25,9 @@ use crate::hub::EditorError;
 /// The model is shown what the formatter changed up to so many bytes of a diff; of more it is only told.
 const LONGEST_DIFF: usize = 4000;
 
+/// A formatter's name is shown up to so many characters.
+const LONGEST_NAME: usize = 80;
+
 /// What is to be done to documents, and being done.
 #[derive(Default)]
 pub(super) struct Formatting {
@@ -200,7 +203,7 @@ impl Session {
             self.formatting.edited.insert(path.clone(), Edited { waits: true, ..edited });
             return;
         };
-        let given = Given { by: answer.by, read: [before, self.as_read(&now)] };
+        let given = Given { by: answer.by.as_deref().and_then(one_line), read: [before, self.as_read(&now)] };
         self.formatting.running.insert(path.clone(), Run { edited, asked: now, answer: Some(given) });
         self.review_changed();
         self.apply(application);
@@ -221,26 +224,27 @@ impl Session {
         let file = self.roots.display(&application.path);
         let by = given.by.as_deref().unwrap_or("The editor's formatter");
         let (before, after) = (carried.before, application.target_text.as_deref().map(hash));
-        match (carried.outcome, before, after) {
-            (ApplyOutcome::Verified, Some(before), Some(after)) => {
+        match (carried.outcome.clone(), before, after) {
+            (ApplyOutcome::Verified | ApplyOutcome::Unverified, Some(before), Some(after)) => {
+                let is_seen = carried.outcome == ApplyOutcome::Verified;
                 let count = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
                 let new = application.edits.iter().map(|edit| edit.new_text.lines().count());
                 let old = application.edits.iter().map(|edit| edit.end_line - edit.start_line);
                 let (added, removed) = (count(new.sum()), count(old.sum()));
-                let note = self.note_of(&application.path, &file, by, &given.read);
+                let note = match is_seen {
+                    true => self.note_of(&application.path, &file, by, &given.read),
+                    false => format!(
+                        "{by} was to format {file} after your edit was accepted, but that could not be seen to arrive. \
+                         Read the file before you rely on it."
+                    ),
+                };
                 self.formatting.news.push(note);
                 let (turn_id, uri) = (edited.turn, paths::to_uri(&application.path));
                 self.record(Event::Formatted { turn_id, uri, before, after: after.0, added, removed, by: given.by });
             }
-            (ApplyOutcome::Unverified, ..) => {
-                self.formatting.news.push(format!(
-                    "{by} was to format {file} after your edit was accepted, but that could not be seen to arrive. Read \
-                     the file before you rely on it."
-                ));
-            }
             // The user typed on, and what they typed counts.
             (ApplyOutcome::Failed { reason }, ..) => tracing::debug!(file, reason, "not formatted"),
-            (ApplyOutcome::Verified, ..) => {}
+            (ApplyOutcome::Verified | ApplyOutcome::Unverified, ..) => {}
         }
     }
 
@@ -301,6 +305,13 @@ impl Session {
         );
         self.record(Event::Notice { severity: Severity::Warning, text });
     }
+}
+
+/// What the editor says of itself, short and without line breaks; none where that is nothing.
+fn one_line(name: &str) -> Option<String> {
+    let words: Vec<_> = name.split(|c: char| c.is_whitespace() || c.is_control()).filter(|it| !it.is_empty()).collect();
+    let name: String = words.join(" ").chars().take(LONGEST_NAME).collect();
+    (!name.is_empty()).then_some(name)
 }
 
 fn line_range(lines: &std::ops::Range<usize>) -> LineRange {

@@ -156,7 +156,8 @@ impl State {
                 }
             }
             Event::Formatted { uri, .. } => {
-                let file = uri.rsplit('/').next().unwrap_or_default();
+                let path = paths::from_uri(uri).unwrap_or_default();
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
                 self.untold.push(format!("and the editor formatted {file} then"));
             }
             Event::ProposalChanged { proposal } => {
