@@ -111,11 +111,11 @@ async fn what_the_user_saves_in_the_second_window_while_a_turn_runs_is_theirs() 
     model.asked_times(2).await;
 
     second.replace(&uri, "one", "mine");
-    std::fs::write(project.path("a.txt"), "mine\n").unwrap();
+    project.write("a.txt", "mine\n");
     second.save(&uri);
     // The host has heard of it: what this window asks comes after it.
     pending(&second, &session).await;
-    std::fs::write(project.path("b.txt"), "another program's\n").unwrap();
+    project.write("b.txt", "another program's\n");
     gate.open();
     let is_it = |event: &Event| matches!(event, Event::ProposalChanged { proposal } if proposal.path == "b.txt");
     first.until(&session, "the look after the turn", is_it).await;
