@@ -939,7 +939,8 @@ mod tests {
         let twice = called(&format!("{append}\n{append}"), "m2", &good);
         let problems: Vec<_> = twice
             .iter()
-            .filter_map(|block| matches!(block, AssistantBlock::ToolCall { .. }).then(|| problem(&as_call(block))))
+            .filter(|block| matches!(block, AssistantBlock::ToolCall { .. }))
+            .map(|block| problem(&as_call(block)))
             .collect();
         assert!(problems[0].is_none() && problems[1].is_some(), "the second of an answer has nothing to go behind");
         assert!(is_worth_keeping(&[spoken("<azimuth_file path=\"a\">\none\ntw")]));

@@ -62,14 +62,13 @@ impl Turn {
         if let Some(text) = self.untold.take() {
             self.note(text);
         }
-        match self.broken_off.take() {
-            Some(BrokenOff::GoesOn { wait, error }) => {
-                if !self.wait(wait, self.failures.retries, error).await {
-                    return Err(StopReason::Cancelled.into());
-                }
-            }
+        let goes_on = match self.broken_off.take() {
+            Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
             Some(BrokenOff::GivenUp(error)) => return Err(failed(error)),
-            None => {}
+            None => true,
+        };
+        if !goes_on {
+            return Err(StopReason::Cancelled.into());
         }
         let mut stops = 0;
         loop {
