@@ -126,7 +126,10 @@ impl Gate {
         let checked = self.check(call, tool);
         self.session.record(self.started(call, tool, checked.as_ref().ok()));
         let outcome = match (tool, checked) {
-            (Some(tool), Ok(description)) => self.attempt(call, tool, description).await,
+            (Some(tool), Ok(description)) => match file_blocks::nothing_more(call) {
+                Some(text) => Outcome { text, ..Outcome::default() },
+                None => self.attempt(call, tool, description).await,
+            },
             (_, Err(outcome)) => {
                 // Only the mode refuses this early. It is news as much as a rule that denies.
                 if outcome.refused.is_some() {

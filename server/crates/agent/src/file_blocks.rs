@@ -9,10 +9,13 @@
 //! Each tag is a line of its own. Text comes in pieces that are cut anywhere, so what may yet be a tag is held back. What
 //! stands in a Markdown fence is text; within a file nothing is a tag but the end of it.
 //!
-//! A file becomes a call of `edit_create_file`. If the answer ends within it, the lines that came become one all the same,
-//! and the model is asked for the rest, which it gives in a block with `mode="append"`: that becomes a call of
-//! `edit_insert_at_line`, at the file's end. That a call was a block, and where it stands in such a chain, is said by its
-//! id, so that the log alone tells it.
+//! A file becomes a call of `edit_create_file`. If the answer ends within it, or a call of the model's comes in between, the
+//! lines that came become one all the same, and the model is asked for the rest, which it gives in a block with
+//! `mode="append"`: that becomes a call of `edit_insert_at_line`, behind the lines that came last. That a call was a block,
+//! and where it stands in such a chain, is said by its id, so that the log alone tells it. Only the blocks of a file that
+//! were made count for its chain.
+//!
+//! Where it is not certain where a file ends, or whether its rest says again what came already, the block is refused.
 
 use std::sync::Arc;
 
@@ -34,6 +37,12 @@ const MOST_CONTINUED: u32 = 3;
 /// How many lines of what has come the model is shown, to go on behind them, and how many bytes of these.
 const TAIL_LINES: usize = 30;
 const TAIL_BYTES: usize = 4_000;
+/// How many of the lines that came last must still be the file's last for the rest to go behind them.
+const BEHIND_LINES: usize = 10;
+/// So many lines that begin the rest of a file and stand further up in it are not taken for new.
+const FEW_LINES: usize = 6;
+/// A single line is taken for repeated if it has so many letters and digits.
+const DISTINCTIVE: usize = 8;
 /// A last line that is longer, in bytes, and not whole, is kept as it is; a shorter one is asked for again.
 const LONGEST_LINE: usize = 4_000;
 
@@ -49,6 +58,9 @@ const CUT: &str = "-cut";
 /// How they end for the rest of a file that never began, and for the beginning of one whose rest is due.
 const NO_BEGINNING: &str = "-rest";
 const BEGUN_ANEW: &str = "-anew";
+/// How they end for the rest of a file that says again what came before, and for a file of unknown end.
+const SAID_AGAIN: &str = "-again";
+const UNCLEAR: &str = "-unclear";
 
 /// A piece of an answer's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +73,10 @@ pub enum Piece {
     Content(String),
     /// The file ends.
     Ended,
+    /// The text before this has a line that looks like an opening tag, and is none.
+    Missed,
+    /// The text before this ends with a closing tag of no file that is open.
+    Stray,
 }
 
 /// What an opening tag says.
@@ -82,6 +98,8 @@ pub struct Parser {
     /// The fence that the text is in: its character and its length.
     fence: Option<(char, usize)>,
     in_file: bool,
+    /// Whether the text has something like an opening tag, whose end is text too.
+    tag_in_text: bool,
 }
 
 impl Parser {
@@ -107,11 +125,19 @@ impl Parser {
         } else {
             self.give(&mut pieces);
             if !self.in_file {
+                self.look_for_slips(&mut pieces);
                 self.line.clear();
                 self.given = 0;
             }
         }
         pieces
+    }
+
+    /// A call comes: a file that is open goes on no more. What follows is text.
+    pub fn cut(&mut self) {
+        if self.in_file {
+            *self = Self::default();
+        }
     }
 
     /// Whether the line may become a tag with what is still to come.
@@ -128,7 +154,7 @@ impl Parser {
 
     fn end_line(&mut self, pieces: &mut Vec<Piece>) {
         if self.given == 0 && self.in_file && is_closing(&self.line) {
-            self.in_file = false;
+            (self.in_file, self.tag_in_text) = (false, false);
             pieces.push(Piece::Ended);
         } else if let Some(head) = head(&self.line).filter(|_| self.given == 0 && !self.in_file && self.fence.is_none())
         {
@@ -138,10 +164,23 @@ impl Parser {
             self.give(pieces);
             if !self.in_file {
                 self.fence = fence_after(self.fence, &self.line);
+                self.look_for_slips(pieces);
             }
         }
         self.line.clear();
         self.given = 0;
+    }
+
+    /// Tells of tags in a line of text.
+    fn look_for_slips(&mut self, pieces: &mut Vec<Piece>) {
+        if is_like_opening(&self.line) {
+            self.tag_in_text = true;
+            pieces.push(Piece::Missed);
+        } else if is_closing(self.line.trim_start()) && !std::mem::take(&mut self.tag_in_text) {
+            // A fence since the file's end is one of the file's lines.
+            self.fence = None;
+            pieces.push(Piece::Stray);
+        }
     }
 
     fn give(&mut self, pieces: &mut Vec<Piece>) {
@@ -158,7 +197,18 @@ impl Parser {
 }
 
 fn is_closing(line: &str) -> bool {
-    line.strip_prefix(CLOSING).is_some_and(|rest| rest.trim().is_empty())
+    line.len() <= LONGEST_TAG && line.strip_prefix(CLOSING).is_some_and(|rest| rest.trim().is_empty())
+}
+
+/// Whether a line may be meant as an opening tag.
+fn is_like_opening(line: &str) -> bool {
+    let rest = line.trim_start().strip_prefix(OPENING);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c == '>' || c.is_whitespace()))
+}
+
+/// Whether a file may have ended, or another begun, within these lines.
+fn is_unclear(content: &str, is_cut: bool) -> bool {
+    content.lines().any(|line| head(line).is_some() || (is_cut && line.trim_end().ends_with(CLOSING)))
 }
 
 /// What an opening tag says; none for any other line.
@@ -192,18 +242,24 @@ fn fence_after(fence: Option<(char, usize)>, line: &str) -> Option<(char, usize)
     }
 }
 
-/// An answer's content with its files as calls, each in its place. `messages` is the conversation before it.
+/// An answer's content with its files as calls, each in its place, and what the model is to be told of text that it may have
+/// meant as a file. `messages` is the conversation before it.
 pub(crate) fn into_calls(
     content: Vec<AssistantBlock>,
     message_id: &MessageId,
     messages: &[Arc<Message>],
-) -> Vec<AssistantBlock> {
+) -> (Vec<AssistantBlock>, Option<String>) {
     let mut made = Vec::with_capacity(content.len());
     let mut parser = Parser::default();
     let mut file: Option<File> = None;
-    let mut number = 0;
+    let (mut number, mut is_missed) = (0, false);
     for block in content {
         let AssistantBlock::Text { text } = block else {
+            if matches!(block, AssistantBlock::ToolCall { .. }) {
+                parser.cut();
+                let cut = file.take().and_then(|file| file.cut(&call_id(message_id, number), messages, &made));
+                made.extend(cut);
+            }
             made.push(block);
             continue;
         };
@@ -218,19 +274,37 @@ pub(crate) fn into_calls(
                 }
                 Piece::Content(text) => file.iter_mut().for_each(|file| file.content.push_str(&text)),
                 Piece::Ended => {
-                    made.extend(file.take().map(|file| file.call(&call_id(message_id, number), false, messages)))
+                    let call = file.take().map(|file| file.call(&call_id(message_id, number), false, messages, &made));
+                    made.extend(call);
                 }
+                Piece::Missed => is_missed = true,
+                Piece::Stray => end_is_unclear(&mut made),
             }
         }
         made.extend(text_block(shown));
     }
     // It ends within a file.
-    let rest = file.and_then(|File { head, content }| match whole_lines(&content) {
-        "" => text_block(content),
-        lines => Some(File { head, content: lines.to_owned() }.call(&call_id(message_id, number), true, messages)),
+    let cut = file.and_then(|file| file.cut(&call_id(message_id, number), messages, &made));
+    made.extend(cut);
+    let missed = is_missed.then(|| {
+        format!(
+            "A line of your answer looks like `{OPENING} path=\"…\">` and was taken as text, so nothing was written by it. \
+             Such a tag begins its line, with nothing behind it on that line, and stands outside of every Markdown fence. If \
+             you meant a file, write the block again; if it was only an example, say so in a few words."
+        )
     });
-    made.extend(rest);
-    made
+    (made, missed)
+}
+
+/// A line that ends a file stands behind the last one: that may have ended too early.
+fn end_is_unclear(made: &mut [AssistantBlock]) {
+    let file = made.iter_mut().rev().find_map(|block| match block {
+        AssistantBlock::ToolCall { id, .. } if is_block(id) => Some(id),
+        _ => None,
+    });
+    if let Some(id) = file.filter(|id| !is_refused(id)) {
+        *id = ToolCallId::new(format!("{id}{UNCLEAR}"));
+    }
 }
 
 /// A vendor's own call, with another id where its own is one that only files have.
@@ -271,7 +345,7 @@ fn cuts(id: &ToolCallId) -> Option<u32> {
 /// Whether an answer's text has come to something that is worth to be kept if the rest of the answer is lost: a file, or
 /// whole lines of one.
 pub(crate) fn is_worth_keeping(content: &[AssistantBlock]) -> bool {
-    let made = into_calls(content.to_vec(), &MessageId::from(""), &[]);
+    let (made, _) = into_calls(content.to_vec(), &MessageId::from(""), &[]);
     made.iter().any(|block| matches!(block, AssistantBlock::ToolCall { id, .. } if is_block(id)))
 }
 
@@ -290,7 +364,7 @@ pub(crate) fn go_on(call: &OpenCall) -> Option<String> {
         "The answer ended within the file {path}: {lines} lines of it have come, and the rest is missing. They end \
          with:\n{}\nGo on now with the line below these, and repeat none of them. Begin with the line `{OPENING} \
          path=\"{path}\" mode=\"append\">` and end with the line `{CLOSING}`.",
-        tail(content).trim_end_matches('\n')
+        tail(content, TAIL_LINES).trim_end_matches('\n')
     ))
 }
 
@@ -300,19 +374,44 @@ pub(crate) fn given_up(call: &OpenCall) -> Option<&str> {
     field(&call.input, "path").filter(|_| !is_continued(content, cuts))
 }
 
+/// What is said of a call that was the rest of a file and comes to nothing, since all had come; it is not made.
+pub(crate) fn nothing_more(call: &OpenCall) -> Option<String> {
+    let is_rest = is_block(&call.id) && !is_cut(&call.id) && !is_refused(&call.id) && call.name == APPEND;
+    let path = field(&call.input, "path").filter(|_| is_rest && field(&call.input, "content") == Some(""))?;
+    Some(format!("{path} is whole as it is: nothing was missing."))
+}
+
+/// Whether a block is one that must not be made.
+fn is_refused(id: &ToolCallId) -> bool {
+    [NO_BEGINNING, BEGUN_ANEW, SAID_AGAIN, UNCLEAR].iter().any(|mark| id.as_str().ends_with(mark))
+}
+
 /// Why a call that was a file must not be made; none for any other call.
 pub(crate) fn problem(call: &OpenCall) -> Option<String> {
     let path = field(&call.input, "path").filter(|_| is_block(&call.id))?;
-    if call.id.as_str().ends_with(NO_BEGINNING) {
+    let is = |mark: &str| call.id.as_str().ends_with(mark);
+    if is(NO_BEGINNING) {
         return Some(format!(
-            "no block of {path} broke off, so there is nothing to append to; nothing was done. Add to a file that is there \
-             with an edit of it"
+            "no block of {path} broke off whose rest is missing, so there is nothing to append to; nothing was done. Add to \
+             a file that is there with an edit of it"
         ));
     }
-    call.id.as_str().ends_with(BEGUN_ANEW).then(|| {
+    if is(SAID_AGAIN) {
+        return Some(format!(
+            "this block says again what has come of {path} already, and not only its last lines; nothing was done. Give only \
+             what is missing, from the line below the last one that came. Lines that are to stand there twice add with an edit"
+        ));
+    }
+    if is(UNCLEAR) {
+        return Some(format!(
+            "it is not certain where the block of {path} ends; nothing was done. Each tag must be a line of its own, and no \
+             line of the file may be one. Write the block again; a file that has such lines itself takes other edits"
+        ));
+    }
+    is(BEGUN_ANEW).then(|| {
         format!(
             "the beginning of {path} is there already, as you were told; nothing was done. Give what is missing, from where \
-             it broke off, in a block with mode=\"append\""
+             it broke off, in a block with mode=\"append\". If you mean to begin anew, write all of the block once more"
         )
     })
 }
@@ -324,21 +423,39 @@ struct File {
 }
 
 impl File {
-    /// The call that it becomes; `is_cut` if the answer ended within it.
-    fn call(self, id: &ToolCallId, is_cut: bool, messages: &[Arc<Message>]) -> AssistantBlock {
+    /// What becomes of it where it breaks off: a call for its whole lines, if there are any.
+    fn cut(mut self, id: &ToolCallId, messages: &[Arc<Message>], made: &[AssistantBlock]) -> Option<AssistantBlock> {
+        let whole = whole_lines(&self.content).len();
+        if whole == 0 {
+            return text_block(self.content);
+        }
+        self.content.truncate(whole);
+        Some(self.call(id, true, messages, made))
+    }
+
+    /// The call that it becomes, behind what was made of the answer before it; `is_cut` if it broke off.
+    fn call(self, id: &ToolCallId, is_cut: bool, messages: &[Arc<Message>], made: &[AssistantBlock]) -> AssistantBlock {
         let Self { head: Head { path, appends }, content } = self;
-        let beginning = Beginning::of(&path, appends, messages);
-        let create = json!({ "path": path, "content": content });
-        let (name, input, mark) = match beginning {
-            Some(Beginning { content: above, lines, cuts }) if appends => {
-                let content = without_repetition(&above, &content);
-                let mark = if is_cut { format!("{CUT}{}", cuts + 1) } else { String::new() };
-                (APPEND, json!({ "path": path, "line": lines + 1, "content": content }), mark)
+        let cut = |cuts: u32| if is_cut { format!("{CUT}{cuts}") } else { String::new() };
+        let (name, input, mark) = match Beginning::of(&path, messages, made) {
+            _ if is_unclear(&content, is_cut) => {
+                (CREATE, json!({ "path": path, "content": content }), UNCLEAR.to_owned())
             }
-            None if appends => (CREATE, create, NO_BEGINNING.to_owned()),
-            // It may be the rest, or all of it once more: written over the beginning, the rest alone would be wrong.
-            Some(_) => (CREATE, create, BEGUN_ANEW.to_owned()),
-            None => (CREATE, create, if is_cut { format!("{CUT}1") } else { String::new() }),
+            Some(Beginning { content: above, lines, cuts, .. }) if appends => {
+                let rest = without_repetition(&above, &content).filter(|rest| !(is_cut && rest.is_empty()));
+                let mark = if rest.is_some() { cut(cuts + 1) } else { SAID_AGAIN.to_owned() };
+                let (behind, rest) = (tail(&above, BEHIND_LINES), rest.unwrap_or(&content));
+                (APPEND, json!({ "path": path, "line": lines + 1, "behind": behind, "content": rest }), mark)
+            }
+            beginning => {
+                let mark = match beginning {
+                    None if appends => NO_BEGINNING.to_owned(),
+                    // It may be the rest, or all of it once more: written over the beginning, the rest alone would be wrong.
+                    Some(beginning) if !beginning.begun_anew => BEGUN_ANEW.to_owned(),
+                    _ => cut(1),
+                };
+                (CREATE, json!({ "path": path, "content": content }), mark)
+            }
         };
         AssistantBlock::ToolCall { id: ToolCallId::new(format!("{id}{mark}")), name: name.to_owned(), input }
     }
@@ -352,49 +469,82 @@ struct Beginning {
     lines: usize,
     /// How often it has broken off.
     cuts: u32,
+    /// Whether the model has tried to begin the file anew since, and was told of the beginning.
+    begun_anew: bool,
 }
 
 impl Beginning {
-    /// The beginning of this file, if its rest is due. Where the rest is said to come, other calls may have been made since:
-    /// whether it still fits is seen when it is put there.
-    fn of(path: &str, is_rest: bool, messages: &[Arc<Message>]) -> Option<Self> {
-        let (_, input, cuts) = due(messages, is_rest)?;
-        let content = field(input, "content").filter(|_| field(input, "path").map(plain) == Some(plain(path)))?;
-        Some(Self { content: content.to_owned(), lines: first_line(input) + count(content), cuts })
+    /// The beginning of this file, if its rest is due. Other calls may have been made since: whether the rest still fits is
+    /// seen when it is put there.
+    fn of(path: &str, messages: &[Arc<Message>], made: &[AssistantBlock]) -> Option<Self> {
+        let of_path = |block: &Block<'_>| field(block.input, "path").map(plain) == Some(plain(path));
+        let all: Vec<_> = blocks(messages, made).into_iter().filter(of_path).collect();
+        let last = all.iter().rposition(|block| block.is_made)?;
+        let Block { id, input, .. } = all.get(last)?;
+        let (cuts, content) = (cuts(id)?, field(input, "content")?);
+        let begun_anew = all.iter().skip(last).any(|block| block.id.as_str().ends_with(BEGUN_ANEW));
+        let lines = first_line(input) + count(content);
+        is_continued(content, cuts).then(|| Self { content: content.to_owned(), lines, cuts, begun_anew })
     }
 }
 
-/// The last call of all, or with `past_others` the last that was a file, and how often the file has broken off, if it is the
-/// beginning of one whose rest is due. Blocks that were no call do not count.
-fn due(messages: &[Arc<Message>], past_others: bool) -> Option<(&ToolCallId, &Value, u32)> {
-    let is_call = |id: &str| !(id.ends_with(NO_BEGINNING) || id.ends_with(BEGUN_ANEW));
-    let counts = |id: &ToolCallId| if is_block(id) { is_call(id.as_str()) } else { !past_others };
-    let mut failed: Vec<&ToolCallId> = Vec::new();
-    for message in messages.iter().rev() {
+/// A call that was a file in an answer.
+struct Block<'m> {
+    id: &'m ToolCallId,
+    input: &'m Value,
+    is_made: bool,
+}
+
+/// The calls of a conversation that were files, and those of an answer that has no results yet.
+fn blocks<'m>(messages: &'m [Arc<Message>], answer: &'m [AssistantBlock]) -> Vec<Block<'m>> {
+    let mut all: Vec<Block<'m>> = Vec::new();
+    for message in messages {
         match &**message {
             Message::User(_) => {}
+            Message::Assistant(said) => all.extend(blocks_of(said)),
             Message::ToolResults(results) => {
-                failed.extend(results.iter().filter(|result| result.is_error).map(|result| &result.tool_call_id));
-            }
-            Message::Assistant(blocks) => {
-                let last = blocks.iter().rev().find_map(|block| match block {
-                    AssistantBlock::ToolCall { id, input, .. } if counts(id) => Some((id, input)),
-                    _ => None,
-                });
-                let Some((id, input)) = last else { continue };
-                let cuts = cuts(id).filter(|_| !failed.contains(&id))?;
-                return is_continued(field(input, "content")?, cuts).then_some((id, input, cuts));
+                let is_failed =
+                    |id: &ToolCallId| results.iter().any(|result| result.is_error && result.tool_call_id == *id);
+                all.iter_mut().filter(|block| is_failed(block.id)).for_each(|block| block.is_made = false);
             }
         }
     }
-    None
+    all.extend(blocks_of(answer));
+    all
 }
 
-/// The file whose rest is still due, if this turn began it or went on with it, and has called nothing since that may have
-/// made it whole.
-pub(crate) fn unfinished<'m>(messages: &'m [Arc<Message>], turn: &TurnId) -> Option<&'m str> {
-    let (id, input, _) = due(messages, false)?;
-    field(input, "path").filter(|_| id.as_str().starts_with(&format!("{ID}{turn}-")))
+fn blocks_of(said: &[AssistantBlock]) -> impl Iterator<Item = Block<'_>> {
+    said.iter().filter_map(|block| match block {
+        AssistantBlock::ToolCall { id, input, .. } if is_block(id) => {
+            Some(Block { id, input, is_made: !is_refused(id) })
+        }
+        _ => None,
+    })
+}
+
+/// The files of the last answer that broke off.
+pub(crate) fn last_cut(messages: &[Arc<Message>]) -> Vec<ToolCallId> {
+    let said = messages.iter().rev().find_map(|message| match &**message {
+        Message::Assistant(said) => Some(said.as_slice()),
+        Message::User(_) | Message::ToolResults(_) => None,
+    });
+    blocks_of(said.unwrap_or_default()).filter(|block| is_cut(block.id)).map(|block| block.id.clone()).collect()
+}
+
+/// The files whose rest is still due, of those that broke off in this turn, or with one of the calls `before` it.
+pub(crate) fn unfinished(messages: &[Arc<Message>], turn: &TurnId, before: &[ToolCallId]) -> Vec<String> {
+    let mut last: Vec<(&str, Block<'_>)> = Vec::new();
+    for block in blocks(messages, &[]).into_iter().filter(|block| block.is_made) {
+        let Some(path) = field(block.input, "path").map(plain) else { continue };
+        last.retain(|(other, _)| *other != path);
+        last.push((path, block));
+    }
+    let ours = format!("{ID}{turn}-");
+    last.retain(|(_, Block { id, input, .. })| {
+        let is_due = cuts(id).zip(field(input, "content")).is_some_and(|(cuts, content)| is_continued(content, cuts));
+        is_due && (id.as_str().starts_with(&ours) || before.contains(id))
+    });
+    last.into_iter().map(|(path, _)| path.to_owned()).collect()
 }
 
 /// Whether the rest of a file is asked for.
@@ -428,8 +578,8 @@ fn whole_lines(content: &str) -> &str {
 }
 
 /// The last lines of a text, whole ones where there are any so short.
-fn tail(content: &str) -> &str {
-    let lines = content.trim_end_matches('\n').rmatch_indices('\n').nth(TAIL_LINES - 1).map_or(0, |(at, _)| at + 1);
+fn tail(content: &str, lines: usize) -> &str {
+    let lines = content.trim_end_matches('\n').rmatch_indices('\n').nth(lines - 1).map_or(0, |(at, _)| at + 1);
     let tail = content.get(lines..).unwrap_or_default();
     let cut = tail.get(tail.ceil_char_boundary(tail.len().saturating_sub(TAIL_BYTES))..).unwrap_or_default();
     match cut.split_once('\n') {
@@ -438,24 +588,47 @@ fn tail(content: &str) -> &str {
     }
 }
 
-/// The rest of a file without the lines that it repeats of what came before. Lines count as repeated only where they stand
-/// nowhere else above: of those that do, such as a lone bracket, nobody can tell.
-fn without_repetition<'r>(before: &str, rest: &'r str) -> &'r str {
-    let above: Vec<&str> = before.split_inclusive('\n').collect();
-    let lines: Vec<&str> = rest.split_inclusive('\n').collect();
-    let same = |one: &str, other: &str| one.trim_end_matches(['\r', '\n']) == other.trim_end_matches(['\r', '\n']);
-    let repeats = |count: &usize| {
-        let end = above.get(above.len() - count..).unwrap_or_default();
-        let head = lines.get(..*count).unwrap_or_default();
-        let is_there = |window: &[&str]| window.iter().zip(head).all(|(one, other)| same(one, other));
-        is_there(end)
-            && head.iter().any(|line| line.chars().any(char::is_alphanumeric))
-            && above.windows(*count).filter(|window| is_there(window)).count() == 1
+/// The rest of a file without the lines that it repeats of the end of what came before; none if it says again what stands
+/// further up. Lines count as repeated only where they stand nowhere else above and are no lone bracket or the like: of
+/// others nobody can tell, and the model was asked to repeat none.
+fn without_repetition<'r>(before: &str, rest: &'r str) -> Option<&'r str> {
+    let (above, lines): (Vec<&str>, Vec<&str>) = (before.lines().collect(), rest.lines().collect());
+    let is_once = |head: &[&str]| is_distinctive(head) && occurrences(head, &above).0 == 1;
+    let (_, repeated) = occurrences(&lines, &above);
+    if lines.get(..repeated).is_some_and(is_once) {
+        let bytes = rest.split_inclusive('\n').take(repeated).map(str::len).sum::<usize>();
+        return rest.get(bytes..);
+    }
+    let is_said_again = lines.get(..FEW_LINES).is_some_and(is_once);
+    (!is_said_again).then_some(rest)
+}
+
+/// Whether lines are such as are hardly written twice by chance.
+fn is_distinctive(lines: &[&str]) -> bool {
+    let letters = lines.iter().flat_map(|line| line.chars()).filter(|c| c.is_alphanumeric()).count();
+    letters >= DISTINCTIVE || (letters > 0 && lines.len() > 1)
+}
+
+/// How often lines stand in others, and how many of the first of them are the last of the others.
+fn occurrences(lines: &[&str], others: &[&str]) -> (usize, usize) {
+    // The way of Knuth, Morris and Pratt: how much of the lines also ends what of them has been seen.
+    let mut again: Vec<usize> = Vec::with_capacity(lines.len());
+    let step = |again: &[usize], mut seen: usize, line: &&str| {
+        while seen > 0 && lines.get(seen) != Some(line) {
+            seen = again.get(seen - 1).copied().unwrap_or_default();
+        }
+        if lines.get(seen) == Some(line) { seen + 1 } else { 0 }
     };
-    let most = TAIL_LINES.min(above.len()).min(lines.len());
-    let repeated = (1..=most).rev().find(repeats).unwrap_or_default();
-    let bytes = lines.iter().take(repeated).map(|line| line.len()).sum::<usize>();
-    rest.get(bytes..).unwrap_or_default()
+    for (at, line) in lines.iter().enumerate() {
+        let shorter = if at == 0 { 0 } else { step(&again, again.get(at - 1).copied().unwrap_or_default(), line) };
+        again.push(shorter);
+    }
+    let (mut count, mut seen) = (0, 0);
+    for line in others {
+        seen = step(&again, seen, line);
+        count += usize::from(seen == lines.len() && seen > 0);
+    }
+    (count, seen)
 }
 
 #[cfg(test)]
@@ -533,8 +706,13 @@ mod tests {
             "</azimuth_file>\n".into(),
             format!("<azimuth_file path=\"{}\">\n", "a".repeat(LONGEST_TAG)),
         ] {
-            let mut cut = answer.split_inclusive(|_| true);
-            assert_eq!(parsed(cut.by_ref()), [text(&answer)], "{answer}");
+            let pieces = parsed(answer.split_inclusive(|_| true));
+            let texts = pieces.iter().filter_map(|piece| match piece {
+                Piece::Text(text) => Some(text.as_str()),
+                _ => None,
+            });
+            assert_eq!(texts.collect::<String>(), answer);
+            assert!(!pieces.iter().any(|piece| matches!(piece, Piece::Begun(_))), "{answer}");
         }
         let behind = format!("```\ncode\n```\n```not a fence` \n{tag}");
         assert_eq!(parsed([behind.as_str()]).last(), Some(&begun("a", false)));
@@ -576,6 +754,7 @@ mod tests {
                     Piece::Content(text) => { kept += text.len(); prop_assert!(in_file); }
                     Piece::Begun(_) => { tags += 1; prop_assert!(!std::mem::replace(&mut in_file, true)); }
                     Piece::Ended => { tags += 1; prop_assert!(std::mem::replace(&mut in_file, false)); }
+                    Piece::Missed | Piece::Stray => prop_assert!(!in_file),
                 }
             }
             prop_assert!(kept <= answer.len() && (tags > 0 || kept == answer.len()));
@@ -595,7 +774,7 @@ mod tests {
 
         #[test]
         fn the_rest_of_a_file_is_joined_to_what_it_repeats(
-            lines in prop::collection::vec("[a-c]{0,2}[})]?", 2..50), at in 1usize..50, repeated in 0usize..TAIL_LINES,
+            lines in prop::collection::vec("[a-c]{0,2}[})]?", 2..80), at in 1usize..80, repeated in 0usize..80,
         ) {
             // Every line but lone brackets is the only one of its kind.
             let lines: Vec<String> = lines.iter().enumerate().map(|(at, line)| match line.as_str() {
@@ -604,12 +783,22 @@ mod tests {
             }).collect();
             let at = at.min(lines.len() - 1);
             let (above, below) = (lines[..at].concat(), lines[at..].concat());
-            prop_assert_eq!(without_repetition(&above, &below), &below, "what repeats nothing stays");
+            prop_assert_eq!(without_repetition(&above, &below), Some(below.as_str()), "what repeats nothing stays");
             let from = at.saturating_sub(repeated);
+            let bare: Vec<&str> = lines[from..at].iter().map(|line| line.trim_end()).collect();
             let unique = lines[from..at].iter().any(|line| line.chars().any(char::is_alphanumeric));
             let with_more = lines[from..].concat();
-            if unique {
-                prop_assert_eq!(without_repetition(&above, &with_more), &below);
+            if unique && is_distinctive(&bare) {
+                prop_assert_eq!(without_repetition(&above, &with_more), Some(below.as_str()), "however much it is");
+            } else {
+                prop_assert_eq!(without_repetition(&above, &with_more), Some(with_more.as_str()), "it may be meant");
+            }
+            // What stands further up, and then goes on otherwise.
+            let other = lines[from..at - usize::from(from < at)].concat() + "another line\n" + &below;
+            if let Some(first) = lines[from..at - usize::from(from < at)].get(..FEW_LINES)
+                && first.iter().any(|line| line.chars().any(char::is_alphanumeric))
+            {
+                prop_assert_eq!(without_repetition(&above, &other), None);
             }
         }
     }
@@ -620,7 +809,7 @@ mod tests {
 
     fn called(content: &str, message: &str, before: &[Arc<Message>]) -> Vec<AssistantBlock> {
         let text = AssistantBlock::Text { text: content.to_owned() };
-        into_calls(vec![text], &id(message), before)
+        into_calls(vec![text], &id(message), before).0
     }
 
     fn made(id: &str, name: &str, input: Value) -> AssistantBlock {
@@ -669,21 +858,35 @@ mod tests {
 
     #[test]
     fn a_file_that_breaks_off_goes_on_behind_its_last_whole_line() {
-        let first = called("<azimuth_file path=\"a\">\none 1\n}\ntwo 2\nthr", "m1", &[]);
-        assert_eq!(first, [made("file-m1-1-cut1", CREATE, json!({ "path": "a", "content": "one 1\n}\ntwo 2\n" }))]);
+        let first = called("<azimuth_file path=\"a\">\none 1\n}\nthe second\nthr", "m1", &[]);
+        assert_eq!(
+            first,
+            [made("file-m1-1-cut1", CREATE, json!({ "path": "a", "content": "one 1\n}\nthe second\n" }))]
+        );
         let told = go_on(&as_call(&first[0])).unwrap();
-        assert!(told.contains("3 lines") && told.contains("one 1\n}\ntwo 2\nGo on"), "{told}");
+        assert!(told.contains("3 lines") && told.contains("one 1\n}\nthe second\nGo on"), "{told}");
         let said = after(first, false);
 
-        let second = called("<azimuth_file path=\"./a\" mode=\"append\">\ntwo 2\nthree 3\nfour\nfi", "m2", &said);
+        let second = called("<azimuth_file path=\"./a\" mode=\"append\">\nthe second\nthree 3\nfour\nfi", "m2", &said);
         assert_eq!(
             second,
-            [made("file-m2-1-cut2", APPEND, json!({ "path": "./a", "line": 4, "content": "three 3\nfour\n" }))]
+            [made(
+                "file-m2-1-cut2",
+                APPEND,
+                json!({ "path": "./a", "line": 4, "behind": "one 1\n}\nthe second\n", "content": "three 3\nfour\n" })
+            )]
         );
         assert!(go_on(&as_call(&second[0])).unwrap().contains("5 lines"));
         let said = [said, after(second, false)].concat();
         let third = called("<azimuth_file path=\"a\" mode=\"append\">\nfive\n</azimuth_file>", "m3", &said);
-        assert_eq!(third, [made("file-m3-1", APPEND, json!({ "path": "a", "line": 6, "content": "five\n" }))]);
+        assert_eq!(
+            third,
+            [made(
+                "file-m3-1",
+                APPEND,
+                json!({ "path": "a", "line": 6, "behind": "three 3\nfour\n", "content": "five\n" })
+            )]
+        );
     }
 
     #[test]
@@ -725,9 +928,21 @@ mod tests {
         );
         let refused = [good.clone(), after(called(anew, "m2", &good), true)].concat();
         assert!(!is_problem(append, &refused), "what was no call changes nothing");
-        let other = [good, after(vec![made("v1", "edit", json!({}))], false)].concat();
+        assert!(!is_problem(anew, &refused), "it was told, so it means it");
+        let other = [good.clone(), after(vec![made("v1", "edit", json!({}))], false)].concat();
         assert!(!is_problem(append, &other), "whether it fits is the tool's to see");
-        assert!(!is_problem(anew, &other), "it may be meant");
+        assert!(is_problem(anew, &other));
+        let failed = [good.clone(), after(called(append, "m2", &good), true)].concat();
+        assert!(!is_problem(append, &failed), "it may be given again");
+        let elsewhere = called("<azimuth_file path=\"b\">\nx\n</azimuth_file>", "m2", &good);
+        assert!(!is_problem(append, &[good.clone(), after(elsewhere, false)].concat()), "every file has its own chain");
+        let twice = called(&format!("{append}\n{append}"), "m2", &good);
+        let problems: Vec<_> = twice
+            .iter()
+            .filter(|block| matches!(block, AssistantBlock::ToolCall { .. }))
+            .map(|block| problem(&as_call(block)))
+            .collect();
+        assert!(problems[0].is_none() && problems[1].is_some(), "the second of an answer has nothing to go behind");
         assert!(is_worth_keeping(&[spoken("<azimuth_file path=\"a\">\none\ntw")]));
         assert!(!is_worth_keeping(&[spoken("<azimuth_file path=\"a\">\non"), spoken("x")]));
     }
@@ -735,14 +950,87 @@ mod tests {
     #[test]
     fn lines_that_stand_above_more_than_once_are_not_taken_for_repeated() {
         let rows = "begin\n0, 0,\n0, 0,\n0, 0,\n";
-        assert_eq!(without_repetition(rows, "0, 0,\n0, 0,\nend\n"), "0, 0,\n0, 0,\nend\n");
-        assert_eq!(without_repetition(rows, &format!("{rows}end\n")), "end\n", "all of it stands there once");
-        assert_eq!(without_repetition("a {\n}\n", "}\nb\n"), "}\nb\n");
+        assert_eq!(without_repetition(rows, "0, 0,\n0, 0,\nend\n"), Some("0, 0,\n0, 0,\nend\n"));
+        assert_eq!(without_repetition(rows, &format!("{rows}end\n")), Some("end\n"), "all of it stands there once");
+        assert_eq!(without_repetition("a {\n}\n", "}\nb\n"), Some("}\nb\n"));
+        assert_eq!(
+            without_repetition("<a>\n</b>\n", "</b>\nx\n"),
+            Some("</b>\nx\n"),
+            "a short line may be meant twice"
+        );
+        let many: String = (0..20_000).map(|_| "the same\n").collect();
+        assert_eq!(without_repetition(&many, &many), Some(""));
+    }
+
+    #[test]
+    fn a_file_whose_end_is_not_certain_is_refused_and_those_behind_it_are_found() {
+        let refused = |answer: &str| {
+            let calls = called(answer, "m1", &[]);
+            let problems = calls.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall { .. } => Some(problem(&as_call(block)).is_some()),
+                _ => None,
+            });
+            problems.collect::<Vec<_>>()
+        };
+        let b = "<azimuth_file path=\"b\">\ny\n</azimuth_file>\n";
+        let nested = "<azimuth_file path=\"a\">\nThe end:\n```\n</azimuth_file>\n```\nmore\n</azimuth_file>\n";
+        assert_eq!(refused(&format!("{nested}{b}")), [true, false]);
+        assert_eq!(refused(&format!("<azimuth_file path=\"a\">\n}}</azimuth_file>\nNow b:\n{b}")), [true]);
+        assert_eq!(refused("<azimuth_file path=\"a\">\n}</azimuth_file>\nThat is all.\n"), [true]);
+        assert_eq!(refused(&format!("<azimuth_file path=\"a\">\nx\n{b}")), [true]);
+        assert_eq!(refused(&format!("```\n{b}```\n{b}")), [false], "an example does no harm");
+    }
+
+    #[test]
+    fn the_model_is_told_of_what_it_may_have_meant_as_a_file() {
+        let told = |answer: &str| into_calls(vec![spoken(answer)], &id("m1"), &[]).1.is_some();
+        let block = "<azimuth_file path=\"a\">\nx\n</azimuth_file>\n";
+        assert!(!told(block) && !told("A line `<azimuth_file>` begins it.\n") && !told("<azimuth_files>\n"));
+        assert!(told(&format!("```\n{block}```\n")) && told(&format!(" {block}")));
+        assert!(told(&block.replace('"', "'")) && told("<azimuth_file path=\"a\">x") && told("<azimuth_file pa"));
+    }
+
+    #[test]
+    fn a_call_within_a_file_breaks_it_off_there() {
+        let content = vec![spoken("<azimuth_file path=\"a\">\none\ntw"), made("v1", "shell", json!({})), spoken("So.")];
+        let (calls, _) = into_calls(content, &id("m1"), &[]);
+        let cut = made("file-m1-1-cut1", CREATE, json!({ "path": "a", "content": "one\n" }));
+        assert_eq!(calls, [cut, made("v1", "shell", json!({})), spoken("So.")]);
+    }
+
+    #[test]
+    fn a_rest_that_is_empty_ends_a_file() {
+        let said = after(called("<azimuth_file path=\"a\">\nthe only line\n", "m1", &[]), false);
+        for rest in ["", "the only line\n"] {
+            let answer = format!("<azimuth_file path=\"a\" mode=\"append\">\n{rest}</azimuth_file>");
+            let calls = called(&answer, "m2", &said);
+            assert!(nothing_more(&as_call(&calls[0])).is_some() && problem(&as_call(&calls[0])).is_none());
+        }
+        let calls = called("<azimuth_file path=\"a\" mode=\"append\">\nthe only line\n", "m2", &said);
+        assert!(nothing_more(&as_call(&calls[0])).is_none() && problem(&as_call(&calls[0])).is_some());
+    }
+
+    #[test]
+    fn every_file_that_is_not_whole_is_known() {
+        let turn = TurnId::from("t1");
+        let begun = after(called("<azimuth_file path=\"a\">\none\n", "t1-m1", &[]), false);
+        let append = "<azimuth_file path=\"a\" mode=\"append\">\nx\n</azimuth_file>";
+        assert_eq!(unfinished(&begun, &turn, &[]), ["a"]);
+        let refused = [begun.clone(), after(called(append, "t1-m2", &begun), true)].concat();
+        assert_eq!(unfinished(&refused, &turn, &[]), ["a"]);
+        let other = [begun.clone(), after(vec![made("v1", "look", json!({}))], false)].concat();
+        assert_eq!(unfinished(&other, &turn, &[]), ["a"]);
+        let whole = [begun.clone(), after(called(append, "t1-m2", &begun), false)].concat();
+        assert!(unfinished(&whole, &turn, &[]).is_empty());
+        let next = TurnId::from("t2");
+        assert!(unfinished(&begun, &next, &[]).is_empty());
+        assert_eq!(unfinished(&begun, &next, &last_cut(&begun)), ["a"], "a server that was killed said nothing of it");
     }
 
     #[test]
     fn the_end_that_is_shown_is_bounded() {
         let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
+        let tail = |content: &str| tail(content, TAIL_LINES).to_owned();
         assert_eq!(tail(&lines(5)), lines(5));
         assert_eq!(tail(&lines(100)).lines().count(), TAIL_LINES);
         assert!(tail(&lines(100)).starts_with("line 71\n"));

@@ -44,6 +44,11 @@ impl PartialInput {
         }
     }
 
+    /// How much of it has been read, in bytes.
+    pub fn read(&self) -> usize {
+        self.reader.read
+    }
+
     /// The strings in the order in which they came, those of all nested objects and lists too. Only the last may not be
     /// whole.
     pub fn strings(&self) -> &[PartialString] {

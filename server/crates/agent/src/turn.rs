@@ -25,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
+use self::request::BrokenOff;
+use self::retry::Failures;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
 use crate::history::{History, INTERRUPTED, OpenCall};
@@ -35,6 +37,9 @@ use crate::wait::at_any_rate;
 
 /// How many reading calls run at once.
 const PARALLEL: usize = 8;
+
+/// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means none.
+const MOST_REMINDED: u32 = 2;
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -124,6 +129,7 @@ pub struct TurnOutcome {
 pub async fn run(context: TurnContext) -> TurnOutcome {
     let answered = context.answered.clone();
     let mut turn = Turn::new(context);
+    let cut_before = file_blocks::last_cut(&turn.history.messages());
     let End { stop, error } = turn.work(answered).await;
     match stop {
         // It ended of itself, after nothing more was said.
@@ -133,9 +139,8 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
             turn.hear().await;
         }
     }
-    if let Some(path) = file_blocks::unfinished(&turn.history.messages(), &turn.gate.turn_id) {
-        let notice = not_whole(path);
-        turn.record(notice);
+    for path in file_blocks::unfinished(&turn.history.messages(), &turn.gate.turn_id, &cut_before) {
+        turn.record(not_whole(&path));
     }
     let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
     turn.gate.session.record(Event::TurnEnded {
@@ -162,6 +167,14 @@ struct Turn {
     budget: Budget,
     circles: Circles,
     messages: u32,
+    /// The requests in a row that failed, or whose answer broke off.
+    failures: Failures,
+    /// What is due before the next request, since the last answer broke off.
+    broken_off: Option<BrokenOff>,
+    /// What the model is to be told with the next request.
+    untold: Option<String>,
+    /// How often an answer that calls nothing was gone on with to tell the model of files that were not taken.
+    reminded: u32,
     /// Whether the vendor is told of calls in words, since it found fault with them.
     tells_calls: bool,
     usage: Usage,
@@ -218,6 +231,10 @@ impl Turn {
             budget,
             circles: Circles::default(),
             messages: 0,
+            failures: Failures::default(),
+            broken_off: None,
+            untold: None,
+            reminded: 0,
             tells_calls: false,
             usage: Usage::default(),
             refused: Vec::new(),
@@ -238,7 +255,7 @@ impl Turn {
             };
             if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
-                if self.hear().await {
+                if self.hear().await || (stop != Stop::Refusal && self.must_remind()) {
                     continue;
                 }
                 return match stop {
@@ -304,6 +321,13 @@ impl Turn {
         is_spoken_to
     }
 
+    /// Whether the model must be told of a file of its answer that was not taken, although it has ended.
+    fn must_remind(&mut self) -> bool {
+        let must = self.untold.is_some() && self.reminded < MOST_REMINDED;
+        self.reminded += u32::from(must);
+        must
+    }
+
     /// Takes in a whole answer: why it ended, and the calls that it makes.
     fn answered(&mut self, Response { content, stop, usage }: Response) -> (Stop, Vec<Asked>) {
         let is_empty = |block: &AssistantBlock| match block {
@@ -318,7 +342,9 @@ impl Turn {
         let cost = self.pay(usage);
         let mut content: Vec<_> = content.into_iter().map(file_blocks::without_claim).collect();
         if self.file_blocks {
-            content = file_blocks::into_calls(content, &self.message_id(), &self.history.messages());
+            let missed;
+            (content, missed) = file_blocks::into_calls(content, &self.message_id(), &self.history.messages());
+            self.untold = self.untold.take().or(missed);
         }
         let (content, calls) = self.tidy(content, stop);
         self.complete(content, usage, cost);

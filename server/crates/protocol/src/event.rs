@@ -143,12 +143,12 @@ pub enum Event {
         text: String,
     },
     /// A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same
-    /// call before it. What such pieces say is void once the message is whole or discarded: the hunks that the call then
-    /// proposes stand for it.
+    /// call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the hunks that
+    /// the call then proposes stand for it.
     EditDelta {
         /// The message.
         message_id: MessageId,
-        /// The call, within the message.
+        /// Tells the pieces of one call from those of others of the message. The call may be made under another id.
         tool_call_id: ToolCallId,
         /// The file, for people: as the model names it.
         path: String,

@@ -68,11 +68,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether the call is a file in the answer's text.
-    pub(crate) fn is_file_block(&self) -> bool {
-        self.call.is_file_block()
-    }
-
     /// Gives a file that was read another text.
     pub(crate) fn set(&mut self, path: &Path, text: String) {
         if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {

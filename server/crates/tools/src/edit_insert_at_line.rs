@@ -4,6 +4,7 @@ use agent::tool::{DiffKind, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::insert_at_line;
+use workspace::text::normalise;
 
 use crate::draft::Draft;
 use crate::edits::OneEdit;
@@ -22,6 +23,8 @@ pub(crate) struct Input {
     /// The text that this line has now, as a whole; with the lines below it where others have the same text. With it a
     /// number that went stale does no harm.
     line_text: Option<String>,
+    /// The last lines of the file, to put the content behind them, whatever number the line has.
+    behind: Option<String>,
     /// The lines to put in, with their indentation.
     content: String,
 }
@@ -37,13 +40,28 @@ impl OneEdit for Input {
 
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
         let lines = counted(self.content.lines().count(), "line");
-        let is_rest = draft.is_file_block();
         draft.edit(&self.path, &format!("with {lines} put in"), |text, seen| {
-            // The rest of a file goes to its end, and to nothing else that has the number by now.
-            let trusted = if is_rest { self.line == text.lines().count() + 1 } else { seen };
-            insert_at_line(text, self.line, self.line_text.as_deref(), &self.content, trusted)
+            let Some(behind) = &self.behind else {
+                let put = insert_at_line(text, self.line, self.line_text.as_deref(), &self.content, seen);
+                return put.map_err(|error| error.to_string());
+            };
+            if !ends_with(text, behind) {
+                return Err(
+                    "its last lines are others by now, so what was to come behind them has no certain place; nothing \
+                            was done. Read its end, and add what is missing with another edit"
+                        .to_owned(),
+                );
+            }
+            insert_at_line(text, text.lines().count() + 1, None, &self.content, true).map_err(|error| error.to_string())
         })
     }
+}
+
+/// Whether these are a text's last lines.
+fn ends_with(text: &str, lines: &str) -> bool {
+    let lines = normalise(lines.strip_prefix('\u{FEFF}').unwrap_or(lines)).0;
+    let above = text.strip_suffix(&*lines).filter(|_| !lines.is_empty());
+    above.is_some_and(|above| above.is_empty() || above.ends_with('\n'))
 }
 
 #[cfg(test)]
@@ -57,13 +75,21 @@ mod tests {
     async fn the_rest_of_a_file_goes_to_its_end_or_nowhere() {
         let world = World::new(&[("a", "one\ntwo\n")]);
         let services = world.services();
-        let rest = |line: usize| write_block(&services, APPEND, json!({ "path": "a", "line": line, "content": "x\n" }));
-        let plan = rest(3).await.unwrap().plan.unwrap();
-        assert_eq!(plan.files[0].new_text.as_deref(), Some("one\ntwo\nx\n"), "also where it was not read");
-        for line in [1, 2, 4] {
-            assert!(rest(line).await.is_err(), "{line}");
+        let rest = |behind: &str| {
+            let input = json!({ "path": "a", "line": 9, "behind": behind, "content": "x\n" });
+            write_block(&services, APPEND, input)
+        };
+        for behind in ["two\n", "one\ntwo\n", "two\r\n"] {
+            let plan = rest(behind).await.unwrap().plan.unwrap();
+            assert_eq!(plan.files[0].new_text.as_deref(), Some("one\ntwo\nx\n"), "also where it was not read");
         }
+        for behind in ["one\n", "wo\n", "zero\none\ntwo\n", ""] {
+            assert!(rest(behind).await.is_err(), "{behind}");
+        }
+        world.open("a", "mine\none\ntwo\n");
+        let plan = rest("two\n").await.unwrap().plan.unwrap();
+        assert_eq!(plan.files[0].new_text.as_deref(), Some("mine\none\ntwo\nx\n"), "what is typed above is no harm");
         world.open("a", "one\ntwo\nmine\n");
-        assert!(rest(3).await.unwrap_err().to_string().contains("has changed since you read it"));
+        assert!(rest("two\n").await.unwrap_err().to_string().contains("its last lines are others by now"));
     }
 }

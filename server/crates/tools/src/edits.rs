@@ -1,5 +1,6 @@
 //! Tools that are one kind of edit each, and what they have in common.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -44,11 +45,14 @@ pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static 
     /// What it comes to as far as its input has arrived. See [`agent::tool::Tool::preview`].
     fn preview(input: &PartialInput) -> Vec<DiffPart<'_>> {
         let mut parts = Vec::new();
+        let mut paths: HashMap<usize, &str> = HashMap::new();
+        for string in input.strings().iter().filter(|string| string.is_whole && string.field == "path") {
+            paths.entry(string.object).or_insert(&string.text);
+        }
         for string in input.strings() {
             let Some((_, kind)) = Self::SHOWN.iter().find(|(field, _)| *field == string.field) else { continue };
             // Where an edit of several has no path of its own, it is of the call's. Without one it waits for it.
-            let path = input.whole(string.object, "path").or_else(|| input.whole(0, "path"));
-            let Some(path) = path else { break };
+            let Some(path) = paths.get(&string.object).or_else(|| paths.get(&0)) else { break };
             parts.push(DiffPart { path, kind: *kind, text: &string.text });
         }
         parts

@@ -262,11 +262,11 @@
 ---@field messageId azimuth.MessageId The message.
 ---@field text string The piece.
 
----A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same call before it. What such pieces say is void once the message is whole or discarded: the hunks that the call then proposes stand for it.
+---A piece of the diff that an edit comes to, while the call for it still arrives. It goes behind the pieces of the same call before it. What such pieces say is void once the message is whole or discarded, or the turn ends: the hunks that the call then proposes stand for it.
 ---@class azimuth.Event.EditDelta
 ---@field type "editDelta"
 ---@field messageId azimuth.MessageId The message.
----@field toolCallId azimuth.ToolCallId The call, within the message.
+---@field toolCallId azimuth.ToolCallId Tells the pieces of one call from those of others of the message. The call may be made under another id.
 ---@field path string The file, for people: as the model names it.
 ---@field text string The piece, in Markdown's `diff` notation: lines that begin with a space, `-`, `+`, or `@`. It may end within a line.
 

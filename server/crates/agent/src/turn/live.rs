@@ -15,6 +15,10 @@ use crate::tool::{Call, DiffKind, DiffPart, Tool, ToolError};
 
 /// How much of one call's diff is shown, in bytes. The hunks that it proposes show all of it.
 const LONGEST: usize = 64 << 10;
+/// What is said where it ends.
+const ENDS: &str = "@@ the rest is not shown while it comes\n";
+/// An input is looked at again when it has grown by this part of it.
+const LEAST_GROWTH: usize = 256;
 
 /// The calls of one answer that will change something.
 #[derive(Default)]
@@ -30,7 +34,10 @@ struct Arriving {
     tool: Arc<dyn Tool>,
     input: PartialInput,
     diff: LiveDiff,
-    /// How many of its places have been looked for.
+    /// How much of its input was read when its diff was last shown.
+    shown: usize,
+    /// How much of its input was read when it was last asked for its places, and how many of these were looked for.
+    asked: usize,
     looked_for: usize,
 }
 
@@ -51,17 +58,20 @@ impl LiveCalls {
     pub(super) fn begin(&mut self, gate: &Gate, id: ToolCallId, name: &str) {
         if let Some(tool) = gate.changing(name) {
             let (tool, input) = (Arc::clone(tool), PartialInput::default());
-            self.calls.push(Arriving { id, tool, input, diff: LiveDiff::default(), looked_for: 0 });
+            self.calls.push(Arriving { id, tool, input, diff: LiveDiff::default(), shown: 0, asked: 0, looked_for: 0 });
         }
     }
 
     /// Begins to look for the places that the first of the calls goes to, if more of them are known by now. What a later
     /// call finds may be changed by those before it, which are not made yet.
     pub(super) fn look(&mut self, gate: &Gate) {
-        let Some(Arriving { id, tool, input, looked_for, .. }) = self.calls.first_mut() else { return };
+        let Some(Arriving { id, tool, input, asked, looked_for, .. }) = self.calls.first_mut() else { return };
+        if self.look.is_some() || !has_grown(input, asked) {
+            return;
+        }
         // A tool that cannot cope says nothing; when it is called it will say what is wrong.
         let known = catch_unwind(AssertUnwindSafe(|| tool.places(input))).unwrap_or_default();
-        if self.look.is_some() || known <= *looked_for {
+        if known <= *looked_for {
             return;
         }
         *looked_for = known;
@@ -85,13 +95,27 @@ impl LiveCalls {
 
     /// A call's input grows. Gives what there is more to show.
     pub(super) fn grow(&mut self, message_id: &MessageId, id: &ToolCallId, json: &str) -> Vec<Event> {
-        let Some(Arriving { tool, input, diff, .. }) = self.calls.iter_mut().rev().find(|call| call.id == *id) else {
+        let Some(Arriving { tool, input, diff, shown, .. }) = self.calls.iter_mut().rev().find(|call| call.id == *id)
+        else {
             return Vec::new();
         };
         input.push(json);
+        if !has_grown(input, shown) {
+            return Vec::new();
+        }
         let parts = catch_unwind(AssertUnwindSafe(|| tool.preview(input))).unwrap_or_default();
         deltas(message_id, id, diff.grow(&parts))
     }
+}
+
+/// Whether so much more of an input has come since the last time that it is worth a look at all of it: what all looks come to
+/// then stays within bounds, however small the pieces are.
+fn has_grown(input: &PartialInput, last: &mut usize) -> bool {
+    let has_grown = input.read() > *last + *last / LEAST_GROWTH;
+    if has_grown {
+        *last = input.read();
+    }
+    has_grown
 }
 
 /// The events that show more of a call's diff: the pieces with the files they are of.
@@ -105,6 +129,8 @@ fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>
 #[derive(Default)]
 pub(super) struct LiveText {
     parser: Option<Parser>,
+    /// Whether their diffs are shown.
+    shows_files: bool,
     /// How many files have begun, and the one that comes.
     files: usize,
     file: Option<(String, LiveDiff)>,
@@ -112,12 +138,14 @@ pub(super) struct LiveText {
     content: Vec<AssistantBlock>,
     /// Whether something else came since the last of it.
     is_apart: bool,
+    /// How much of it there was when a call came within a file: what follows is not kept.
+    kept: Option<usize>,
 }
 
 impl LiveText {
-    /// With `files`, files in it are told apart.
-    pub(super) fn new(files: bool) -> Self {
-        Self { parser: files.then(Parser::default), ..Self::default() }
+    /// With `files`, files in it are told apart, and with `shows_files` their diffs shown.
+    pub(super) fn new(files: bool, shows_files: bool) -> Self {
+        Self { parser: files.then(Parser::default), shows_files, ..Self::default() }
     }
 
     /// A piece comes. Gives what there is to show of it.
@@ -139,8 +167,19 @@ impl LiveText {
         self.show(message_id, pieces)
     }
 
+    /// A call comes: a file that is open goes on no more.
+    pub(super) fn cut(&mut self, message_id: &MessageId) -> Vec<Event> {
+        let events = self.pause(message_id);
+        self.parser.iter_mut().for_each(Parser::cut);
+        if self.file.take().is_some() {
+            self.kept.get_or_insert(self.content.len());
+        }
+        events
+    }
+
     /// What came, if there is a file in it that is worth to be kept.
-    pub(super) fn kept(self) -> Option<Vec<AssistantBlock>> {
+    pub(super) fn kept(mut self) -> Option<Vec<AssistantBlock>> {
+        self.content.truncate(self.kept.unwrap_or(self.content.len()));
         file_blocks::is_worth_keeping(&self.content).then_some(self.content)
     }
 
@@ -159,12 +198,13 @@ impl LiveText {
                     self.file = Some((head.path, LiveDiff::default()));
                 }
                 Piece::Content(text) => {
-                    let Some((path, diff)) = &mut self.file else { continue };
+                    let Some((path, diff)) = self.file.as_mut().filter(|_| self.shows_files) else { continue };
                     let mut shown = Vec::new();
                     diff.lines(&mut shown, DiffPart { path, kind: DiffKind::Added, text: &text });
                     events.extend(deltas(message_id, &file_blocks::call_id(message_id, self.files), shown));
                 }
                 Piece::Ended => self.file = None,
+                Piece::Missed | Piece::Stray => {}
             }
         }
         events
@@ -184,6 +224,9 @@ struct LiveDiff {
     /// The file of an unfinished line.
     within_line: Option<String>,
     shown: usize,
+    /// Whether what was shown last ends within a line, and whether no more is shown.
+    is_within: bool,
+    is_ended: bool,
 }
 
 impl LiveDiff {
@@ -220,12 +263,22 @@ impl LiveDiff {
     }
 
     fn add(&mut self, pieces: &mut Vec<(String, String)>, path: &str, text: &str) {
-        let text = text.get(..text.floor_char_boundary(LONGEST.saturating_sub(self.shown))).unwrap_or_default();
-        self.shown += text.len();
+        if self.is_ended {
+            return;
+        }
+        let fits = text.floor_char_boundary(LONGEST.saturating_sub(self.shown));
+        self.shown += fits;
+        let mut shown = text.get(..fits).unwrap_or_default().to_owned();
+        self.is_within = shown.chars().last().map_or(self.is_within, |last| last != '\n');
+        if fits < text.len() {
+            self.is_ended = true;
+            shown += if self.is_within { "\n" } else { "" };
+            shown += ENDS;
+        }
         match pieces.last_mut() {
-            _ if text.is_empty() => {}
-            Some((last, piece)) if last == path => piece.push_str(text),
-            _ => pieces.push((path.to_owned(), text.to_owned())),
+            _ if shown.is_empty() => {}
+            Some((last, piece)) if last == path => piece.push_str(&shown),
+            _ => pieces.push((path.to_owned(), shown)),
         }
     }
 }
@@ -261,9 +314,33 @@ mod tests {
     }
 
     #[test]
+    fn a_long_call_in_small_pieces_is_looked_at_few_times_and_one_that_is_not_read_never() {
+        let (mut input, mut last, mut looks) = (PartialInput::default(), 0, 0);
+        for (at, piece) in std::iter::once("{\"a\":\"").chain(std::iter::repeat("x")).take(4 << 20).enumerate() {
+            input.push(piece);
+            let grown = has_grown(&input, &mut last);
+            assert!(grown || at >= LEAST_GROWTH / 2, "a short one is looked at with every piece");
+            looks += usize::from(grown);
+        }
+        assert!(looks < 2_500, "{looks}");
+    }
+
+    #[test]
+    fn what_follows_a_call_within_a_file_is_not_taken_for_more_of_the_file() {
+        let (id, mut text) = (MessageId::from("m1"), LiveText::new(true, true));
+        text.grow(&id, "<azimuth_file path=\"a\">\none\ntw".to_owned());
+        text.cut(&id);
+        let shown = text.grow(&id, "So it is.\n".to_owned());
+        assert!(matches!(shown.as_slice(), [Event::MessageDelta { text, .. }] if text == "So it is.\n"), "{shown:?}");
+        assert_eq!(text.kept().unwrap().len(), 1);
+    }
+
+    #[test]
     fn a_long_diff_is_shown_up_to_a_bound() {
         let text = "\u{e9}\n".repeat(LONGEST);
         let shown = LiveDiff::default().grow(&[part("a", Added, &text)]);
-        assert!(shown[0].1.len() <= LONGEST && shown[0].1.len() > LONGEST - 4);
+        let (diff, end) = shown[0].1.split_at(shown[0].1.len() - ENDS.len());
+        assert!(diff.len() <= LONGEST + 1 && diff.len() > LONGEST - 4 && diff.ends_with('\n') && end == ENDS);
+        assert!(LiveDiff::default().grow(&[part("a", Added, &text[..3 * 1000])])[0].1.ends_with("+\u{e9}\n"));
     }
 }

@@ -12,6 +12,7 @@ use protocol::{AssistantBlock, Event};
 use super::live::{Doomed, LiveCalls, LiveText};
 use super::retry::{Failures, Next};
 use super::{End, Turn};
+use crate::file_blocks;
 use crate::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
 use crate::wait::until_cancelled;
 
@@ -23,10 +24,33 @@ enum Attempt {
     Answered(Response),
     Failed(ModelError),
     /// It broke off within a file, or behind one: what came of it is kept.
-    Kept(Vec<AssistantBlock>, ModelError),
+    Kept {
+        /// Its text.
+        content: Vec<AssistantBlock>,
+        /// Whether it made calls too, which are not kept.
+        calls: bool,
+        /// Why it broke off.
+        error: ModelError,
+    },
     /// It was dropped, since a call in it could not have been made.
     Stopped(Doomed),
     Cancelled,
+}
+
+/// What was shown of an attempt.
+#[derive(Clone, Copy, Default)]
+struct Shown {
+    any: bool,
+    /// Whether the model has begun a file in it.
+    files: bool,
+}
+
+/// What is due after an answer broke off of which files are kept.
+pub(super) enum BrokenOff {
+    /// The rest is asked for, after a wait.
+    GoesOn { wait: Duration, error: String },
+    /// It has broken off too often.
+    GivenUp(String),
 }
 
 impl Turn {
@@ -35,18 +59,35 @@ impl Turn {
         if self.budget.is_full(&self.history.messages()) {
             self.make_room();
         }
-        let (mut failures, mut stops) = (Failures::default(), 0);
+        if let Some(text) = self.untold.take() {
+            self.note(text);
+        }
+        let goes_on = match self.broken_off.take() {
+            Some(BrokenOff::GoesOn { wait, error }) => self.wait(wait, self.failures.retries, error).await,
+            Some(BrokenOff::GivenUp(error)) => return Err(failed(error)),
+            None => true,
+        };
+        if !goes_on {
+            return Err(StopReason::Cancelled.into());
+        }
+        let mut stops = 0;
         loop {
-            let (mut shown, mut used) = (false, Usage::default());
+            let (mut shown, mut used) = (Shown::default(), Usage::default());
             let looks = self.stop_early && stops < MOST_STOPS;
             let attempt = self.attempt(looks, &mut shown, &mut used).await;
-            if !matches!(attempt, Attempt::Answered(_)) {
+            if !matches!(attempt, Attempt::Answered(_) | Attempt::Kept { .. }) {
                 // What never became an answer is paid for all the same. What an answer used, it says itself.
                 self.pay(used);
             }
             let error = match attempt {
-                Attempt::Answered(response) => return Ok(response),
-                Attempt::Cancelled => return Err(StopReason::Cancelled.into()),
+                Attempt::Answered(response) => {
+                    self.failures = Failures::default();
+                    return Ok(response);
+                }
+                Attempt::Cancelled => {
+                    self.tell_of_lost_files(shown);
+                    return Err(StopReason::Cancelled.into());
+                }
                 Attempt::Stopped(doomed) => {
                     stops += 1;
                     self.discard(shown);
@@ -57,21 +98,30 @@ impl Turn {
                     ));
                     continue;
                 }
-                Attempt::Kept(content, error) => {
-                    let text = format!(
-                        "{}. The files that came are kept; the rest is asked for.",
-                        error.message.trim_end_matches('.')
-                    );
+                Attempt::Kept { content, calls, error } => {
+                    let message = error.message.trim_end_matches('.');
+                    let next = self.failures.next(error.kind);
+                    let then = if matches!(next, Next::Retry(_)) { "; the rest is asked for" } else { "" };
+                    let text = format!("{message}. The files that came are kept{then}.");
                     self.record(Event::Notice { severity: Severity::Info, text });
-                    return Ok(Response { content, stop: Stop::MaxTokens, usage: Usage::default() });
+                    self.untold = calls.then(|| {
+                        "Your answer broke off: the files in its text were taken, but none of the calls that it made beside \
+                         them. Make these again."
+                            .to_owned()
+                    });
+                    self.broken_off = Some(match next {
+                        Next::Retry(wait) => BrokenOff::GoesOn { wait, error: error.message },
+                        Next::Shorten | Next::GiveUp => BrokenOff::GivenUp(error.message),
+                    });
+                    return Ok(Response { content, stop: Stop::MaxTokens, usage: used });
                 }
                 Attempt::Failed(error) => error,
             };
-            match failures.next(error.kind) {
+            match self.failures.next(error.kind) {
                 Next::Retry(wait) => {
                     self.tells_calls |= error.kind == ModelErrorKind::OrphanedToolCalls;
                     self.discard(shown);
-                    if !self.wait(wait, failures.retries, error.message).await {
+                    if !self.wait(wait, self.failures.retries, error.message).await {
                         return Err(StopReason::Cancelled.into());
                     }
                 }
@@ -84,13 +134,16 @@ impl Turn {
                     }
                 }
                 // What was shown of a last attempt stays said: it is all there is.
-                Next::GiveUp => return Err(failed(error.message)),
+                Next::GiveUp => {
+                    self.tell_of_lost_files(shown);
+                    return Err(failed(error.message));
+                }
             }
         }
     }
 
     /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.
-    async fn attempt(&mut self, looks: bool, shown: &mut bool, used: &mut Usage) -> Attempt {
+    async fn attempt(&mut self, looks: bool, shown: &mut Shown, used: &mut Usage) -> Attempt {
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
@@ -108,7 +161,9 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
-        let (mut calls, mut text) = (LiveCalls::default(), LiveText::new(self.file_blocks));
+        let (mut calls, mut text) =
+            (LiveCalls::default(), LiveText::new(self.file_blocks, self.gate.changing(file_blocks::CREATE).is_some()));
+        let mut has_called = false;
         loop {
             // What an edit finds may be changed by a file that comes before it.
             if looks && !text.has_files() {
@@ -124,7 +179,7 @@ impl Turn {
                 Ok(event) => event,
                 Err(error) => {
                     return match text.kept().filter(|_| error.kind.may_pass()) {
-                        Some(content) => Attempt::Kept(content, error),
+                        Some(content) => Attempt::Kept { content, calls: has_called, error },
                         None => Attempt::Failed(error),
                     };
                 }
@@ -139,8 +194,9 @@ impl Turn {
                     shows
                 }
                 ModelEvent::ToolCallStarted { id, name } => {
+                    has_called = true;
                     calls.begin(&self.gate, id, &name);
-                    text.pause(&message_id)
+                    text.cut(&message_id)
                 }
                 ModelEvent::ToolCallInput { id, json } => calls.grow(&message_id, &id, &json),
                 ModelEvent::Used(usage) => {
@@ -152,16 +208,27 @@ impl Turn {
                     return Attempt::Answered(response);
                 }
             };
-            *shown |= !shows.is_empty();
+            shown.any |= !shows.is_empty();
+            shown.files = text.has_files();
             shows.into_iter().for_each(|shows| self.record(shows));
         }
     }
 
     /// Takes back what was shown of an attempt.
-    fn discard(&mut self, shown: bool) {
-        if shown {
+    fn discard(&mut self, shown: Shown) {
+        if shown.any {
             self.record(Event::MessageDiscarded { message_id: self.message_id() });
             self.messages += 1;
+        }
+    }
+
+    /// Tells the model that nothing came of the files of an answer that stays said as far as it came.
+    fn tell_of_lost_files(&mut self, shown: Shown) {
+        if shown.files {
+            self.note(
+                "Your answer broke off: the files in its text were not taken, so nothing was written by them."
+                    .to_owned(),
+            );
         }
     }
 

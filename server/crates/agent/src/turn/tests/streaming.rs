@@ -157,16 +157,18 @@ async fn a_file_in_an_answers_text_is_shown_as_a_diff_and_made_a_call_in_its_pla
 async fn a_file_that_the_length_of_answers_cuts_goes_on_in_the_next_one() {
     let cut = |text: &str| ending(vec![says(text)], Stop::MaxTokens);
     let scripts = vec![
-        cut("<azimuth_file path=\"a\">\none\ntwo\nthr"),
-        cut("<azimuth_file path=\"a\" mode=\"append\">\ntwo\nthree\nfour\nfi"),
+        cut("<azimuth_file path=\"a\">\none\nthe second\nthr"),
+        cut("<azimuth_file path=\"a\" mode=\"append\">\nthe second\nthree\nfour\nfi"),
         answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\nfive\n</azimuth_file>")]),
         answer(vec![says("done")]),
     ];
     let left = writing(scripts).play().await;
     assert_eq!(left.outcome.stop, StopReason::EndTurn);
-    assert_eq!(input(&left, "file-t1-m1-1-cut1"), json!({ "path": "a", "content": "one\ntwo\n" }));
-    assert_eq!(input(&left, "file-t1-m2-1-cut2"), json!({ "path": "a", "line": 3, "content": "three\nfour\n" }));
-    assert_eq!(input(&left, "file-t1-m3-1"), json!({ "path": "a", "line": 5, "content": "five\n" }));
+    assert_eq!(input(&left, "file-t1-m1-1-cut1"), json!({ "path": "a", "content": "one\nthe second\n" }));
+    let second = json!({ "path": "a", "line": 3, "behind": "one\nthe second\n", "content": "three\nfour\n" });
+    assert_eq!(input(&left, "file-t1-m2-1-cut2"), second);
+    let third = json!({ "path": "a", "line": 5, "behind": "three\nfour\n", "content": "five\n" });
+    assert_eq!(input(&left, "file-t1-m3-1"), third);
     let (told, _) = left.result("file-t1-m2-1-cut2");
     assert!(told.contains("4 lines of it have come") && told.contains("three\nfour\nGo on now"), "{told}");
     for pair in left.requests.windows(2) {
@@ -182,7 +184,7 @@ async fn a_file_that_a_broken_connection_cuts_goes_on_and_what_never_came_is_ask
     assert_eq!(left.outcome.stop, StopReason::EndTurn);
     assert!(!left.story().contains(&"discarded".to_owned()), "{:?}", left.story());
     assert_eq!(input(&left, "file-t1-m1-1-cut1")["content"], "one\n");
-    assert_eq!(input(&left, "file-t1-m2-1"), json!({ "path": "a", "line": 2, "content": "two\n" }));
+    assert_eq!(input(&left, "file-t1-m2-1"), json!({ "path": "a", "line": 2, "behind": "one\n", "content": "two\n" }));
     assert!(notices(&left)[0].contains("The files that came are kept"), "{:?}", notices(&left));
 
     let nothing = breaking("<azimuth_file path=\"a\">\non", Incomplete);
@@ -190,6 +192,84 @@ async fn a_file_that_a_broken_connection_cuts_goes_on_and_what_never_came_is_ask
     assert_eq!(left.story(), ["%+on", "discarded", "retry 1", "~done", "completed", "EndTurn"]);
     let refused = breaking("<azimuth_file path=\"a\">\none\n", Rejected);
     assert_eq!(writing(vec![refused]).play().await.outcome.stop, StopReason::Error);
+}
+
+/// What the model was told in notes.
+fn notes(left: &Left) -> Vec<&str> {
+    let notes = left.log.iter().filter_map(|event| match event {
+        Event::Noted { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    notes.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_break_off_in_a_row_are_waited_for_and_given_up_as_others_are() {
+    let broken = |round: usize| {
+        let mode = if round == 0 { "" } else { " mode=\"append\"" };
+        breaking(&format!("<azimuth_file path=\"a\"{mode}>\nline {round}\n"), Incomplete)
+    };
+    let left = writing((0..4).map(broken).collect()).play().await;
+    assert_eq!(left.outcome.stop, StopReason::Error);
+    assert_eq!(left.story().iter().filter(|line| line.starts_with("retry")).count(), 3);
+    assert_eq!(left.proposed.len(), 4, "what came is kept");
+    assert!(
+        notices(&left).contains(&"a is not whole: the model's answers ended within it. What came of it is proposed.")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_answer_used_that_broke_off_is_paid_for_once() {
+    let used = Usage { input: 100, output: 3, ..Usage::default() };
+    let broken = breaking("<azimuth_file path=\"a\">\none\n", Incomplete).using(used);
+    let rest = answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let left = writing(vec![broken, rest, answer(vec![says("done")])]).play().await;
+    assert_eq!(left.outcome.usage.output, 3 + 10 + 10);
+    let completed = left.log.iter().find_map(|event| match event {
+        Event::MessageCompleted { usage, .. } => Some(*usage),
+        _ => None,
+    });
+    assert_eq!(completed, Some(used));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_told_of_files_that_were_lost_with_its_answer() {
+    let text = format!("Here:\n{}It is there.", block("a", "one\n"));
+    let refused = writing(vec![breaking(&text, Rejected)]).play().await;
+    assert!(refused.proposed.is_empty() && notes(&refused)[0].contains("were not taken"), "{:?}", notes(&refused));
+    let said = refused.messages();
+    assert!(matches!(said.last().map(|last| &**last), Some(Message::User(_))), "it stands behind the answer: {said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_told_of_a_block_that_is_nearly_one_and_writes_it_again() {
+    let fenced = format!("```rust\n{}```\n", block("a", "one\n"));
+    let scripts =
+        vec![answer(vec![says(&fenced)]), answer(vec![says(&block("a", "one\n"))]), answer(vec![says("done")])];
+    let left = writing(scripts).play().await;
+    assert_eq!((left.proposed.len(), notes(&left).len()), (1, 1));
+    let always = (0..3).map(|_| answer(vec![says(&fenced)])).collect();
+    let left = writing(always).play().await;
+    assert_eq!((left.outcome.stop, notes(&left).len(), left.unplayed), (StopReason::EndTurn, 2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_a_file_that_is_open_is_made_after_it_and_not_at_all_if_it_may_be_cut() {
+    let content = || vec![says("<azimuth_file path=\"a\">\none\ntw"), call("b", "edit", json!({}))];
+    let left = writing(vec![answer(content()), answer(vec![says("done")])]).play().await;
+    let calls: Vec<_> = left.story().into_iter().filter(|line| line.starts_with('+')).collect();
+    assert_eq!(calls, ["+file-t1-m1-1-cut1", "+b"]);
+    let left = writing(vec![ending(content(), Stop::MaxTokens), answer(vec![says("done")])]).play().await;
+    assert!(left.result("b").1 && left.result("b").0.contains("may be cut off"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_was_whole_but_for_its_tag_is_ended_by_an_empty_rest() {
+    let cut = ending(vec![says("<azimuth_file path=\"a\">\none\n")], Stop::MaxTokens);
+    let rest = answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\n</azimuth_file>")]);
+    let left = writing(vec![cut, rest, answer(vec![says("done")])]).play().await;
+    assert_eq!(left.result("file-t1-m2-1"), ("a is whole as it is: nothing was missing.", false));
+    assert_eq!((left.proposed.len(), notices(&left)), (1, vec![]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,6 +306,7 @@ async fn a_file_is_an_edit_like_any_other_but_may_be_long_and_about_anything() {
     asking.mode = Mode::Ask;
     let left = asking.play().await;
     assert!(left.result("file-t1-m1-1").1 && left.proposed.is_empty());
+    assert!(!left.story().iter().any(|line| line.starts_with('%')), "what may not be done is not shown");
     assert_eq!(left.outcome.refused.len(), 1);
     let denied = writing(vec![answer(vec![says(&block("a", "x\n"))]), answer(vec![says("I see")])]);
     assert!(denied.denies("Edit").play().await.proposed.is_empty());
