@@ -44,7 +44,6 @@ pub async fn patiently<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 /// Says what a test could not try on this machine: in its output, and in the file that `AZIMUTH_NOT_TRIED` names, so that
 /// `tests/run` shows it though the test passes.
-#[expect(clippy::disallowed_methods, reason = "this file is no project's")]
 pub fn not_tried(what: &str) {
     eprintln!("not tried: {what}");
     if let Some(list) = std::env::var_os("AZIMUTH_NOT_TRIED") {
