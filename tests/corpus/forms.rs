@@ -32,6 +32,8 @@ pub enum Outcome {
     /// It was refused, and right when it was made again as the refusal says.
     RightOnceRetried,
     Refused(String),
+    /// The pattern fits nothing: what it names is no piece of syntax of its own there, or is in a macro's arguments.
+    NoPlace(String),
     Wrong(String),
 }
 
@@ -151,7 +153,7 @@ impl Form {
             Self::AnchoredPatch => anchored(case)?,
             Self::Hashline => return hashlined(case),
             Self::Symbol => by_symbol(case)?,
-            Self::Structural => by_shape(case)?,
+            Self::Structural => return by_shape(case),
             Self::Notebook => return in_a_notebook(case),
         };
         Some(judged(case, made))
@@ -298,7 +300,7 @@ fn by_symbol(case: &Case) -> Option<Result<String, String>> {
 }
 
 /// A statement is found by its shape, and becomes another.
-fn by_shape(case: &Case) -> Option<Result<String, String>> {
+fn by_shape(case: &Case) -> Option<Outcome> {
     if !matches!(case.slip, Slip::None | Slip::StaleNumbers | Slip::InnerSpace) {
         return None;
     }
@@ -320,11 +322,11 @@ fn by_shape(case: &Case) -> Option<Result<String, String>> {
     let pattern = case.slipped(&[statement.to_owned()])?.concat();
     // A line that is no whole statement, such as the end of one, is no pattern.
     let rule = Rule::new(&pattern, &block(&case.added), language).ok()?;
-    let rewritten = rewrite(&parsed, &[rule]).map_err(|error| error.to_string());
-    match &rewritten {
-        Ok(rewritten) if rewritten.places.is_empty() => None,
-        _ => Some(rewritten.map(|rewritten| rewritten.text)),
-    }
+    Some(match rewrite(&parsed, &[rule]) {
+        Ok(rewritten) if rewritten.places.is_empty() => Outcome::NoPlace(pattern),
+        Ok(rewritten) => judged(case, Ok(rewritten.text)),
+        Err(error) => Outcome::Refused(error.to_string()),
+    })
 }
 
 /// The text as a notebook, a paragraph a cell, of which one is written anew.

@@ -54,10 +54,15 @@ fn main() -> ExitCode {
     let sources = sources::all(Path::new(&packages));
     let mut counts: BTreeMap<(Form, Slip), Count> = BTreeMap::new();
     let mut refused: BTreeMap<(Form, Slip), Vec<String>> = BTreeMap::new();
+    let mut without_place = Vec::new();
     for source in &sources {
         for case in cases::of(source) {
             for form in Form::ALL {
                 let Some(outcome) = form.play(&case) else { continue };
+                if let Outcome::NoPlace(pattern) = &outcome {
+                    without_place.push(format!("{} with {}: {}: {pattern}", form.name(), case.slip.name(), case.name));
+                    continue;
+                }
                 let count = counts.entry((form, case.slip)).or_default();
                 match outcome {
                     Outcome::Right => count.right += 1,
@@ -66,6 +71,7 @@ fn main() -> ExitCode {
                         count.refused += 1;
                         refused.entry((form, case.slip)).or_default().push(format!("{}: {why}", case.name));
                     }
+                    Outcome::NoPlace(_) => {}
                     Outcome::Wrong(text) => {
                         count.wrong += 1;
                         report(&case, form, &text);
@@ -75,6 +81,8 @@ fn main() -> ExitCode {
         }
     }
     tell(&counts, &refused, verbose);
+    println!("{} edits whose pattern fits nothing, which are not among these:", without_place.len());
+    without_place.iter().for_each(|one| println!("  {one}"));
     judge(&sources, &counts)
 }
 
