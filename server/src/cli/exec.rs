@@ -218,6 +218,7 @@ impl Job {
         match &event.event {
             Event::TerminalStarted { terminal_id, offset, .. } if view.is_live() => {
                 let params = TerminalOpenParams {
+                    acknowledges: false,
                     session_id: turn.session.clone(),
                     terminal_id: Some(terminal_id.clone()),
                     since: *offset,

@@ -77,11 +77,11 @@ macro_rules! requests {
 }
 
 requests! {
-    SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionDelete,
+    SessionNew, SessionList, SessionOpen, SessionClose, SessionRename, SessionMode, SessionDelete,
     TurnStart, TurnSteer, TurnQueue, TurnCancel,
-    PermissionAnswer, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
+    PermissionAnswer, PermissionList, PermissionRevoke, WorkspaceTrust, ReviewList, ReviewDecide, ReviewText, ReviewChange, ReviewComment, ReviewAuto,
     CheckpointList, CheckpointPreview, CheckpointUndo, CheckpointRedo,
-    TerminalOpen, TerminalWrite, TerminalResize, TerminalKill,
+    TerminalList, TerminalOpen, TerminalWrite, TerminalResize, TerminalKill, TerminalSignal, TerminalTake, TerminalAck, TerminalClose,
     ModelList, ModelSelect, PromptComplete,
 }
 

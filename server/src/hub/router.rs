@@ -434,7 +434,9 @@ async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult
 fn session_of(request: &Request) -> Option<SessionId> {
     use protocol::turn::TurnQueueParams;
     Some(match request {
-        Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) => return None,
+        Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) | Request::WorkspaceTrust(..) => {
+            return None;
+        }
         Request::SessionOpen(params, _) => params.session_id.clone(),
         Request::SessionClose(params, _) => params.session_id.clone(),
         Request::SessionRename(params, _) => params.session_id.clone(),
@@ -456,6 +458,14 @@ fn session_of(request: &Request) -> Option<SessionId> {
         Request::CheckpointPreview(params, _) => params.session_id.clone(),
         Request::CheckpointUndo(params, _) => params.session_id.clone(),
         Request::CheckpointRedo(params, _) => params.session_id.clone(),
+        Request::SessionMode(params, _) => params.session_id.clone(),
+        Request::PermissionList(params, _) => params.session_id.clone(),
+        Request::PermissionRevoke(params, _) => params.session_id.clone(),
+        Request::TerminalList(params, _) => params.session_id.clone(),
+        Request::TerminalSignal(params, _) => params.session_id.clone(),
+        Request::TerminalTake(params, _) => params.session_id.clone(),
+        Request::TerminalAck(params, _) => params.session_id.clone(),
+        Request::TerminalClose(params, _) => params.session_id.clone(),
         Request::TerminalOpen(params, _) => params.session_id.clone(),
         Request::TerminalWrite(params, _) => params.session_id.clone(),
         Request::TerminalResize(params, _) => params.session_id.clone(),

@@ -651,10 +651,20 @@ impl Session {
             Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
+            // Being built.
+            request @ (Request::SessionMode(..)
+            | Request::PermissionList(..)
+            | Request::PermissionRevoke(..)
+            | Request::TerminalList(..)
+            | Request::TerminalSignal(..)
+            | Request::TerminalTake(..)
+            | Request::TerminalAck(..)
+            | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.
             Request::SessionNew(..)
             | Request::SessionList(..)
             | Request::ModelList(..)
+            | Request::WorkspaceTrust(..)
             | Request::SessionDelete(..) => {}
         }
     }

@@ -33,6 +33,12 @@ export interface Requests {
    */
   'azimuth/session/rename': { params: SessionRenameParams; result: Done };
   /**
+   * Sets the mode of a session's next turns. `bypass` needs a confirmation.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/session/mode': { params: SessionModeParams; result: Done };
+  /**
    * Deletes a session with all that belongs to it. This cannot be undone.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -68,6 +74,24 @@ export interface Requests {
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/permission/answer': { params: PermissionAnswerParams; result: PermissionAnswerResult };
+  /**
+   * Lists the permission rules in force, with where they come from.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/permission/list': { params: PermissionListParams; result: PermissionListResult };
+  /**
+   * Takes back a rule that was granted.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/permission/revoke': { params: PermissionRevokeParams; result: Done };
+  /**
+   * Tells whether a folder is trusted, or says so.
+   *
+   * Errors: `storeFailed`, `operationFailed`.
+   */
+  'azimuth/workspace/trust': { params: WorkspaceTrustParams; result: WorkspaceTrustResult };
   /**
    * Lists the proposals that wait for a decision.
    *
@@ -129,6 +153,12 @@ export interface Requests {
    */
   'azimuth/checkpoint/redo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
   /**
+   * Lists a session's terminals: its shell and its jobs.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/terminal/list': { params: TerminalListParams; result: TerminalListResult };
+  /**
    * Follows a terminal's output from an offset on.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -152,6 +182,30 @@ export interface Requests {
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/terminal/kill': { params: TerminalKillParams; result: Done };
+  /**
+   * Sends a signal to what runs in a terminal.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/terminal/signal': { params: TerminalSignalParams; result: Done };
+  /**
+   * Takes a terminal over from the model, or hands it back.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/terminal/take': { params: TerminalTakeParams; result: Done };
+  /**
+   * Says how far the client has come with a terminal's output.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/terminal/ack': { params: TerminalAckParams; result: Done };
+  /**
+   * No longer follows a terminal's output.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/terminal/close': { params: TerminalCloseParams; result: Done };
   /** Lists the models. */
   'azimuth/model/list': { params: ModelListParams; result: ModelListResult };
   /**
@@ -283,6 +337,13 @@ export type AutoScope =
   | 'session'
   /** In every session of the project, for good. It is kept in the user's data, never in the project. */
   | 'project';
+
+/** How sure it is that a command waits for input. */
+export type Certainty =
+  /** It was seen to read from the terminal. */
+  | 'certain'
+  /** It has the terminal open, polls, uses no processor time and has printed nothing for a while. */
+  | 'probable';
 
 /** A file that a command changed. */
 export interface ChangedFile {
@@ -534,6 +595,10 @@ export type Event =
   | EventFormatted
   | EventTerminalStarted
   | EventTerminalEnded
+  | EventTerminalChanged
+  | EventTerminalInput
+  | EventUserCommandStarted
+  | EventUserCommandEnded
   | EventFilesChanged
   | EventCheckpointRestored
   | EventNotice
@@ -870,6 +935,52 @@ export interface EventTerminalEnded {
   exitCode?: number;
 }
 
+/** A terminal is new or has changed: what runs in it, whether that waits for input, who has it. */
+export interface EventTerminalChanged {
+  type: 'terminalChanged';
+  /** The terminal as it is now. */
+  terminal: TerminalInfo;
+}
+
+/** Something was typed into a terminal. */
+export interface EventTerminalInput {
+  type: 'terminalInput';
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** Who typed. */
+  by: Typist;
+  /** What was typed, a line at a time; empty where it was not shown. */
+  text: string;
+  /** Whether it was typed while the terminal showed nothing of it, as a password. It is kept nowhere. */
+  hidden: boolean;
+  /** The call whose command read it. */
+  toolCallId?: ToolCallId;
+}
+
+/** The user runs a command of their own: `!command`, or `!!command`, which the model does not see. */
+export interface EventUserCommandStarted {
+  type: 'userCommandStarted';
+  /** Its id, where a call has one. */
+  toolCallId: ToolCallId;
+  /** The command line. */
+  command: string;
+  /** Whether it is part of the model's context. */
+  inContext: boolean;
+}
+
+/** The user's own command ended. */
+export interface EventUserCommandEnded {
+  type: 'userCommandEnded';
+  /** Its id. */
+  toolCallId: ToolCallId;
+  /** What it printed, as a model reads it. */
+  text: string;
+  /** How long it ran, in milliseconds. */
+  durationMs: number;
+  /** Its exit code; absent where it was stopped or could not be run. */
+  exitCode?: number;
+}
+
 /** A command of a turn changed files of the project, or another program did while the turn ran. */
 export interface EventFilesChanged {
   type: 'filesChanged';
@@ -1034,8 +1145,14 @@ export type MessageId = string;
 export type Mode =
   /** Look, and answer; nothing is changed or run. */
   | 'ask'
-  /** Everything, within the permissions. */
-  | 'agent';
+  /** Look, also with commands that are known only to read, and plan; nothing is changed. */
+  | 'plan'
+  /** Everything, within the permissions: edits under review, commands that are allowed or asked for. */
+  | 'agent'
+  /** As `agent`, and edits are accepted as they come. */
+  | 'accept_edits'
+  /** Nothing is asked. What rules deny stays denied, and what rules have asked is asked. It has to be confirmed. */
+  | 'bypass';
 
 /** A model that can be chosen. */
 export interface ModelInfo {
@@ -1095,7 +1212,11 @@ export type PermissionAbout =
   /** What becomes of pending hunks before a command runs. It is moot once none is pending any more. */
   | 'pending_edits'
   /** Whether the user's unsaved text is saved before a command runs. */
-  | 'unsaved_text';
+  | 'unsaved_text'
+  /** Whether a command may run outside the sandbox. */
+  | 'outside'
+  /** Whether the workspace is trusted: whether what it supplies may run, and what it allows counts. */
+  | 'trust';
 
 /** Parameters of `azimuth/permission/answer`. */
 export interface PermissionAnswerParams {
@@ -1117,6 +1238,18 @@ export interface PermissionAnswerResult {
 
 /** A question for permission. */
 export type PermissionId = string;
+
+/** Parameters of `azimuth/permission/list`. */
+export interface PermissionListParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** Result of `azimuth/permission/list`. */
+export interface PermissionListResult {
+  /** The rules, in the order of their precedence. */
+  rules: RuleInfo[];
+}
 
 /** One possible answer. */
 export interface PermissionOption {
@@ -1180,6 +1313,16 @@ export interface PermissionRequest {
   options: PermissionOption[];
   /** The tool call that waits, where one does. */
   toolCallId?: ToolCallId;
+}
+
+/** Parameters of `azimuth/permission/revoke`: take back what was granted. Twice is harmless. */
+export interface PermissionRevokeParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The rule as listed. */
+  rule: string;
+  /** Its origin as listed: `granted` or `session`. */
+  origin: RuleOrigin;
 }
 
 /** A step of a plan; ACP's plan entry. */
@@ -1344,6 +1487,14 @@ export interface Range {
   end: Position;
 }
 
+/** What shows that a command in the background, such as a server, is up. */
+export interface Ready {
+  /** The TCP ports that its processes listen on, sorted. */
+  ports: number[];
+  /** The line that says so, if one did. */
+  line?: string;
+}
+
 /** How setting a file back or again went. */
 export type RestoreOutcome =
   | RestoreOutcomeDone
@@ -1463,6 +1614,63 @@ export interface ReviewTextParams {
   proposalId: ProposalId;
 }
 
+/** How a rule decides. */
+export type RuleEffect =
+  /** What it fits runs without a question. */
+  | 'allow'
+  /** What it fits is asked. */
+  | 'ask'
+  /** What it fits is refused. */
+  | 'deny';
+
+/** A permission rule in force. */
+export interface RuleInfo {
+  /** The rule as written: `Shell(cargo test:*)`. */
+  rule: string;
+  /** How it decides. */
+  effect: RuleEffect;
+  /** Where it comes from. */
+  origin: RuleOrigin;
+  /** Where it comes from, in words: `your config.toml`. */
+  source: string;
+  /** What it covers, in words. */
+  covers: string;
+  /** Whether `azimuth/permission/revoke` takes it away. Others are changed where they are written. */
+  revocable: boolean;
+  /** Why it does not count just now, if so: an allow rule of a project that is not trusted. */
+  void?: string;
+}
+
+/** Where a rule comes from. */
+export type RuleOrigin =
+  /** The user's own configuration, or what the editor was started with. */
+  | 'user'
+  /** A file of the project's, or settings that an editor read out of it. */
+  | 'project'
+  /** Granted by an answer "always", for the project. */
+  | 'granted'
+  /** Granted by an answer, for the session. */
+  | 'session';
+
+/** What runs in a shell. */
+export interface RunningCommand {
+  /** The call that started it, or the id of the user's own command. */
+  toolCallId: ToolCallId;
+  /** The command line. */
+  command: string;
+  /** When it began. */
+  startedAt: number;
+}
+
+/** What commands may do to the machine. */
+export type SandboxMode =
+  /** Read the workspace, the system and toolchains; write nothing but temporary files. */
+  | 'read_only'
+  /** As `read_only`, and write in the workspace, temporary folders and package caches. */
+  | 'workspace_write'
+  /** Whatever the user may do: no sandbox. */
+  | 'full';
+
 /** An event with its place in the session. */
 export interface SequencedEvent {
   /** Its number in the session: 1, 2, 3, … without gaps. */
@@ -1528,6 +1736,16 @@ export interface SessionListParams {
 export interface SessionListResult {
   /** The sessions, the last used first. */
   sessions: SessionInfo[];
+}
+
+/** Parameters of `azimuth/session/mode`: the mode of the session's next turns. */
+export interface SessionModeParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The mode. */
+  mode: Mode;
+  /** Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says what it means, for the user to read. */
+  confirmed?: boolean;
 }
 
 /** Parameters of `azimuth/session/new`. */
@@ -1600,8 +1818,58 @@ export type StopReason =
   /** The server ended, or the client that started the turn left. It can be gone on with. */
   | 'interrupted';
 
+/** Parameters of `azimuth/terminal/ack`: how far a client has come with a terminal's output. */
+export interface TerminalAckParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The offset after the last byte that it has shown. */
+  offset: number;
+}
+
+/** Parameters of `azimuth/terminal/close`: no longer follow a terminal. What runs in it goes on. */
+export interface TerminalCloseParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+}
+
 /** A pseudo-terminal. */
 export type TerminalId = string;
+
+/** A terminal, as it is. */
+export interface TerminalInfo {
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** What it is for. */
+  kind: TerminalKind;
+  /** For people: `shell`, or a job's command line. */
+  title: string;
+  /** The folder that it is in, or began in. */
+  cwd: string;
+  /** What its commands may do to the machine. */
+  sandbox: SandboxMode;
+  /** Whether its process lives. */
+  alive: boolean;
+  /** Whether the user has taken it over: the model cannot type into it until it is handed back. */
+  taken: boolean;
+  /** When it began. */
+  startedAt: number;
+  /** The offset after its last byte of output. */
+  end: number;
+  /** What runs in it. */
+  running?: RunningCommand;
+  /** Whether that waits for input. */
+  waiting?: Waiting;
+  /** For a job: what shows that it is up. */
+  ready?: Ready;
+  /** When it ended. */
+  endedAt?: number;
+  /** For a job that ended: its exit code; absent where it was killed. */
+  exitCode?: number;
+}
 
 /** Parameters of `azimuth/terminal/kill`: end what runs in a terminal. */
 export interface TerminalKillParams {
@@ -1609,6 +1877,27 @@ export interface TerminalKillParams {
   sessionId: SessionId;
   /** The terminal. */
   terminalId: TerminalId;
+}
+
+/** What a terminal is for. */
+export type TerminalKind =
+  /** The session's shell, in which commands run one after the other. */
+  | 'shell'
+  /** The session's second shell, outside the sandbox. */
+  | 'outside'
+  /** A command in the background. */
+  | 'job';
+
+/** Parameters of `azimuth/terminal/list`. */
+export interface TerminalListParams {
+  /** The session. */
+  sessionId: SessionId;
+}
+
+/** Result of `azimuth/terminal/list`. */
+export interface TerminalListResult {
+  /** The terminals: the shell first, then jobs, the oldest first. Jobs that ended stay until the session's host ends. */
+  terminals: TerminalInfo[];
 }
 
 /** Parameters of `azimuth/terminal/open`: start to follow a terminal's output. */
@@ -1621,6 +1910,8 @@ export interface TerminalOpenParams {
   since?: number;
   /** The size of the view. */
   size?: TerminalSize;
+  /** Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead of that. */
+  acknowledges?: boolean;
 }
 
 /** Result of `azimuth/terminal/open`. The bytes follow as `azimuth/terminal/output`. */
@@ -1655,12 +1946,49 @@ export interface TerminalResizeParams {
   size: TerminalSize;
 }
 
+/** A signal that can be sent to what runs in a terminal. */
+export type TerminalSignal =
+  /** SIGINT, as Ctrl-C sends it. */
+  | 'interrupt'
+  /** SIGQUIT, as Ctrl-\\ sends it. */
+  | 'quit'
+  /** SIGHUP. */
+  | 'hangup'
+  /** SIGTERM. */
+  | 'terminate'
+  /** SIGTSTP, as Ctrl-Z sends it. */
+  | 'stop'
+  /** SIGCONT. */
+  | 'continue'
+  /** SIGKILL. */
+  | 'kill';
+
+/** Parameters of `azimuth/terminal/signal`: send a signal to what runs in a terminal. */
+export interface TerminalSignalParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** The signal. */
+  signal: TerminalSignal;
+}
+
 /** A terminal's size in cells. */
 export interface TerminalSize {
   /** Columns, 1 to 1000. */
   columns: number;
   /** Rows, 1 to 1000. */
   rows: number;
+}
+
+/** Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs out meanwhile, or hand it back. Twice is harmless. */
+export interface TerminalTakeParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The terminal. */
+  terminalId: TerminalId;
+  /** Whether it is taken over; false hands it back. */
+  taken: boolean;
 }
 
 /** Parameters of `azimuth/terminal/write`: type into a terminal. */
@@ -1783,6 +2111,13 @@ export interface TurnSteerParams {
   prompt: PromptBlock[];
 }
 
+/** Who typed. */
+export type Typist =
+  /** The user. */
+  | 'user'
+  /** The model. */
+  | 'model';
+
 /** Tokens used, each kind counted once: `input` leaves out what the cache served or stored. */
 export interface Usage {
   /** Input tokens billed in full. */
@@ -1793,4 +2128,32 @@ export interface Usage {
   cacheRead: number;
   /** Input tokens written to the vendor's cache. */
   cacheWrite: number;
+}
+
+/** A command that waits for input. */
+export interface Waiting {
+  /** How sure that is. */
+  certainty: Certainty;
+  /** What it asks: the last line that it printed, which may be empty. */
+  prompt: string;
+  /** Whether what is typed is not shown, as with a password. It is for the user then, and never kept. */
+  hidden: boolean;
+}
+
+/** Parameters of `azimuth/workspace/trust`: whether what a folder supplies may run, and what it allows counts. */
+export interface WorkspaceTrustParams {
+  /** The folder, as a URI; without it, the client's workspace folders. */
+  folder?: string;
+  /** What the user says; without it, nothing is changed. */
+  trusted?: boolean;
+  /** Whether it is the editor's own trust, which counts while the editor is connected and is not kept. */
+  byEditor?: boolean;
+}
+
+/** Result of `azimuth/workspace/trust`. */
+export interface WorkspaceTrustResult {
+  /** Whether the folder, or all of them, is trusted now. */
+  trusted: boolean;
+  /** Whether that was said by the user or the editor. Where it was not, the first turn asks. */
+  decided: boolean;
 }

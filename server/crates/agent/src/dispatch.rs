@@ -46,7 +46,8 @@ pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
 fn offers(mode: Mode, access: Access) -> bool {
     match mode {
         Mode::Ask => access == Access::Read,
-        Mode::Agent => true,
+        Mode::Plan => access != Access::Edit,
+        Mode::Agent | Mode::AcceptEdits | Mode::Bypass => true,
     }
 }
 
@@ -175,11 +176,12 @@ impl Gate {
     /// without a question.
     pub(crate) fn may_look(&self, tool: &str) -> Arc<MayLook> {
         let (rules, folders) = (self.session.rules(), Arc::clone(&self.folders));
+        let surroundings = self.session.surroundings();
         let (tool, mode) = (tool.to_owned(), self.mode);
         Arc::new(move |path| {
             let paths = [path.to_owned()];
             [Action::Edit { paths: paths.to_vec() }, Action::Read].iter().all(|action| {
-                let case = Case { tool: &tool, action, reads: &paths, mode, folders: &folders };
+                let case = Case { tool: &tool, action, reads: &paths, mode, folders: &folders, surroundings };
                 matches!(permission::judge(&rules, &case), Verdict::Allow { .. })
             })
         })
@@ -366,7 +368,14 @@ impl Gate {
         let reads: Vec<PathBuf> =
             description.locations.iter().filter_map(|location| path_of(&location.uri)).map(PathBuf::from).collect();
         let action = &description.action;
-        let case = Case { tool: &call.name, action, reads: &reads, mode: self.mode, folders: &self.folders };
+        let case = Case {
+            tool: &call.name,
+            action,
+            reads: &reads,
+            mode: self.mode,
+            folders: &self.folders,
+            surroundings: self.session.surroundings(),
+        };
         match permission::judge(&self.session.rules(), &case) {
             Verdict::Allow { reason, only_reads } => {
                 // That reading and reviewed edits go on is no news.

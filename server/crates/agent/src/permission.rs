@@ -69,6 +69,8 @@ pub enum Action {
         cwd: PathBuf,
         /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
         links: Links,
+        /// Whether it is to run outside the sandbox.
+        outside: bool,
     },
 }
 
@@ -146,6 +148,22 @@ pub struct SourcedRule {
     pub source: String,
 }
 
+/// What a call is surrounded by, as far as permission cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// Whether the user trusts the workspace: whether what it supplies may run.
+    pub trusted: bool,
+    /// Whether a sandbox keeps commands from writing outside the workspace, temporary folders and package caches.
+    pub sandboxed: bool,
+}
+
+/// A workspace that is trusted, and no sandbox.
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { trusted: true, sandboxed: false }
+    }
+}
+
 /// What is to be judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
@@ -159,6 +177,8 @@ pub struct Case<'a> {
     pub mode: Mode,
     /// The workspace's folders, absolute.
     pub folders: &'a [PathBuf],
+    /// What it is surrounded by.
+    pub surroundings: Surroundings,
 }
 
 /// What came of it.
@@ -201,7 +221,7 @@ pub enum Verdict {
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
         (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
-        (_, Action::Execute { line, parsed, cwd, links }) => shell::judge(rules, case, line, parsed, cwd, links),
+        (_, Action::Execute { line, parsed, cwd, links, .. }) => shell::judge(rules, case, line, parsed, cwd, links),
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
         }
@@ -219,7 +239,14 @@ pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
 /// runs without an editor, where no one reviews.
 pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
     let action = Action::Edit { paths: Vec::new() };
-    let case = Case { tool: "", action: &action, reads: &[], mode: Mode::Agent, folders };
+    let case = Case {
+        tool: "",
+        action: &action,
+        reads: &[],
+        mode: Mode::Agent,
+        folders,
+        surroundings: Surroundings::default(),
+    };
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
@@ -230,7 +257,14 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
 /// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
 /// there. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
 pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: &Path) -> bool {
-    let case = Case { tool: "", action: &Action::Read, reads: &[], mode: Mode::Agent, folders };
+    let case = Case {
+        tool: "",
+        action: &Action::Read,
+        reads: &[],
+        mode: Mode::Agent,
+        folders,
+        surroundings: Surroundings::default(),
+    };
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let is_answered = |pattern: &Pattern<'_>| named.is_some_and(|named| pattern.fits_path(named, &places));

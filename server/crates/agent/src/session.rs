@@ -7,7 +7,7 @@ use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
 
 use crate::edit::{EditPlan, EditRefused, Proposed};
-use crate::permission::{Rule, Rules};
+use crate::permission::{Rule, Rules, Surroundings};
 
 /// What a turn asks of its session.
 #[async_trait]
@@ -23,6 +23,9 @@ pub trait Session: Send + Sync {
 
     /// The permission rules as they are now: the user's, the project's, and what was granted in this session.
     fn rules(&self) -> Arc<Rules>;
+
+    /// Whether the workspace is trusted, and a sandbox in force.
+    fn surroundings(&self) -> Surroundings;
 
     /// Keeps a rule for this project, in the user's own data.
     async fn grant(&self, rule: Rule);

@@ -9,6 +9,7 @@ use crate::content::{Location, PlanEntry, ToolKind, Usage};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::Mode;
+use crate::terminal::{TerminalInfo, Typist};
 use crate::turn::StopReason;
 use crate::{
     AssistantBlock, HunkId, MessageId, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId,
@@ -335,6 +336,47 @@ pub enum Event {
         /// Its exit code; absent where it was killed or timed out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
+    },
+    /// A terminal is new or has changed: what runs in it, whether that waits for input, who has it.
+    TerminalChanged {
+        /// The terminal as it is now.
+        terminal: TerminalInfo,
+    },
+    /// Something was typed into a terminal.
+    TerminalInput {
+        /// The terminal.
+        terminal_id: TerminalId,
+        /// The call whose command read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<ToolCallId>,
+        /// Who typed.
+        by: Typist,
+        /// What was typed, a line at a time; empty where it was not shown.
+        text: String,
+        /// Whether it was typed while the terminal showed nothing of it, as a password. It is kept nowhere.
+        #[serde(default)]
+        hidden: bool,
+    },
+    /// The user runs a command of their own: `!command`, or `!!command`, which the model does not see.
+    UserCommandStarted {
+        /// Its id, where a call has one.
+        tool_call_id: ToolCallId,
+        /// The command line.
+        command: String,
+        /// Whether it is part of the model's context.
+        in_context: bool,
+    },
+    /// The user's own command ended.
+    UserCommandEnded {
+        /// Its id.
+        tool_call_id: ToolCallId,
+        /// What it printed, as a model reads it.
+        text: String,
+        /// Its exit code; absent where it was stopped or could not be run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// How long it ran, in milliseconds.
+        duration_ms: u64,
     },
     /// A command of a turn changed files of the project, or another program did while the turn ran.
     FilesChanged {

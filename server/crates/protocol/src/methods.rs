@@ -12,18 +12,23 @@ use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
-use crate::permission::{PermissionAnswerParams, PermissionAnswerResult};
+use crate::permission::{
+    PermissionAnswerParams, PermissionAnswerResult, PermissionListParams, PermissionListResult, PermissionRevokeParams,
+    WorkspaceTrustParams, WorkspaceTrustResult,
+};
 use crate::review::{
     ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewListParams,
     ReviewResult, ReviewTextParams,
 };
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
-    SessionListResult, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult, SessionRenameParams,
+    SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult,
+    SessionRenameParams,
 };
 use crate::terminal::{
-    Done, TerminalKillParams, TerminalOpenParams, TerminalOpenResult, TerminalOutputParams, TerminalResizeParams,
-    TerminalWriteParams,
+    Done, TerminalAckParams, TerminalCloseParams, TerminalKillParams, TerminalListParams, TerminalListResult,
+    TerminalOpenParams, TerminalOpenResult, TerminalOutputParams, TerminalResizeParams, TerminalSignalParams,
+    TerminalTakeParams, TerminalWriteParams,
 };
 use crate::turn::{
     TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
@@ -125,6 +130,8 @@ requests! {
     SessionClose = "azimuth/session/close", SessionCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Gives a session another title.
     SessionRename = "azimuth/session/rename", SessionRenameParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Sets the mode of a session's next turns. `bypass` needs a confirmation.
+    SessionMode = "azimuth/session/mode", SessionModeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Deletes a session with all that belongs to it. This cannot be undone.
     SessionDelete = "azimuth/session/delete", SessionDeleteParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Starts a turn. Answers at once with the turn's id; the rest are events.
@@ -137,6 +144,12 @@ requests! {
     TurnCancel = "azimuth/turn/cancel", TurnCancelParams => TurnCancelResult, [NotFound, WrongTurn, SessionLocked, StoreFailed, OperationFailed];
     /// Answers a question for permission.
     PermissionAnswer = "azimuth/permission/answer", PermissionAnswerParams => PermissionAnswerResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Lists the permission rules in force, with where they come from.
+    PermissionList = "azimuth/permission/list", PermissionListParams => PermissionListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Takes back a rule that was granted.
+    PermissionRevoke = "azimuth/permission/revoke", PermissionRevokeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Tells whether a folder is trusted, or says so.
+    WorkspaceTrust = "azimuth/workspace/trust", WorkspaceTrustParams => WorkspaceTrustResult, [StoreFailed, OperationFailed];
     /// Lists the proposals that wait for a decision.
     ReviewList = "azimuth/review/list", ReviewListParams => ReviewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing.
@@ -159,6 +172,8 @@ requests! {
     CheckpointUndo = "azimuth/checkpoint/undo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
     /// Puts again what was undone, by the same rules.
     CheckpointRedo = "azimuth/checkpoint/redo", CheckpointRestoreParams => CheckpointRestoreResult, [NotFound, TurnRunning, SessionLocked, StoreFailed, OperationFailed];
+    /// Lists a session's terminals: its shell and its jobs.
+    TerminalList = "azimuth/terminal/list", TerminalListParams => TerminalListResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Follows a terminal's output from an offset on.
     TerminalOpen = "azimuth/terminal/open", TerminalOpenParams => TerminalOpenResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Types into a terminal.
@@ -167,6 +182,14 @@ requests! {
     TerminalResize = "azimuth/terminal/resize", TerminalResizeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Ends what runs in a terminal.
     TerminalKill = "azimuth/terminal/kill", TerminalKillParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Sends a signal to what runs in a terminal.
+    TerminalSignal = "azimuth/terminal/signal", TerminalSignalParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Takes a terminal over from the model, or hands it back.
+    TerminalTake = "azimuth/terminal/take", TerminalTakeParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Says how far the client has come with a terminal's output.
+    TerminalAck = "azimuth/terminal/ack", TerminalAckParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// No longer follows a terminal's output.
+    TerminalClose = "azimuth/terminal/close", TerminalCloseParams => Done, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists the models.
     ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.

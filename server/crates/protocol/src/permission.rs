@@ -30,6 +30,10 @@ pub enum PermissionAbout {
     PendingEdits,
     /// Whether the user's unsaved text is saved before a command runs.
     UnsavedText,
+    /// Whether a command may run outside the sandbox.
+    Outside,
+    /// Whether the workspace is trusted: whether what it supplies may run, and what it allows counts.
+    Trust,
 }
 
 /// One possible answer.
@@ -82,6 +86,106 @@ pub enum PermissionOutcome {
     Cancelled,
     /// What it was about was settled otherwise.
     Moot,
+}
+
+/// How a rule decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleEffect {
+    /// What it fits runs without a question.
+    Allow,
+    /// What it fits is asked.
+    Ask,
+    /// What it fits is refused.
+    Deny,
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleOrigin {
+    /// The user's own configuration, or what the editor was started with.
+    User,
+    /// A file of the project's, or settings that an editor read out of it.
+    Project,
+    /// Granted by an answer "always", for the project.
+    Granted,
+    /// Granted by an answer, for the session.
+    Session,
+}
+
+/// A permission rule in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleInfo {
+    /// The rule as written: `Shell(cargo test:*)`.
+    pub rule: String,
+    /// How it decides.
+    pub effect: RuleEffect,
+    /// Where it comes from.
+    pub origin: RuleOrigin,
+    /// Where it comes from, in words: `your config.toml`.
+    pub source: String,
+    /// What it covers, in words.
+    pub covers: String,
+    /// Whether `azimuth/permission/revoke` takes it away. Others are changed where they are written.
+    pub revocable: bool,
+    /// Why it does not count just now, if so: an allow rule of a project that is not trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
+}
+
+/// Parameters of `azimuth/permission/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionListParams {
+    /// The session.
+    pub session_id: SessionId,
+}
+
+/// Result of `azimuth/permission/list`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionListResult {
+    /// The rules, in the order of their precedence.
+    pub rules: Vec<RuleInfo>,
+}
+
+/// Parameters of `azimuth/permission/revoke`: take back what was granted. Twice is harmless.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PermissionRevokeParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The rule as listed.
+    pub rule: String,
+    /// Its origin as listed: `granted` or `session`.
+    pub origin: RuleOrigin,
+}
+
+/// Parameters of `azimuth/workspace/trust`: whether what a folder supplies may run, and what it allows counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WorkspaceTrustParams {
+    /// The folder, as a URI; without it, the client's workspace folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// What the user says; without it, nothing is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
+    /// Whether it is the editor's own trust, which counts while the editor is connected and is not kept.
+    #[serde(default)]
+    pub by_editor: bool,
+}
+
+/// Result of `azimuth/workspace/trust`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceTrustResult {
+    /// Whether the folder, or all of them, is trusted now.
+    pub trusted: bool,
+    /// Whether that was said by the user or the editor. Where it was not, the first turn asks.
+    pub decided: bool,
 }
 
 /// Parameters of `azimuth/permission/answer`.

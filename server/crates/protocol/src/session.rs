@@ -12,9 +12,15 @@ use crate::{Event, QueueId, SequencedEvent, SessionId, TurnId};
 pub enum Mode {
     /// Look, and answer; nothing is changed or run.
     Ask,
-    /// Everything, within the permissions.
+    /// Look, also with commands that are known only to read, and plan; nothing is changed.
+    Plan,
+    /// Everything, within the permissions: edits under review, commands that are allowed or asked for.
     #[default]
     Agent,
+    /// As `agent`, and edits are accepted as they come.
+    AcceptEdits,
+    /// Nothing is asked. What rules deny stays denied, and what rules have asked is asked. It has to be confirmed.
+    Bypass,
 }
 
 /// A session in a list.
@@ -137,6 +143,20 @@ pub struct SessionRenameParams {
     pub session_id: SessionId,
     /// The new title, one line, not empty.
     pub title: String,
+}
+
+/// Parameters of `azimuth/session/mode`: the mode of the session's next turns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionModeParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The mode.
+    pub mode: Mode,
+    /// Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says what it
+    /// means, for the user to read.
+    #[serde(default)]
+    pub confirmed: bool,
 }
 
 /// Parameters of `azimuth/session/delete`. A running turn is cancelled first.

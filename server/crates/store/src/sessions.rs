@@ -338,14 +338,20 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "ask",
+        Mode::Plan => "plan",
         Mode::Agent => "agent",
+        Mode::AcceptEdits => "accept_edits",
+        Mode::Bypass => "bypass",
     }
 }
 
 /// A mode we do not know counts as the one that may do least.
 fn mode_from_name(name: &str) -> Mode {
     match name {
+        "plan" => Mode::Plan,
         "agent" => Mode::Agent,
+        "accept_edits" => Mode::AcceptEdits,
+        "bypass" => Mode::Bypass,
         _ => Mode::Ask,
     }
 }

@@ -95,7 +95,7 @@ impl Typed for ShellRun {
             (path, led_to)
         });
         let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
-        let action = Action::Execute { line: input.command.clone(), parsed, cwd, links };
+        let action = Action::Execute { line: input.command.clone(), parsed, cwd, links, outside: false };
         Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let parsed = ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }]);
         let line = "rm a.txt\n# really".to_owned();
         let links = Links::new();
-        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links });
+        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links, outside: false });
         let described = tool.describe(&input("ls", None)).unwrap();
         assert!(matches!(described.action, Action::Execute { cwd, .. } if cwd == world.path("")));
 

@@ -273,6 +273,9 @@ fn ago(minutes: u64) -> String {
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "ask: looks and answers, changes nothing",
+        Mode::Plan => "plan: looks and plans, changes nothing",
         Mode::Agent => "agent: edits under your review, and runs commands you allow",
+        Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted as they come",
+        Mode::Bypass => "bypass: nothing is asked",
     }
 }

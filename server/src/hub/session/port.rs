@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
-use agent::permission::{Rule, Rules};
+use agent::permission::{Rule, Rules, Surroundings};
 use agent::session::{Answer, Interjection, Unsettled};
 use agent::store::StoreError;
 use async_trait::async_trait;
@@ -69,6 +69,10 @@ impl agent::session::Session for Port {
 
     fn rules(&self) -> Arc<Rules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings::default()
     }
 
     async fn grant(&self, rule: Rule) {

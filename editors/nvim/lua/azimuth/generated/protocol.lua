@@ -48,6 +48,11 @@
 ---| "session" # In this session, until the server ends.
 ---| "project" # In every session of the project, for good. It is kept in the user's data, never in the project.
 
+---How sure it is that a command waits for input.
+---@alias azimuth.Certainty
+---| "certain" # It was seen to read from the terminal.
+---| "probable" # It has the terminal open, polls, uses no processor time and has printed nothing for a while.
+
 ---A file that a command changed.
 ---@class azimuth.ChangedFile
 ---@field uri string The document.
@@ -391,6 +396,35 @@
 ---@field offset integer The offset after its last byte of output.
 ---@field exitCode? integer Its exit code; absent where it was killed or timed out.
 
+---A terminal is new or has changed: what runs in it, whether that waits for input, who has it.
+---@class azimuth.Event.TerminalChanged
+---@field type "terminalChanged"
+---@field terminal azimuth.TerminalInfo The terminal as it is now.
+
+---Something was typed into a terminal.
+---@class azimuth.Event.TerminalInput
+---@field type "terminalInput"
+---@field terminalId azimuth.TerminalId The terminal.
+---@field by azimuth.Typist Who typed.
+---@field text string What was typed, a line at a time; empty where it was not shown.
+---@field hidden boolean Whether it was typed while the terminal showed nothing of it, as a password. It is kept nowhere.
+---@field toolCallId? azimuth.ToolCallId The call whose command read it.
+
+---The user runs a command of their own: `!command`, or `!!command`, which the model does not see.
+---@class azimuth.Event.UserCommandStarted
+---@field type "userCommandStarted"
+---@field toolCallId azimuth.ToolCallId Its id, where a call has one.
+---@field command string The command line.
+---@field inContext boolean Whether it is part of the model's context.
+
+---The user's own command ended.
+---@class azimuth.Event.UserCommandEnded
+---@field type "userCommandEnded"
+---@field toolCallId azimuth.ToolCallId Its id.
+---@field text string What it printed, as a model reads it.
+---@field durationMs integer How long it ran, in milliseconds.
+---@field exitCode? integer Its exit code; absent where it was stopped or could not be run.
+
 ---A command of a turn changed files of the project, or another program did while the turn ran.
 ---@class azimuth.Event.FilesChanged
 ---@field type "filesChanged"
@@ -463,6 +497,10 @@
 ---| azimuth.Event.Formatted
 ---| azimuth.Event.TerminalStarted
 ---| azimuth.Event.TerminalEnded
+---| azimuth.Event.TerminalChanged
+---| azimuth.Event.TerminalInput
+---| azimuth.Event.UserCommandStarted
+---| azimuth.Event.UserCommandEnded
 ---| azimuth.Event.FilesChanged
 ---| azimuth.Event.CheckpointRestored
 ---| azimuth.Event.Notice
@@ -532,7 +570,10 @@
 ---What the agent may do in a turn (001 §8).
 ---@alias azimuth.Mode
 ---| "ask" # Look, and answer; nothing is changed or run.
----| "agent" # Everything, within the permissions.
+---| "plan" # Look, also with commands that are known only to read, and plan; nothing is changed.
+---| "agent" # Everything, within the permissions: edits under review, commands that are allowed or asked for.
+---| "accept_edits" # As `agent`, and edits are accepted as they come.
+---| "bypass" # Nothing is asked. What rules deny stays denied, and what rules have asked is asked. It has to be confirmed.
 
 ---A model that can be chosen.
 ---@class azimuth.ModelInfo
@@ -570,6 +611,8 @@
 ---| "tool_call" # Whether a tool call may be made.
 ---| "pending_edits" # What becomes of pending hunks before a command runs. It is moot once none is pending any more.
 ---| "unsaved_text" # Whether the user's unsaved text is saved before a command runs.
+---| "outside" # Whether a command may run outside the sandbox.
+---| "trust" # Whether the workspace is trusted: whether what it supplies may run, and what it allows counts.
 
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams
@@ -584,6 +627,14 @@
 
 ---A question for permission.
 ---@alias azimuth.PermissionId string
+
+---Parameters of `azimuth/permission/list`.
+---@class azimuth.PermissionListParams
+---@field sessionId azimuth.SessionId The session.
+
+---Result of `azimuth/permission/list`.
+---@class azimuth.PermissionListResult
+---@field rules azimuth.RuleInfo[] The rules, in the order of their precedence.
 
 ---One possible answer.
 ---@class azimuth.PermissionOption
@@ -627,6 +678,12 @@
 ---@field reason string Why it is asked: the rule or default that led here.
 ---@field options azimuth.PermissionOption[] The answers to choose from.
 ---@field toolCallId? azimuth.ToolCallId The tool call that waits, where one does.
+
+---Parameters of `azimuth/permission/revoke`: take back what was granted. Twice is harmless.
+---@class azimuth.PermissionRevokeParams
+---@field sessionId azimuth.SessionId The session.
+---@field rule string The rule as listed.
+---@field origin azimuth.RuleOrigin Its origin as listed: `granted` or `session`.
 
 ---A step of a plan; ACP's plan entry.
 ---@class azimuth.PlanEntry
@@ -733,6 +790,11 @@
 ---@field start azimuth.Position Where it begins.
 ---@field end azimuth.Position Where it ends, exclusive.
 
+---What shows that a command in the background, such as a server, is up.
+---@class azimuth.Ready
+---@field ports integer[] The TCP ports that its processes listen on, sorted.
+---@field line? string The line that says so, if one did.
+
 ---It is as wanted.
 ---@class azimuth.RestoreOutcome.Done
 ---@field type "done"
@@ -811,6 +873,41 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field proposalId azimuth.ProposalId The proposal.
 
+---How a rule decides.
+---@alias azimuth.RuleEffect
+---| "allow" # What it fits runs without a question.
+---| "ask" # What it fits is asked.
+---| "deny" # What it fits is refused.
+
+---A permission rule in force.
+---@class azimuth.RuleInfo
+---@field rule string The rule as written: `Shell(cargo test:*)`.
+---@field effect azimuth.RuleEffect How it decides.
+---@field origin azimuth.RuleOrigin Where it comes from.
+---@field source string Where it comes from, in words: `your config.toml`.
+---@field covers string What it covers, in words.
+---@field revocable boolean Whether `azimuth/permission/revoke` takes it away. Others are changed where they are written.
+---@field void? string Why it does not count just now, if so: an allow rule of a project that is not trusted.
+
+---Where a rule comes from.
+---@alias azimuth.RuleOrigin
+---| "user" # The user's own configuration, or what the editor was started with.
+---| "project" # A file of the project's, or settings that an editor read out of it.
+---| "granted" # Granted by an answer "always", for the project.
+---| "session" # Granted by an answer, for the session.
+
+---What runs in a shell.
+---@class azimuth.RunningCommand
+---@field toolCallId azimuth.ToolCallId The call that started it, or the id of the user's own command.
+---@field command string The command line.
+---@field startedAt integer When it began.
+
+---What commands may do to the machine.
+---@alias azimuth.SandboxMode
+---| "read_only" # Read the workspace, the system and toolchains; write nothing but temporary files.
+---| "workspace_write" # As `read_only`, and write in the workspace, temporary folders and package caches.
+---| "full" # Whatever the user may do: no sandbox.
+
 ---An event with its place in the session.
 ---@class azimuth.SequencedEvent
 ---@field seq integer Its number in the session: 1, 2, 3, … without gaps.
@@ -851,6 +948,12 @@
 ---Result of `azimuth/session/list`.
 ---@class azimuth.SessionListResult
 ---@field sessions azimuth.SessionInfo[] The sessions, the last used first.
+
+---Parameters of `azimuth/session/mode`: the mode of the session's next turns.
+---@class azimuth.SessionModeParams
+---@field sessionId azimuth.SessionId The session.
+---@field mode azimuth.Mode The mode.
+---@field confirmed? boolean Whether the user has confirmed it, told what it means. `bypass` is refused without; the error's message says what it means, for the user to read.
 
 ---Parameters of `azimuth/session/new`.
 ---@class azimuth.SessionNewParams
@@ -895,13 +998,55 @@
 ---| "error" # Something failed; `error` says what, and what to do.
 ---| "interrupted" # The server ended, or the client that started the turn left. It can be gone on with.
 
+---Parameters of `azimuth/terminal/ack`: how far a client has come with a terminal's output.
+---@class azimuth.TerminalAckParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field offset integer The offset after the last byte that it has shown.
+
+---Parameters of `azimuth/terminal/close`: no longer follow a terminal. What runs in it goes on.
+---@class azimuth.TerminalCloseParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+
 ---A pseudo-terminal.
 ---@alias azimuth.TerminalId string
+
+---A terminal, as it is.
+---@class azimuth.TerminalInfo
+---@field terminalId azimuth.TerminalId The terminal.
+---@field kind azimuth.TerminalKind What it is for.
+---@field title string For people: `shell`, or a job's command line.
+---@field cwd string The folder that it is in, or began in.
+---@field sandbox azimuth.SandboxMode What its commands may do to the machine.
+---@field alive boolean Whether its process lives.
+---@field taken boolean Whether the user has taken it over: the model cannot type into it until it is handed back.
+---@field startedAt integer When it began.
+---@field end integer The offset after its last byte of output.
+---@field running? azimuth.RunningCommand What runs in it.
+---@field waiting? azimuth.Waiting Whether that waits for input.
+---@field ready? azimuth.Ready For a job: what shows that it is up.
+---@field endedAt? integer When it ended.
+---@field exitCode? integer For a job that ended: its exit code; absent where it was killed.
 
 ---Parameters of `azimuth/terminal/kill`: end what runs in a terminal.
 ---@class azimuth.TerminalKillParams
 ---@field sessionId azimuth.SessionId The session.
 ---@field terminalId azimuth.TerminalId The terminal.
+
+---What a terminal is for.
+---@alias azimuth.TerminalKind
+---| "shell" # The session's shell, in which commands run one after the other.
+---| "outside" # The session's second shell, outside the sandbox.
+---| "job" # A command in the background.
+
+---Parameters of `azimuth/terminal/list`.
+---@class azimuth.TerminalListParams
+---@field sessionId azimuth.SessionId The session.
+
+---Result of `azimuth/terminal/list`.
+---@class azimuth.TerminalListResult
+---@field terminals azimuth.TerminalInfo[] The terminals: the shell first, then jobs, the oldest first. Jobs that ended stay until the session's host ends.
 
 ---Parameters of `azimuth/terminal/open`: start to follow a terminal's output.
 ---@class azimuth.TerminalOpenParams
@@ -909,6 +1054,7 @@
 ---@field terminalId? azimuth.TerminalId The terminal; without it, the session's shell, which is started if need be.
 ---@field since? integer The offset to begin at, in bytes since the terminal's start. 0 gives all that is kept.
 ---@field size? azimuth.TerminalSize The size of the view.
+---@field acknowledges? boolean Whether the client says with `azimuth/terminal/ack` how far it has come. It is then sent at most 256 KiB ahead of that.
 
 ---Result of `azimuth/terminal/open`. The bytes follow as `azimuth/terminal/output`.
 ---@class azimuth.TerminalOpenResult
@@ -929,10 +1075,32 @@
 ---@field terminalId azimuth.TerminalId The terminal.
 ---@field size azimuth.TerminalSize The new size.
 
+---A signal that can be sent to what runs in a terminal.
+---@alias azimuth.TerminalSignal
+---| "interrupt" # SIGINT, as Ctrl-C sends it.
+---| "quit" # SIGQUIT, as Ctrl-\\ sends it.
+---| "hangup" # SIGHUP.
+---| "terminate" # SIGTERM.
+---| "stop" # SIGTSTP, as Ctrl-Z sends it.
+---| "continue" # SIGCONT.
+---| "kill" # SIGKILL.
+
+---Parameters of `azimuth/terminal/signal`: send a signal to what runs in a terminal.
+---@class azimuth.TerminalSignalParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field signal azimuth.TerminalSignal The signal.
+
 ---A terminal's size in cells.
 ---@class azimuth.TerminalSize
 ---@field columns integer Columns, 1 to 1000.
 ---@field rows integer Rows, 1 to 1000.
+
+---Parameters of `azimuth/terminal/take`: take a terminal over, so that only the user types into it and no time runs out meanwhile, or hand it back. Twice is harmless.
+---@class azimuth.TerminalTakeParams
+---@field sessionId azimuth.SessionId The session.
+---@field terminalId azimuth.TerminalId The terminal.
+---@field taken boolean Whether it is taken over; false hands it back.
 
 ---Parameters of `azimuth/terminal/write`: type into a terminal.
 ---@class azimuth.TerminalWriteParams
@@ -1012,12 +1180,34 @@
 ---@field expectedTurnId azimuth.TurnId The turn the user means. Another one, or none, running is the error `wrongTurn`.
 ---@field prompt azimuth.PromptBlock[] What to say.
 
+---Who typed.
+---@alias azimuth.Typist
+---| "user" # The user.
+---| "model" # The model.
+
 ---Tokens used, each kind counted once: `input` leaves out what the cache served or stored.
 ---@class azimuth.Usage
 ---@field input integer Input tokens billed in full.
 ---@field output integer Output tokens, thinking included.
 ---@field cacheRead integer Input tokens read from the vendor's cache.
 ---@field cacheWrite integer Input tokens written to the vendor's cache.
+
+---A command that waits for input.
+---@class azimuth.Waiting
+---@field certainty azimuth.Certainty How sure that is.
+---@field prompt string What it asks: the last line that it printed, which may be empty.
+---@field hidden boolean Whether what is typed is not shown, as with a password. It is for the user then, and never kept.
+
+---Parameters of `azimuth/workspace/trust`: whether what a folder supplies may run, and what it allows counts.
+---@class azimuth.WorkspaceTrustParams
+---@field folder? string The folder, as a URI; without it, the client's workspace folders.
+---@field trusted? boolean What the user says; without it, nothing is changed.
+---@field byEditor? boolean Whether it is the editor's own trust, which counts while the editor is connected and is not kept.
+
+---Result of `azimuth/workspace/trust`.
+---@class azimuth.WorkspaceTrustResult
+---@field trusted boolean Whether the folder, or all of them, is trusted now.
+---@field decided boolean Whether that was said by the user or the editor. Where it was not, the first turn asks.
 
 local M = {}
 
@@ -1033,6 +1223,8 @@ M.requests = {
   session_close = "azimuth/session/close",
   ---Gives a session another title. Params: `azimuth.SessionRenameParams`. Result: `azimuth.Done`.
   session_rename = "azimuth/session/rename",
+  ---Sets the mode of a session's next turns. `bypass` needs a confirmation. Params: `azimuth.SessionModeParams`. Result: `azimuth.Done`.
+  session_mode = "azimuth/session/mode",
   ---Deletes a session with all that belongs to it. This cannot be undone. Params: `azimuth.SessionDeleteParams`. Result: `azimuth.Done`.
   session_delete = "azimuth/session/delete",
   ---Starts a turn. Answers at once with the turn's id; the rest are events. Params: `azimuth.TurnStartParams`. Result: `azimuth.TurnStartResult`.
@@ -1045,6 +1237,12 @@ M.requests = {
   turn_cancel = "azimuth/turn/cancel",
   ---Answers a question for permission. Params: `azimuth.PermissionAnswerParams`. Result: `azimuth.PermissionAnswerResult`.
   permission_answer = "azimuth/permission/answer",
+  ---Lists the permission rules in force, with where they come from. Params: `azimuth.PermissionListParams`. Result: `azimuth.PermissionListResult`.
+  permission_list = "azimuth/permission/list",
+  ---Takes back a rule that was granted. Params: `azimuth.PermissionRevokeParams`. Result: `azimuth.Done`.
+  permission_revoke = "azimuth/permission/revoke",
+  ---Tells whether a folder is trusted, or says so. Params: `azimuth.WorkspaceTrustParams`. Result: `azimuth.WorkspaceTrustResult`.
+  workspace_trust = "azimuth/workspace/trust",
   ---Lists the proposals that wait for a decision. Params: `azimuth.ReviewListParams`. Result: `azimuth.ReviewResult`.
   review_list = "azimuth/review/list",
   ---Accepts or rejects hunks. The same call twice is harmless; a stale one changes nothing. Params: `azimuth.ReviewDecideParams`. Result: `azimuth.ReviewResult`.
@@ -1065,6 +1263,8 @@ M.requests = {
   checkpoint_undo = "azimuth/checkpoint/undo",
   ---Puts again what was undone, by the same rules. Params: `azimuth.CheckpointRestoreParams`. Result: `azimuth.CheckpointRestoreResult`.
   checkpoint_redo = "azimuth/checkpoint/redo",
+  ---Lists a session's terminals: its shell and its jobs. Params: `azimuth.TerminalListParams`. Result: `azimuth.TerminalListResult`.
+  terminal_list = "azimuth/terminal/list",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.
   terminal_open = "azimuth/terminal/open",
   ---Types into a terminal. Params: `azimuth.TerminalWriteParams`. Result: `azimuth.Done`.
@@ -1073,6 +1273,14 @@ M.requests = {
   terminal_resize = "azimuth/terminal/resize",
   ---Ends what runs in a terminal. Params: `azimuth.TerminalKillParams`. Result: `azimuth.Done`.
   terminal_kill = "azimuth/terminal/kill",
+  ---Sends a signal to what runs in a terminal. Params: `azimuth.TerminalSignalParams`. Result: `azimuth.Done`.
+  terminal_signal = "azimuth/terminal/signal",
+  ---Takes a terminal over from the model, or hands it back. Params: `azimuth.TerminalTakeParams`. Result: `azimuth.Done`.
+  terminal_take = "azimuth/terminal/take",
+  ---Says how far the client has come with a terminal's output. Params: `azimuth.TerminalAckParams`. Result: `azimuth.Done`.
+  terminal_ack = "azimuth/terminal/ack",
+  ---No longer follows a terminal's output. Params: `azimuth.TerminalCloseParams`. Result: `azimuth.Done`.
+  terminal_close = "azimuth/terminal/close",
   ---Lists the models. Params: `azimuth.ModelListParams`. Result: `azimuth.ModelListResult`.
   model_list = "azimuth/model/list",
   ---Chooses a model for a session, or for new sessions. Params: `azimuth.ModelSelectParams`. Result: `azimuth.ModelSelectResult`.

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use protocol::session::Mode;
 
 use super::{
-    Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word, accepting_rule,
-    judge, may_read,
+    Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Surroundings, Verdict, Word,
+    accepting_rule, judge, may_read,
 };
 
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
@@ -54,9 +54,17 @@ fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
-    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new() };
+    let action =
+        Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new(), outside: false };
     let folders = [PathBuf::from("/ws")];
-    let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
+    let case = Case {
+        tool: "shell_run",
+        action: &action,
+        reads: &[],
+        mode: Mode::Agent,
+        folders: &folders,
+        surroundings: Surroundings::default(),
+    };
     judge(rules, &case)
 }
 
@@ -240,9 +248,17 @@ fn reading_outside_the_workspace_is_asked() {
 fn what_a_link_leads_to_counts_as_named() {
     let judged = |rules: &Rules, line: &str, led_to: &str| {
         let links = Links::from([(PathBuf::from("/ws/docs/x"), vec![PathBuf::from(led_to)])]);
-        let action = Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links };
+        let action =
+            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
         let folders = [PathBuf::from("/ws")];
-        let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
+        let case = Case {
+            tool: "shell_run",
+            action: &action,
+            reads: &[],
+            mode: Mode::Agent,
+            folders: &folders,
+            surroundings: Surroundings::default(),
+        };
         word(&judge(rules, &case))
     };
     let none = Rules::default();
@@ -492,13 +508,33 @@ fn mode_ask_neither_edits_nor_runs() {
     let folders = [PathBuf::from("/ws")];
     let actions = [
         Action::Edit { paths: vec!["/ws/a".into()] },
-        Action::Execute { line: "ls".to_owned(), parsed: parse("ls"), cwd: "/ws".into(), links: Links::new() },
+        Action::Execute {
+            line: "ls".to_owned(),
+            parsed: parse("ls"),
+            cwd: "/ws".into(),
+            links: Links::new(),
+            outside: false,
+        },
     ];
     for action in &actions {
-        let case = Case { tool: "t", action, reads: &[], mode: Mode::Ask, folders: &folders };
+        let case = Case {
+            tool: "t",
+            action,
+            reads: &[],
+            mode: Mode::Ask,
+            folders: &folders,
+            surroundings: Surroundings::default(),
+        };
         assert_eq!(word(&judge(&rules(&["*"], &[], &[]), &case)), "deny");
     }
-    let case = Case { tool: "t", action: &Action::Read, reads: &[], mode: Mode::Ask, folders: &folders };
+    let case = Case {
+        tool: "t",
+        action: &Action::Read,
+        reads: &[],
+        mode: Mode::Ask,
+        folders: &folders,
+        surroundings: Surroundings::default(),
+    };
     assert_eq!(word(&judge(&Rules::default(), &case)), "allow");
 }
 
@@ -507,7 +543,14 @@ fn edit(rules: &Rules, paths: &[&str]) -> &'static str {
     let folders = [PathBuf::from("/ws"), PathBuf::from("/other")];
     word(&judge(
         rules,
-        &Case { tool: "edit_create_file", action: &action, reads: &[], mode: Mode::Agent, folders: &folders },
+        &Case {
+            tool: "edit_create_file",
+            action: &action,
+            reads: &[],
+            mode: Mode::Agent,
+            folders: &folders,
+            surroundings: Surroundings::default(),
+        },
     ))
 }
 
@@ -557,7 +600,14 @@ fn read_rules_count_for_reading_tools_and_for_commands_that_name_the_file() {
     let denied = rules(&["Shell"], &[], &["Read(*.pem)", "Edit(vendor/**)"]);
     let folders = [PathBuf::from("/ws")];
     let reads = [PathBuf::from("/ws/keys/a.pem")];
-    let case = Case { tool: "read_file", action: &Action::Read, reads: &reads, mode: Mode::Agent, folders: &folders };
+    let case = Case {
+        tool: "read_file",
+        action: &Action::Read,
+        reads: &reads,
+        mode: Mode::Agent,
+        folders: &folders,
+        surroundings: Surroundings::default(),
+    };
     assert_eq!(word(&judge(&denied, &case)), "deny");
     expect(&denied, "deny", &["cat keys/a.pem", "sort < a.pem", "cd keys && cat a.pem", "echo x > vendor/lib.c"]);
     expect(&denied, "allow", &["cat a.txt", "cat vendor/lib.c", "echo x > src/lib.c"]);

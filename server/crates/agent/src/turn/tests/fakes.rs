@@ -223,6 +223,10 @@ pub(super) struct LoggedSession {
 
 #[async_trait]
 impl Session for LoggedSession {
+    fn surroundings(&self) -> crate::permission::Surroundings {
+        crate::permission::Surroundings::default()
+    }
+
     fn record(&self, event: Event) {
         self.steps.step();
         self.log.lock().unwrap().push(event);
@@ -390,6 +394,7 @@ impl Tool for FakeTool {
             Access::Read => Action::Read,
             Access::Edit => Action::Edit { paths: vec![PathBuf::from("/ws/a.rs")] },
             Access::Execute => Action::Execute {
+                outside: false,
                 line: line.clone(),
                 parsed: ShellLine::Commands(vec![command]),
                 cwd: PathBuf::from("/ws"),
