@@ -2,17 +2,29 @@
 
 use std::path::Path;
 
-use agent::permission::{Action, Case, Links, Rules, Verdict, judge};
+use agent::permission::{Action, Case, Links, Rules, Surroundings, Verdict, judge};
 use protocol::session::Mode;
 
 use super::*;
 
 /// How a line fares when the user has no rules.
 fn judged(line: &str, folder: &Path) -> Verdict {
-    let action =
-        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: folder.to_owned(), links: Links::new() };
+    let action = Action::Execute {
+        line: line.to_owned(),
+        parsed: parse(line),
+        cwd: folder.to_owned(),
+        links: Links::new(),
+        outside: false,
+    };
     let folders = [folder.to_owned()];
-    let case = Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders };
+    let case = Case {
+        tool: "shell_run",
+        action: &action,
+        reads: &[],
+        mode: Mode::Agent,
+        folders: &folders,
+        surroundings: Surroundings::default(),
+    };
     judge(&Rules::default(), &case)
 }
 
