@@ -340,7 +340,7 @@ pub enum Event {
     /// A terminal is new or has changed: what runs in it, whether that waits for input, who has it.
     TerminalChanged {
         /// The terminal as it is now.
-        terminal: TerminalInfo,
+        terminal: Box<TerminalInfo>,
     },
     /// Something was typed into a terminal.
     TerminalInput {
