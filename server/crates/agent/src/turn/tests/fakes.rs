@@ -10,6 +10,7 @@ use futures_util::{StreamExt, stream};
 use protocol::content::{ToolKind, Usage};
 use protocol::model::{ModelInfo, Price};
 use protocol::permission::PermissionRequest;
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use protocol::{AssistantBlock, Event, PermissionId, PromptBlock, SessionId, ToolCallId, TurnId};
 use serde_json::{Value, json};
@@ -249,7 +250,11 @@ impl Session for LoggedSession {
     async fn grant(&self, rule: Rule) {
         self.steps.effect("a grant");
         self.steps.wait().await;
-        self.rules.lock().unwrap().allow.push(SourcedRule { rule, source: "a grant".to_owned() });
+        self.rules.lock().unwrap().allow.push(SourcedRule {
+            rule,
+            origin: RuleOrigin::Granted,
+            source: "a grant".to_owned(),
+        });
     }
 
     async fn stored(&self) {
@@ -539,19 +544,31 @@ impl Stage {
     }
 
     pub(super) fn allows(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().allow.push(rule);
         self
     }
 
     pub(super) fn denies(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().deny.push(rule);
         self
     }
 
     pub(super) fn asks(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().ask.push(rule);
         self
     }

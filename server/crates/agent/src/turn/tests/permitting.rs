@@ -45,7 +45,7 @@ async fn always_keeps_the_rule_and_asks_no_more() {
         Event::PermissionJudged { allowed, reason, .. } => Some((*allowed, reason.as_str())),
         _ => None,
     });
-    assert_eq!(judged, Some((true, "rule `Shell(cargo test:*)` from a grant")));
+    assert_eq!(judged, Some((true, "allowed by rule `Shell(cargo test:*)` from a grant")));
 }
 
 #[tokio::test(start_paused = true)]
