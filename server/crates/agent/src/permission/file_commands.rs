@@ -1,6 +1,6 @@
 //! The plain commands on files that run unasked in mode `accept_edits`: what they do is as good as an edit.
 
-use super::places::Places;
+use super::places::{Places, is_hidden};
 use super::{SimpleCommand, Word};
 
 /// A command and its flags, none of which takes a value.
@@ -52,7 +52,7 @@ fn leads_up(path: &str) -> bool {
     path.split('/').any(|part| part == "..")
 }
 
-/// No name that would be taken for a flag where a glob finds it.
+/// No name that would be taken for a flag where a glob finds it, and none that tells programs what to do.
 fn is_plain_name(path: &str) -> bool {
-    !path.split('/').any(|part| part.starts_with('-'))
+    !is_hidden(path) && !path.split('/').any(|part| part.starts_with('-'))
 }

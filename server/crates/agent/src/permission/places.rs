@@ -125,6 +125,11 @@ pub(super) fn is_projects_own(path: &Path) -> bool {
     !names().any(|name| OWN.contains(&name.as_str())) && !names().next_back().is_some_and(|name| is_for_keys(&name))
 }
 
+/// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
+}
+
 /// Whether a file of that name, in lower case, usually holds keys or passwords.
 fn is_for_keys(name: &str) -> bool {
     const NAMES: &[&str] = &[

@@ -8,10 +8,10 @@ mod python;
 mod rust;
 mod script;
 
-use super::places::Places;
+use super::places::{Places, is_harmless, is_hidden};
 use super::{SimpleCommand, Word};
 
-use self::arguments::{Arguments, stays, switches};
+use self::arguments::{Arguments, stays, switches, tells_to_leave};
 
 /// A program of the table, and what says whether its arguments leave it the project's own.
 type Program = (&'static str, Check);
@@ -29,7 +29,7 @@ pub(super) fn own_command(command: &SimpleCommand, places: &Places<'_>) -> Optio
     let set = command.assignments.iter().all(|text| sets_nothing_else(text));
     let reads = command.redirects.iter().all(|redirect| {
         let Word::Known(target) = &redirect.target else { return false };
-        redirect.writes || super::places::is_harmless(target) || places.holds_own(target)
+        is_harmless(target) || (places.holds_own(target) && (!redirect.writes || !is_hidden(target)))
     });
     if !set || !reads || !places.is_in_workspace() {
         return None;
@@ -58,7 +58,7 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
 fn is_own(arguments: &Arguments<'_>) -> bool {
     let Some((name, rest)) = arguments.split() else { return false };
     let check = tables().find(|(program, _)| *program == name).map(|(_, check)| check);
-    rest.words.iter().all(|word| stays(word, rest.places))
+    rest.words.iter().all(|word| stays(word, rest.places) && !tells_to_leave(word))
         && check.is_some_and(|check| match check {
             Check::Without(flags) => !rest.has(flags),
             Check::If(check) => check(&rest),

@@ -114,41 +114,57 @@ pub(super) fn stays(word: &str, places: &Places<'_>) -> bool {
         let leaves = path.starts_with('~') || (piece.starts_with('-') && piece.contains(".."));
         !path.is_empty() && (leaves || !places.holds_own(path))
     };
-    !holds_code && !word.contains("://") && !pieces(word).any(|piece| is_other_file(piece) || is_scheme(piece))
+    // What a program reads from its input may be code.
+    word != "-" && !holds_code && !has_scheme(word) && !pieces(word).any(is_other_file)
 }
 
 /// The parts of a word that could be paths.
 pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
-    word.split(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']']).filter(|piece| !piece.is_empty())
+    let split = word.split_inclusive(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']']);
+    let mut goes_on = false;
+    let pieces = split.map(move |piece| {
+        // What follows a brace goes on with what stands in it.
+        let text = if goes_on { piece.trim_start_matches('/') } else { piece };
+        goes_on = piece.ends_with('}');
+        text.trim_end_matches(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']'])
+    });
+    pieces.filter(|piece| !piece.is_empty())
 }
 
-/// What code can be given by, in place of a file.
-fn is_scheme(piece: &str) -> bool {
-    ["data", "javascript", "http", "https", "git", "ssh", "git+ssh", "git+https", "github", "gist", "ftp"]
-        .iter()
-        .any(|scheme| piece.eq_ignore_ascii_case(scheme))
+/// Whether it names something of the network, or is code itself.
+fn has_scheme(word: &str) -> bool {
+    const SCHEMES: &[&str] =
+        &["data", "ftp", "gist", "git", "github", "http", "https", "javascript", "jsr", "npm", "ssh"];
+    let mut parts = word.split(['=', ',', ' ', '{', '@', '+']).filter_map(|part| part.split_once(':'));
+    word.contains("://") || parts.any(|(scheme, _)| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
 }
 
 /// Whether what a project calls one of its commands says that it leaves the machine or the workspace.
 pub(super) fn leaves(name: &str) -> bool {
-    const LEAVES: &[&str] = &[
-        "deploy",
-        "deployment",
-        "install",
-        "login",
-        "logout",
-        "postinstall",
-        "preinstall",
-        "publish",
-        "push",
-        "release",
-        "ship",
-        "sudo",
-        "uninstall",
-        "upload",
-    ];
-    name.to_lowercase().split([':', '-', '_', '.', '/']).any(|part| LEAVES.contains(&part))
+    name.to_lowercase().split([':', '-', '_', '.', '/']).any(|part| part == "install" || LEAVES.contains(&part))
 }
+
+/// Whether a word, as a whole or before a colon, tells a program to leave the machine or the workspace.
+pub(super) fn tells_to_leave(word: &str) -> bool {
+    word.split(':').next().is_some_and(|first| LEAVES.contains(&first.to_lowercase().as_str()))
+}
+
+/// How projects call what leaves them. What is called `install` may be what only fetches packages, too.
+const LEAVES: &[&str] = &[
+    "deploy",
+    "deployment",
+    "login",
+    "logout",
+    "postinstall",
+    "preinstall",
+    "publish",
+    "push",
+    "release",
+    "ship",
+    "sudo",
+    "uninstall",
+    "upload",
+];
 
 /// Whether it can be a name of a test, a target, a script: nothing but letters and what joins them.
 pub(super) fn is_name(word: &str) -> bool {

@@ -76,6 +76,7 @@ fn pytest(arguments: &Arguments<'_>) -> bool {
         "--override-ini",
         "--pastebin",
         "--pdb",
+        "--pyargs",
         "--pdbcls",
         "--rootdir",
         "--trace",
@@ -96,7 +97,7 @@ fn python(arguments: &Arguments<'_>) -> bool {
             _ => return false,
         };
     }
-    rest.first().is_some() && passes_on(&rest.after(1))
+    rest.first().is_some_and(|file| !leaves(file)) && passes_on(&rest.after(1))
 }
 
 fn module(arguments: &Arguments<'_>) -> bool {

@@ -132,14 +132,16 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
         "fmt" => usual().is_some_and(|operands| operands.is_empty()) && !passed_on.has(&["--config", "--config-path"]),
         "run" | "r" => usual().is_some(),
         // They run cargo's own commands in their way.
-        "careful" | "hack" | "hfuzz" | "llvm-cov" | "minimal-versions" | "miri" | "nextest" => {
+        "careful" | "hack" | "hfuzz" | "llvm-cov" | "minimal-versions" | "miri" | "nextest" | "wasi" => {
             let is_safe = !own.has(OF_OTHERS);
             let inner = own.words.iter().find(|word| !word.starts_with('-'));
             let is_usual = |inner: &&str| {
                 ["bench", "build", "check", "clippy", "doc", "list", "nextest", "report", "run", "setup", "t", "test"]
                     .contains(inner)
             };
-            is_safe && inner.is_none_or(is_usual)
+            // The first of these measures tests where it is told nothing else.
+            let begins_with_flag = subcommand == "llvm-cov" && own.first().is_some_and(|first| first.starts_with('-'));
+            is_safe && (begins_with_flag || inner.is_none_or(is_usual))
         }
         "audit" | "bloat" | "criterion" | "expand" | "geiger" | "insta" | "machete" | "mutants" | "outdated"
         | "semver-checks" | "tarpaulin" | "udeps" | "xtask" => !own.has(OF_OTHERS),

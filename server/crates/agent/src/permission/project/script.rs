@@ -226,7 +226,7 @@ fn interprets(arguments: &Arguments<'_>) -> bool {
 }
 
 fn names_a_file(word: &str) -> bool {
-    !word.starts_with('-') && word != "inspect"
+    !word.starts_with('-') && word != "inspect" && !leaves(word)
 }
 
 /// Whether what a project's own program is given is names and settings, not code.
