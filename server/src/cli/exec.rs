@@ -12,7 +12,7 @@ use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::model::ModelSelectParams;
-use protocol::permission::PermissionAnswerParams;
+use protocol::permission::{PermissionAnswerParams, RuleOrigin};
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
 use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
 use protocol::terminal::TerminalOpenParams;
@@ -45,7 +45,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     let mut config = setup.config.clone();
     for text in &args.allow {
         let rule = text.parse::<Rule>().map_err(|error| Failure::Usage(format!("--allow {text}: {error}")))?;
-        config.rules.allow.push(SourcedRule { rule, source: "--allow".into() });
+        config.rules.allow.push(SourcedRule { rule, origin: RuleOrigin::Session, source: "--allow".into() });
     }
     let rules = config.rules.clone();
     let parts = setup.parts(config);

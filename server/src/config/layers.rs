@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::EditForm;
 use agent::permission::{Rule, SourcedRule};
+use protocol::permission::RuleOrigin;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -61,6 +62,12 @@ pub struct Layer {
     /// Whether what commands and other programs change is listed for review.
     #[serde(alias = "reviewCommands")]
     pub review_commands: Option<bool>,
+    /// Whether mode `bypass` may be entered.
+    #[serde(alias = "allowBypass")]
+    pub allow_bypass: Option<bool>,
+    /// Whether the project's own commands, such as its tests, run unasked in the sandbox of a trusted workspace.
+    #[serde(alias = "projectCommands")]
+    pub project_commands: Option<bool>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -252,10 +259,13 @@ impl Config {
         self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
         self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
         self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+        self.allow_bypass = layer.allow_bypass.unwrap_or(self.allow_bypass);
+        self.rules.asks_project_commands =
+            layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
         let Permissions { allow, ask, deny } = layer.permissions;
-        let mut problems = add(&mut self.rules.allow, &allow, place);
-        problems.extend(add(&mut self.rules.ask, &ask, place));
-        problems.extend(add(&mut self.rules.deny, &deny, place));
+        let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
+        problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
+        problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
         if let Some(file) = layer.ca_file {
             self.providers.ca_file = Some(file);
         }
@@ -323,7 +333,18 @@ impl Config {
         ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
         ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend(layer.review_commands.is_some().then_some("review_commands"));
-        ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
+        // Both may be forbidden, and not allowed again.
+        match layer.allow_bypass {
+            Some(false) => self.allow_bypass = false,
+            other => ignored.extend(other.map(|_| "allow_bypass")),
+        }
+        match layer.project_commands {
+            Some(false) => self.rules.asks_project_commands = true,
+            other => ignored.extend(other.map(|_| "project_commands")),
+        }
+        // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
+        let is_heard = kind == Kind::Project;
+        ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");
@@ -337,8 +358,11 @@ impl Config {
                 ),
             });
         }
-        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, place);
-        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, place));
+        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, RuleOrigin::Project, place);
+        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, RuleOrigin::Project, place));
+        if is_heard && self.errors.is_empty() {
+            problems.extend(add(&mut self.rules.allow, &layer.permissions.allow, RuleOrigin::Project, place));
+        }
         for problem in problems {
             self.distrust(place, &problem);
         }
@@ -373,7 +397,8 @@ impl Config {
     }
 
     fn ask_everything(&mut self, place: &str) {
-        let everything = SourcedRule { rule: Rule { tool: "*".into(), pattern: None }, source: place.into() };
+        let rule = Rule { tool: "*".into(), pattern: None };
+        let everything = SourcedRule { rule, origin: RuleOrigin::User, source: place.into() };
         if !self.rules.ask.contains(&everything) {
             self.rules.ask.push(everything);
         }
@@ -385,11 +410,11 @@ impl Config {
 }
 
 /// Adds rules as they are written. Gives what is wrong with those that are none.
-fn add(rules: &mut Vec<SourcedRule>, texts: &[String], place: &str) -> Vec<String> {
+fn add(rules: &mut Vec<SourcedRule>, texts: &[String], origin: RuleOrigin, place: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for text in texts {
         match text.parse::<Rule>() {
-            Ok(rule) => rules.push(SourcedRule { rule, source: place.into() }),
+            Ok(rule) => rules.push(SourcedRule { rule, origin, source: place.into() }),
             Err(error) => problems.push(format!("permissions: {error}")),
         }
     }

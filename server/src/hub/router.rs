@@ -12,7 +12,7 @@ use std::time::Duration;
 use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
 use protocol::model::{ModelListResult, ModelSelectResult};
-use protocol::session::{SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -343,6 +343,12 @@ impl Router {
         let caller = client.caller.clone();
         let (shared, of_client) = (self.shared.clone(), client.folders.clone());
         tokio::spawn(async move {
+            // It has to be confirmed for a session that is there.
+            if params.mode == Some(Mode::Bypass) {
+                let text =
+                    "mode `bypass` has to be confirmed: make the session first, then enter it by azimuth/session/mode";
+                return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
+            }
             let folders = match params.folders {
                 None => Ok(of_client),
                 Some(uris) => folders(uris).await,

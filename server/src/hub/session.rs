@@ -3,7 +3,7 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
-//! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
+//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `carry` (their way into the
 //! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
 //! `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another process holds).
 
@@ -16,6 +16,7 @@ mod complete;
 mod formatting;
 mod load;
 mod overlay;
+mod permissions;
 mod port;
 mod prepare;
 mod relay;
@@ -29,12 +30,12 @@ mod undo;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
-use agent::permission::{Rule, Rules, SourcedRule};
+use agent::permission::Rules;
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
@@ -60,6 +61,7 @@ use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
 use self::overlay::Overlay;
+use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
@@ -416,7 +418,7 @@ struct Session {
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
     rules: Arc<RwLock<Arc<Rules>>>,
-    grants: Vec<Rule>,
+    grants: Grants,
     /// Who said that edits are accepted as they come, or not.
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
@@ -575,7 +577,7 @@ impl Session {
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
-                self.set_rules();
+                self.permissions_configured();
                 self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
@@ -638,6 +640,11 @@ impl Session {
                 self.answer_when_stored(reply, result);
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
+            Request::SessionMode(params, reply) => self.set_mode(&params, reply),
+            Request::PermissionList(_, reply) => {
+                let _ = reply.send(Ok(self.list_permissions(self.surroundings())));
+            }
+            Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
@@ -652,10 +659,7 @@ impl Session {
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
             // Being built.
-            request @ (Request::SessionMode(..)
-            | Request::PermissionList(..)
-            | Request::PermissionRevoke(..)
-            | Request::TerminalList(..)
+            request @ (Request::TerminalList(..)
             | Request::TerminalSignal(..)
             | Request::TerminalTake(..)
             | Request::TerminalAck(..)
@@ -758,14 +762,6 @@ impl Session {
 
     fn info(&self) -> SessionInfo {
         self.state.info(&self.id, self.log.feed().last())
-    }
-
-    /// The rules in force: the configuration's, and what was granted for this project.
-    fn set_rules(&self) {
-        let mut rules = self.config.rules.clone();
-        let source = String::from("what you always allowed in this project");
-        rules.allow.extend(self.grants.iter().cloned().map(|rule| SourcedRule { rule, source: source.clone() }));
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
     }
 
     fn answer(

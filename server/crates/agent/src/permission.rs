@@ -317,6 +317,11 @@ pub fn session_scope_in_words(always: &[Rule]) -> String {
     format!("Allow {} in this session", always::in_words(always))
 }
 
+/// Whether a rule may be about running commands.
+pub fn is_about_commands(rule: &Rule) -> bool {
+    rule::is_about_commands(rule)
+}
+
 /// What a rule is about, in words: ``commands that begin with `cargo test` ``.
 pub fn covers(rule: &Rule) -> String {
     rule::covers(rule)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rule, Rules};
+use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
@@ -23,6 +23,7 @@ use super::accepting::{self, Accepting};
 use super::commanded::Looks;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
+use super::permissions::{self as permitting, Grants};
 use super::rounds::Rounds;
 use super::state::State;
 use super::{NewSession, Open, Own, Question, Session};
@@ -68,7 +69,7 @@ pub(super) async fn load(
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
-        let grants = store.grants(&project)?;
+        let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;
         let spool = match spool {
             Some(spool) => spool.catch_up().map(|()| spool),
@@ -150,7 +151,7 @@ pub(super) async fn load(
         went_well: true,
         ours: HashMap::new(),
         rules,
-        grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
+        grants: Grants::new(grants),
         accepting: Accepting::new(always),
         tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
@@ -179,6 +180,7 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    session.leave_bypass("mode `bypass` is confirmed anew each time that Azimuth starts");
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
     session.accepting_changed();

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules, Surroundings};
-use agent::session::{Answer, Interjection, Unsettled};
+use agent::session::{Answer, GrantScope, Interjection, Unsettled};
 use agent::store::StoreError;
 use async_trait::async_trait;
 use protocol::permission::PermissionRequest;
@@ -31,7 +31,7 @@ pub(super) struct Port {
 pub(super) enum TurnMessage {
     Record(TurnId, Event),
     Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
-    Grant(Rule, oneshot::Sender<()>),
+    Grant(Rule, GrantScope, oneshot::Sender<()>),
     Stored(oneshot::Sender<()>),
     Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
     Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
@@ -75,8 +75,8 @@ impl agent::session::Session for Port {
         Surroundings::default()
     }
 
-    async fn grant(&self, rule: Rule) {
-        self.call(|done| TurnMessage::Grant(rule, done)).await;
+    async fn grant(&self, rule: Rule, scope: GrantScope) {
+        self.call(|done| TurnMessage::Grant(rule, scope, done)).await;
     }
 
     async fn stored(&self) {

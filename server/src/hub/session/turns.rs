@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use agent::edit::EditForm;
-use agent::permission::Rule;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
 use futures_util::FutureExt;
 use protocol::permission::PermissionRequest;
+use protocol::session::Mode;
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
@@ -20,6 +20,7 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::permissions;
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, Preparation, Prepared};
 use super::{Caller, GivenAnswer, Own, Question, Session};
@@ -33,6 +34,8 @@ pub(super) struct Running {
     cancel: CancellationToken,
     /// The waiting prompt that it is made of, until it has begun.
     queued: Option<(QueueId, Vec<PromptBlock>)>,
+    /// Whether it asks nothing: the mode that it began in.
+    bypasses: bool,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -59,7 +62,18 @@ impl Session {
             let _ = reply.send(Err(error));
             return;
         }
+        // A prompt alone confirms nothing.
+        if let Some(mode) = params.mode
+            && let Some(why) = permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+        {
+            return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, why))));
+        }
         self.prepare_turn(caller, params.prompt, params.mode, None, Some(reply));
+    }
+
+    /// Whether the running turn began in mode `bypass`.
+    pub(super) fn turn_bypasses(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.bypasses)
     }
 
     /// Goes on with a turn that ended while it asked, now that there is an answer.
@@ -75,7 +89,7 @@ impl Session {
         &mut self,
         caller: Caller,
         prompt: Vec<PromptBlock>,
-        mode: Option<protocol::session::Mode>,
+        mode: Option<Mode>,
         given: Option<GivenAnswer>,
         reply: Option<Reply<TurnStartResult>>,
     ) {
@@ -83,8 +97,9 @@ impl Session {
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
+        let home = caller.clone();
         self.turn =
-            Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None, next: Vec::new() });
+            Some(Running { id: id.clone(), home, cancel, queued: None, bypasses: false, task: None, next: Vec::new() });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -93,6 +108,7 @@ impl Session {
             info: self.info(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
+            grants_changed: self.grants.changed(),
             reader: self.reader.clone(),
             caller,
             turn: id,
@@ -121,8 +137,12 @@ impl Session {
         for event in prepared.events {
             self.record(event);
         }
-        if prepared.mode != self.state.mode {
-            self.record(Event::ModeChanged { mode: prepared.mode });
+        // `bypass` may have been left, or forbidden, while the prompt was made ready.
+        let is_confirmed = prepared.confirmed || self.state.mode == Mode::Bypass;
+        let is_refused = permissions::refused(&self.config, prepared.mode, is_confirmed).is_some();
+        let mode = if is_refused { self.state.mode } else { prepared.mode };
+        if prepared.chose_mode {
+            self.enter(mode);
         }
         let Some(turn) = prepared.turn else {
             self.dequeue_begun();
@@ -139,6 +159,9 @@ impl Session {
         };
         if let Some((on, said)) = turn.always {
             self.always_read(on, said);
+        }
+        if let Some((rules, changed)) = turn.grants {
+            self.grants_read(rules, changed);
         }
         if prepared.given.is_none() {
             self.close_questions();
@@ -164,8 +187,11 @@ impl Session {
             prompt: turn.prompt,
             context: turn.context,
             model: model.as_ref().map_or_else(String::new, |model| model.info().id.clone()),
-            mode: prepared.mode,
+            mode,
         });
+        if let Some(running) = &mut self.turn {
+            running.bypasses = mode == Mode::Bypass;
+        }
         self.dequeue_begun();
         self.follow_turn(&id);
         self.given = prepared.given;
@@ -182,7 +208,7 @@ impl Session {
                     canonical_edits: self.config.canonical_edits,
                     model,
                     tools: Arc::clone(&self.tools),
-                    mode: prepared.mode,
+                    mode,
                     system: turn.system,
                     offered: turn.offered,
                     history: self.state.history.clone(),
@@ -237,7 +263,7 @@ impl Session {
                 let id = request.permission_id.clone();
                 self.questions.insert(id, Question { request, waiting: Some(reply) });
             }
-            TurnMessage::Grant(rule, done) => self.grant(rule, done),
+            TurnMessage::Grant(rule, scope, done) => self.grant(rule, scope, done),
             TurnMessage::Stored(done) => {
                 let log = self.log.clone();
                 tokio::spawn(async move {
@@ -290,21 +316,6 @@ impl Session {
         if let Some((queue_id, _)) = self.turn.as_mut().and_then(|turn| turn.queued.take()) {
             self.record(Event::PromptDequeued { queue_id });
         }
-    }
-
-    /// Keeps a rule for this project, here at once and in the store for later.
-    fn grant(&mut self, rule: Rule, done: tokio::sync::oneshot::Sender<()>) {
-        let (store, project, text) = (Arc::clone(&self.shared.parts.store), self.project(), rule.to_string());
-        if !self.grants.contains(&rule) {
-            self.grants.push(rule);
-            self.set_rules();
-        }
-        tokio::spawn(async move {
-            if let Err(error) = crate::hub::feed::blocking(move || store.grant(&project, &text)).await {
-                tracing::error!(%error, "a permission that was granted for good could not be kept");
-            }
-            let _ = done.send(());
-        });
     }
 
     /// What grants are kept under: the session's first folder.
@@ -401,6 +412,7 @@ impl Session {
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
+        self.set_rules();
         turn.cancel.cancel();
         if let Some(task) = turn.task {
             task.abort();
@@ -426,6 +438,7 @@ impl Session {
             return;
         }
         let Some(Running { queued, next, .. }) = self.turn.take() else { return };
+        self.set_rules();
         self.close_questions();
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {

@@ -117,6 +117,11 @@ fn is_about_outside(rule: &Rule) -> bool {
     rule.tool.eq_ignore_ascii_case("ShellOutside")
 }
 
+/// Whether a rule may be about running commands: not where it names another kind of tool.
+pub(super) fn is_about_commands(rule: &Rule) -> bool {
+    !Class::Read.is_named(&rule.tool) && !Class::Edit.is_named(&rule.tool)
+}
+
 /// What a rule is about, in words.
 pub(super) fn covers(rule: &Rule) -> String {
     let about = |class: Class| class.is_named(&rule.tool);

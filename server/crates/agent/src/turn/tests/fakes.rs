@@ -24,7 +24,7 @@ use crate::model::{
 };
 use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
-use crate::session::{Answer, Interjection, Session, Unsettled};
+use crate::session::{Answer, GrantScope, Interjection, Session, Unsettled};
 use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
@@ -247,12 +247,15 @@ impl Session for LoggedSession {
         Arc::new(self.rules.lock().unwrap().clone())
     }
 
-    async fn grant(&self, rule: Rule) {
+    async fn grant(&self, rule: Rule, scope: GrantScope) {
         self.steps.effect("a grant");
         self.steps.wait().await;
         self.rules.lock().unwrap().allow.push(SourcedRule {
             rule,
-            origin: RuleOrigin::Granted,
+            origin: match scope {
+                GrantScope::Project => RuleOrigin::Granted,
+                GrantScope::Session => RuleOrigin::Session,
+            },
             source: "a grant".to_owned(),
         });
     }
