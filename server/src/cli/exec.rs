@@ -69,6 +69,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         mode: args.mode.map(Mode::from),
         resume: args.resume.map(SessionId::new),
         rules,
+        trusted: args.trust.then_some(true),
         json: args.json,
         answerer: Answerer::new(args.yes, &signals),
         style: if args.json { Style::PLAIN } else { Style::for_stdout() },
@@ -92,6 +93,8 @@ pub(super) struct Job {
     pub(super) resume: Option<SessionId>,
     /// The rules given, to see whether one accepts an edit.
     pub(super) rules: Rules,
+    /// Whether the folder is trusted in this run, where it is said.
+    pub(super) trusted: Option<bool>,
     pub(super) json: bool,
     pub(super) answerer: Answerer,
     pub(super) style: Style,
@@ -106,6 +109,7 @@ impl Job {
             folders: vec![self.folder.clone()],
             encoding: PositionEncoding::Utf8,
             editor: Arc::new(Terminal { shows }),
+            trusted: self.trusted,
         });
         let signals = self.signals.clone();
         let all = async {
@@ -396,9 +400,17 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
         return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
     // What it switches would hold after this prompt, and the text may come from anywhere.
-    let switches = |it: &Invocation| matches!(it.command, Ok(Command::Auto(Some((true, _)))));
-    if commands::parse(&text).invocations.iter().any(switches) {
+    let invocations = commands::parse(&text).invocations;
+    let is_any = |switches: fn(&Command) -> bool| {
+        invocations.iter().any(|it: &Invocation| it.command.as_ref().is_ok_and(switches))
+    };
+    if is_any(|command| matches!(command, Command::Auto(Some((true, _))))) {
         return Err(Failure::Usage("`/auto on` is not for azimuth exec: `--yes` accepts what this prompt does".into()));
+    }
+    if is_any(|command| matches!(command, Command::Trust(Some(true)))) {
+        return Err(Failure::Usage(
+            "`/trust yes` is not for azimuth exec: `--trust` trusts the folder in one run".into(),
+        ));
     }
     Ok(text)
 }

@@ -5,7 +5,7 @@
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
 //! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
 //! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
-//! `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another process holds).
+//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod carry;
@@ -23,6 +23,7 @@ mod reviews;
 mod rounds;
 mod state;
 mod terminals;
+mod trusting;
 mod turns;
 mod undo;
 
@@ -40,7 +41,7 @@ use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
 use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
-use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
@@ -71,6 +72,7 @@ use self::undo::{Held, Restored, Restoring};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
+use super::trust::{Word, Workspace};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
@@ -88,6 +90,8 @@ pub(super) struct Caller {
     pub(super) editor: Arc<dyn Editor>,
     /// The documents that it has open.
     pub(super) buffers: Arc<Buffers>,
+    /// What it says of the trust in its workspace.
+    pub(super) trust: Word,
 }
 
 /// What a new session begins with.
@@ -113,6 +117,8 @@ pub(super) enum Message {
     Config(Arc<Config>),
     /// Edits in every session of a project are accepted as they come from now on, or no longer.
     Always(Arc<str>, bool),
+    /// What is said of the trust in some folder, or by this editor, is other than it was.
+    Trust(Option<(ClientId, bool)>),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -159,6 +165,10 @@ enum Own {
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    /// Whether the workspace is trusted, as just read; none where that was not decided.
+    Trust(Option<bool>),
+    /// An answer about trust that came after its turn had ended was kept.
+    TrustKept(Caller),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -341,7 +351,8 @@ async fn refuse(open: Open, error: &Error) {
             | Message::TextChanged(..)
             | Message::FilesChanged(_)
             | Message::Config(_)
-            | Message::Always(..) => {}
+            | Message::Always(..)
+            | Message::Trust(_) => {}
         }
     }
 }
@@ -364,6 +375,8 @@ struct Session {
     log: Log,
     state: State,
     roots: Arc<Roots>,
+    /// Whether its folders are trusted.
+    trust: Workspace,
     /// Those who see it.
     followers: HashMap<ClientId, Caller>,
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
@@ -541,6 +554,7 @@ impl Session {
                 });
             }
             Message::Always(project, on) => self.always(&project, on),
+            Message::Trust(_) => self.look_at_trust(),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -589,6 +603,8 @@ impl Session {
                 self.answer_when_stored(reply, selected);
             }
             Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
+            Own::Trust(decided) => self.trust_read(decided),
+            Own::TrustKept(caller) => self.trust_kept(caller),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -792,6 +808,9 @@ impl Session {
         let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
         match question {
             Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
+            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
+                self.keep_trust(caller, answer);
+            }
             // The turn that asked ended with an earlier process: it goes on from here, with the answer.
             Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),
             None => {}

@@ -23,6 +23,8 @@ pub enum Command {
     Conversations,
     /// Have edits accepted as they come or no longer, in this session or in the project; without it, tell how it is.
     Auto(Option<(bool, AutoScope)>),
+    /// Say whether the workspace is trusted, for good; without it, tell how it is.
+    Trust(Option<bool>),
     /// Tell what was used and what it cost.
     Costs,
     /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
@@ -31,9 +33,9 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it changes files, or what may be changed without a word of the user's.
+    /// Whether it changes files, or what may be changed or run without a word of the user's.
     pub fn must_lead(&self) -> bool {
-        matches!(self, Self::Auto(Some((true, _))) | Self::Restore(..))
+        matches!(self, Self::Auto(Some((true, _))) | Self::Trust(Some(_)) | Self::Restore(..))
     }
 }
 
@@ -87,6 +89,13 @@ pub const COMMANDS: &[Spec] = &[
         description: "Accept edits as they come, or no longer; with `--project` in the project for good",
         max_positionals: 1,
         flags: PROJECT,
+    },
+    Spec {
+        name: "trust",
+        usage: "/trust [yes|no]",
+        description: "Say whether you trust this folder, so that what it supplies may run; or tell how it is",
+        max_positionals: 1,
+        flags: &[],
     },
     Spec {
         name: "resume",
@@ -263,6 +272,7 @@ pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<Co
                 "resume" => choices.sessions.clone(),
                 "mode" => modes(),
                 "auto" => switches(),
+                "trust" => answers(),
                 _ => Vec::new(),
             };
             ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
@@ -277,6 +287,11 @@ fn modes() -> Vec<Choice> {
         Choice { value: "ask".to_owned(), detail: "Look and answer; nothing is changed or run".to_owned() },
         Choice { value: "agent".to_owned(), detail: "Work: edits for review, commands with permission".to_owned() },
     ]
+}
+
+fn answers() -> Vec<Choice> {
+    let choice = |value: &str, detail: &str| Choice { value: value.to_owned(), detail: detail.to_owned() };
+    vec![choice("yes", "What this folder supplies may run"), choice("no", "It may not")]
 }
 
 fn switches() -> Vec<Choice> {
@@ -422,6 +437,12 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             Some(other) => Err(format!("there is no mode `{other}`; use `/mode ask` or `/mode agent`")),
         },
         "auto" => auto(arguments).map(Command::Auto),
+        "trust" => match first.as_deref() {
+            None => Ok(Command::Trust(None)),
+            Some("yes") => Ok(Command::Trust(Some(true))),
+            Some("no") => Ok(Command::Trust(Some(false))),
+            Some(other) => Err(format!("`{other}` is not understood; use `/trust yes` or `/trust no`")),
+        },
         "resume" => first
             .map(Command::Resume)
             .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),

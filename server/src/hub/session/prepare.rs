@@ -23,6 +23,7 @@ use super::{Caller, GivenAnswer, accepting, default_model, resolve_model};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
+use crate::hub::trust::Workspace;
 use crate::hub::{ClientId, Error, Input, Reply, Request};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
@@ -46,6 +47,8 @@ pub(super) struct Preparation {
     pub(super) accept_edits: (bool, AutoScope),
     /// How often it was said here whether they are in the whole project.
     pub(super) said: u64,
+    /// Whether its workspace is trusted.
+    pub(super) trust: Workspace,
     pub(super) caller: Caller,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, Preparation, Prepared};
+use super::trusting::Asking;
 use super::{Caller, GivenAnswer, Own, Question, Session};
 use crate::hub::{Error, Reply};
 
@@ -94,6 +95,7 @@ impl Session {
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
             reader: self.reader.clone(),
+            trust: self.trust.clone(),
             caller,
             turn: id,
             prompt,
@@ -170,8 +172,20 @@ impl Session {
         self.follow_turn(&id);
         self.given = prepared.given;
         self.tags.set(turn.form == EditForm::Hashline);
+        let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
+        let asking = word.and_then(|word| self.asking(word));
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
+                let word = running.home.trust.clone();
+                let port = Arc::new(Port {
+                    session: self.id.clone(),
+                    turn: id.clone(),
+                    own: self.own.clone(),
+                    rules: Arc::clone(&self.rules),
+                    results: self.results.clone(),
+                    trust: (self.trust.clone(), word),
+                    questions: AtomicU64::new(0),
+                });
                 let context = TurnContext {
                     session_id: self.id.clone(),
                     turn_id: id.clone(),
@@ -186,19 +200,12 @@ impl Session {
                     system: turn.system,
                     offered: turn.offered,
                     history: self.state.history.clone(),
-                    session: Arc::new(Port {
-                        session: self.id.clone(),
-                        turn: id.clone(),
-                        own: self.own.clone(),
-                        rules: Arc::clone(&self.rules),
-                        results: self.results.clone(),
-                        questions: AtomicU64::new(0),
-                    }),
+                    session: Arc::clone(&port) as _,
                     cancel: running.cancel.clone(),
                     answered: self.given.as_ref().map(|given| given.call.clone()),
                     limits: Limits::default(),
                 };
-                running.task = Some(spawn(context, self.own.clone()));
+                running.task = Some(spawn(context, port, asking, self.own.clone()));
             }
             _ => {
                 let error = failure.map_or_else(|| "it could not begin".into(), |error| error.message);
@@ -457,11 +464,23 @@ impl Session {
     }
 }
 
-/// Runs a turn in a task of its own. A panic ends the turn, not the session.
-fn spawn(context: TurnContext, own: tokio::sync::mpsc::UnboundedSender<Own>) -> AbortHandle {
+/// Runs a turn in a task of its own, once it is known whether the workspace is trusted. A panic ends the turn, not the
+/// session.
+fn spawn(
+    context: TurnContext,
+    port: Arc<Port>,
+    asking: Option<Asking>,
+    own: tokio::sync::mpsc::UnboundedSender<Own>,
+) -> AbortHandle {
     let turn = context.turn_id.clone();
     let task = tokio::spawn(async move {
-        let outcome = AssertUnwindSafe(agent::turn::run(context)).catch_unwind().await.ok();
+        let run = async {
+            if let Some(asking) = asking {
+                asking.ask(&port).await;
+            }
+            agent::turn::run(context).await
+        };
+        let outcome = AssertUnwindSafe(run).catch_unwind().await.ok();
         let _ = own.send(Own::TurnEnded(TurnEnd { turn, outcome }));
     });
     task.abort_handle()
