@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use agent::commands::{self, Command, Invocation};
 use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
+use agent::user_command;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::model::ModelSelectParams;
@@ -145,8 +146,11 @@ impl Job {
             prompt: vec![PromptBlock::Text { text: self.prompt.clone() }],
             mode: self.mode,
         };
-        if ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id.is_none() {
-            turn.only_commands();
+        let is_command = user_command::parse(&params.prompt).is_some();
+        match ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id {
+            _ if is_command => turn.only_a_command(),
+            None => turn.only_commands(),
+            Some(_) => {}
         }
         loop {
             let (late, seq) = (turn.late(), turn.seq);
@@ -393,6 +397,11 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
         None => {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text).map_err(|error| Failure::Said(format!("standard input: {error}")))?;
+            // The user's own hand is on the command line; what is read may come from anywhere.
+            if text.starts_with('!') {
+                let words = "a prompt from standard input runs no command: give `!command` as an argument";
+                return Err(Failure::Usage(words.into()));
+            }
             text
         }
     };

@@ -5,7 +5,7 @@
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
 //! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
 //! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
-//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `complete`; `relay` (a session that another process holds).
+//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod carry;
@@ -26,6 +26,7 @@ mod terminals;
 mod trusting;
 mod turns;
 mod undo;
+mod user_commands;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -69,6 +70,7 @@ use self::rounds::Rounds;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
+use self::user_commands::{UserEnd, UserRunning};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
@@ -155,6 +157,8 @@ enum Own {
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
     EditsSaved(Vec<NotSaved>),
+    /// The user's own command ended.
+    UserCommandEnded(UserEnd),
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
@@ -383,6 +387,8 @@ struct Session {
     /// first one, and once that is gone, any that follows (design D2).
     home: Option<Caller>,
     turn: Option<Running>,
+    /// The user's own command that runs.
+    user_command: Option<UserRunning>,
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
     interjections: Vec<(QueueId, Interjection)>,
@@ -479,6 +485,7 @@ impl Session {
 
     fn is_idle(&self) -> bool {
         self.turn.is_none()
+            && self.user_command.is_none()
             && self.followers.is_empty()
             && self.begun == 0
             && self.held.is_none()
@@ -586,6 +593,7 @@ impl Session {
             Own::LookEnded(number) => self.look_ended(number),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
+            Own::UserCommandEnded(end) => self.user_command_ended(end),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);

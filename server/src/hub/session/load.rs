@@ -130,6 +130,7 @@ pub(super) async fn load(
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
         turn: None,
+        user_command: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
         questions: state
@@ -311,6 +312,7 @@ impl Session {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
+        self.end_lost_user_commands();
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });

@@ -60,6 +60,8 @@ pub(super) struct State {
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// The user's own commands that have not ended.
+    pub(super) user_commands: BTreeSet<ToolCallId>,
     /// What turns did to files.
     pub(super) checkpoints: Checkpoints,
     /// The proposals with undecided hunks, as last said.
@@ -119,6 +121,8 @@ impl State {
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
             }
+            Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
+            Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
             Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
             Event::PermissionAsked { request, .. } => {

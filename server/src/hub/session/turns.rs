@@ -8,6 +8,7 @@ use agent::edit::EditForm;
 use agent::permission::Rule;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
+use agent::user_command;
 use futures_util::FutureExt;
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
@@ -49,6 +50,9 @@ pub(super) struct TurnEnd {
 
 impl Session {
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(command) = user_command::parse(&params.prompt) {
+            return self.start_user_command(caller, command, reply);
+        }
         if let Some(turn) = &mut self.turn {
             // Whoever was told of the end may go on at once.
             if turn.task.is_some() && self.state.open_turn.is_none() {
@@ -75,11 +79,12 @@ impl Session {
     fn prepare_turn(
         &mut self,
         caller: Caller,
-        prompt: Vec<PromptBlock>,
+        mut prompt: Vec<PromptBlock>,
         mode: Option<protocol::session::Mode>,
         given: Option<GivenAnswer>,
         reply: Option<Reply<TurnStartResult>>,
     ) {
+        user_command::unescape(&mut prompt);
         self.last_caller = Some(caller.clone());
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
@@ -276,7 +281,7 @@ impl Session {
         is_option.then_some(given.answer)
     }
 
-    /// What was said to the turn, and then what became of its edits. Both are in the log before the turn hears them.
+    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is in the log before the turn hears it.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let mut heard = Vec::new();
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
@@ -286,6 +291,12 @@ impl Session {
             }
             self.record(Event::PromptDequeued { queue_id });
             heard.push(interjection);
+        }
+        for text in self.untold_commands() {
+            if let Some(turn) = &self.turn {
+                self.record(Event::Noted { turn_id: turn.id.clone(), text: text.clone() });
+                heard.push(Interjection::Note { text, wants_answer: false });
+            }
         }
         let notes = self.note().into_iter();
         heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));
@@ -319,7 +330,7 @@ impl Session {
         self.state.folders.first().cloned().unwrap_or_default()
     }
 
-    pub(super) fn steer(&mut self, params: TurnSteerParams, reply: Reply<Done>) {
+    pub(super) fn steer(&mut self, mut params: TurnSteerParams, reply: Reply<Done>) {
         let running = self.turn.as_ref().map(|turn| turn.id.clone());
         if running.as_ref() != Some(&params.expected_turn_id) {
             let text = format!("turn {} is not running; send the text as a prompt", params.expected_turn_id);
@@ -328,7 +339,10 @@ impl Session {
         }
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.new_id("queue"));
+        // What is said to the model is no command, wherever it comes to wait.
+        user_command::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
+        user_command::unescape(&mut params.prompt);
         let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
         self.begun += 1;
         tokio::spawn(async move {
@@ -343,7 +357,8 @@ impl Session {
         self.begun -= 1;
         if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
             self.interjections.push((queue_id, steer));
-        } else if let Interjection::Steer { prompt, .. } = steer {
+        } else if let Interjection::Steer { mut prompt, .. } = steer {
+            user_command::escape(&mut prompt);
             self.queue.push_front((queue_id, prompt));
             if self.went_well {
                 self.next_in_queue();
@@ -378,11 +393,16 @@ impl Session {
 
     /// Starts the first waiting prompt, if nothing runs and somebody is there.
     pub(super) fn next_in_queue(&mut self) {
-        if self.turn.is_some() {
+        if self.turn.is_some() || self.user_command.is_some() {
             return;
         }
         let Some(caller) = self.last_caller.clone() else { return };
         let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
+        if let Some(command) = user_command::parse(&prompt) {
+            self.run_queued(caller, command);
+            self.record(Event::PromptDequeued { queue_id });
+            return self.next_in_queue();
+        }
         self.prepare_turn(caller, prompt.clone(), None, None, None);
         if let Some(turn) = &mut self.turn {
             turn.queued = Some((queue_id, prompt));
@@ -402,7 +422,8 @@ impl Session {
             turn.cancel.cancel();
             self.close_questions();
         }
-        Ok(TurnCancelResult { cancelled: running.is_some() })
+        let stops = running.is_none() && params.turn_id.is_none() && self.cancel_user_command();
+        Ok(TurnCancelResult { cancelled: running.is_some() || stops })
     }
 
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
@@ -457,7 +478,8 @@ impl Session {
     /// What the turn did not come to hear waits as a prompt, before all others.
     fn wait_again(&mut self) {
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
-            if let Interjection::Steer { prompt, .. } = interjection {
+            if let Interjection::Steer { mut prompt, .. } = interjection {
+                user_command::escape(&mut prompt);
                 self.queue.push_front((queue_id, prompt));
             }
         }
