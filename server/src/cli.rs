@@ -75,6 +75,9 @@ struct Exec {
     /// Accept every edit and allow every command that no rule denies.
     #[arg(long)]
     yes: bool,
+    /// Trust the current folder in this run: what it supplies may run. Nothing of it is kept.
+    #[arg(long)]
+    trust: bool,
     /// Go on with this session.
     #[arg(long, value_name = "ID")]
     resume: Option<String>,

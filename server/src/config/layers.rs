@@ -68,10 +68,23 @@ pub struct Layer {
     /// Whether the project's own commands, such as its tests, run unasked in the sandbox of a trusted workspace.
     #[serde(alias = "projectCommands")]
     pub project_commands: Option<bool>,
+    /// Whether the editor trusts its workspace: `trusted` or `restricted`. Only an editor says it, as it starts.
+    #[serde(alias = "workspaceTrust")]
+    pub workspace_trust: Option<WorkspaceTrust>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
     pub providers: BTreeMap<String, Provider>,
+}
+
+/// What an editor says of the trust in its workspace. It is the client's and not part of the configuration in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceTrust {
+    /// Its user trusts it.
+    Trusted,
+    /// Its user does not, or not yet.
+    Restricted,
 }
 
 /// Permission rules, each `Tool` or `Tool(pattern)`.
@@ -173,7 +186,11 @@ pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
-    let user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    let mut user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    if user.as_mut().is_ok_and(|layer| layer.workspace_trust.take().is_some()) {
+        let text = "workspace_trust ignored: it would be said of every folder; `/trust yes` says it of one";
+        config.warnings.push(format!("{place}: {text}"));
+    }
     config.take_or_fail(user.map_err(|problem| ConfigError { place: place.clone(), problem }), &place, environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", environment);
     match editor.settings {
@@ -327,6 +344,7 @@ impl Config {
                 other => ignored.extend(other.map(|_| "save_edits")),
             }
         }
+        ignored.extend(layer.workspace_trust.is_some().then_some("workspace_trust"));
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));
         ignored.extend(layer.idle_timeout.is_some().then_some("idle_timeout"));

@@ -30,6 +30,8 @@ pub enum Command {
     Conversations,
     /// Have edits accepted as they come or no longer, in this session or in the project; without it, tell how it is.
     Auto(Option<(bool, AutoScope)>),
+    /// Say whether the workspace is trusted, for good; without it, tell how it is.
+    Trust(Option<bool>),
     /// Tell what was used and what it cost.
     Costs,
     /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
@@ -38,7 +40,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it changes files, or what may be changed without a word of the user's.
+    /// Whether it changes files, or what may be changed or run without a word of the user's.
     pub fn must_lead(&self) -> bool {
         matches!(
             self,
@@ -46,6 +48,7 @@ impl Command {
                 | Self::Restore(..)
                 | Self::Mode(Some(Mode::AcceptEdits))
                 | Self::Bypass { confirmed: true }
+                | Self::Trust(Some(_))
         )
     }
 }
@@ -107,6 +110,13 @@ pub const COMMANDS: &[Spec] = &[
         description: "Accept edits as they come, or no longer; with `--project` in the project for good",
         max_positionals: 1,
         flags: PROJECT,
+    },
+    Spec {
+        name: "trust",
+        usage: "/trust [yes|no]",
+        description: "Say whether you trust this folder, so that what it supplies may run; or tell how it is",
+        max_positionals: 1,
+        flags: &[],
     },
     Spec {
         name: "resume",
@@ -283,6 +293,7 @@ pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<Co
                 "resume" => choices.sessions.clone(),
                 "mode" => modes(),
                 "auto" => switches(),
+                "trust" => answers(),
                 _ => Vec::new(),
             };
             ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
@@ -304,6 +315,10 @@ fn modes() -> Vec<Choice> {
 
 fn choice(value: &str, detail: &str) -> Choice {
     Choice { value: value.to_owned(), detail: detail.to_owned() }
+}
+
+fn answers() -> Vec<Choice> {
+    vec![choice("yes", "What this folder supplies may run"), choice("no", "It may not")]
 }
 
 fn switches() -> Vec<Choice> {
@@ -459,7 +474,9 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             Some("bypass") => Ok(Command::Bypass { confirmed: arguments.positionals.len() > 1 }),
             Some(name) => match mode_of(name) {
                 Some(mode) => Ok(Command::Mode(Some(mode))),
-                None => Err(format!("there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`")),
+                None => Err(format!(
+                    "there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`"
+                )),
             },
         },
         "permissions" => match (first, arguments.positionals.get(1)) {
@@ -470,6 +487,12 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             (Some(_), _) => Err("say which rule: `/permissions revoke <number>`; `/permissions` lists them".to_owned()),
         },
         "auto" => auto(arguments).map(Command::Auto),
+        "trust" => match first.as_deref() {
+            None => Ok(Command::Trust(None)),
+            Some("yes") => Ok(Command::Trust(Some(true))),
+            Some("no") => Ok(Command::Trust(Some(false))),
+            Some(other) => Err(format!("`{other}` is not understood; use `/trust yes` or `/trust no`")),
+        },
         "resume" => first
             .map(Command::Resume)
             .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),

@@ -84,6 +84,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(text)
         }
         Command::Auto(switch) => auto(preparation, switch).await,
+        Command::Trust(said) => trust(preparation, said).await,
         Command::Costs => Ok(costs(preparation)),
         Command::Restore(direction, over) => restore(preparation, direction, over).await,
         Command::Conversations => conversations(preparation).await,
@@ -165,6 +166,31 @@ fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {
         (false, AutoScope::Session) => "edits wait for your review in this conversation",
         (false, AutoScope::Project) => "edits wait for your review in this project",
     }
+}
+
+/// Keeps whether the workspace is trusted, or tells how it is.
+async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, String> {
+    let (workspace, word) = (preparation.trust.clone(), preparation.caller.trust.clone());
+    let decided = blocking(move || {
+        if let Some(trusted) = said {
+            workspace.decide(trusted)?;
+        }
+        Ok(workspace.decided(&word))
+    });
+    let decided = decided.await.map_err(|error| error.to_string())?;
+    if said.is_some() {
+        tell_router(&preparation.shared, Message::TrustChanged);
+    }
+    let names = preparation.trust.names().join(", ");
+    let mut text = match decided {
+        Some(true) => format!("{names}: trusted; what it supplies may run"),
+        Some(false) => format!("{names}: not trusted; nothing that it supplies runs"),
+        None => format!("{names}: not trusted yet; nothing that it supplies runs. `/trust yes` or `/trust no` decides"),
+    };
+    if preparation.caller.trust.said().is_some() {
+        text.push_str(". Your editor says so, and its word counts as long as it is connected");
+    }
+    Ok(text)
 }
 
 async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {

@@ -15,6 +15,7 @@ use workspace::results::Results;
 
 use super::Own;
 use crate::hub::feed::blocking;
+use crate::hub::trust::{Word, Workspace};
 
 /// A turn's end of its session.
 pub(super) struct Port {
@@ -23,6 +24,8 @@ pub(super) struct Port {
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: Arc<RwLock<Arc<Rules>>>,
     pub(super) results: Results,
+    /// The workspace, and what the turn's home says of the trust in it.
+    pub(super) trust: (Workspace, Word),
     /// How many questions this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -72,7 +75,9 @@ impl agent::session::Session for Port {
     }
 
     fn surroundings(&self) -> Surroundings {
-        Surroundings::default()
+        // Read anew for each call, so that what the user says in any window counts at once.
+        let (workspace, word) = &self.trust;
+        Surroundings { trusted: workspace.decided(word) == Some(true), ..Surroundings::default() }
     }
 
     async fn grant(&self, rule: Rule, scope: GrantScope) {

@@ -24,6 +24,7 @@ use super::{Caller, GivenAnswer, accepting, default_model, permissions, resolve_
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
+use crate::hub::trust::Workspace;
 use crate::hub::{ClientId, Error, Input, Reply, Request};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
@@ -49,6 +50,8 @@ pub(super) struct Preparation {
     pub(super) said: u64,
     /// How often what is granted for the project was changed here.
     pub(super) grants_changed: u64,
+    /// Whether its workspace is trusted.
+    pub(super) trust: Workspace,
     pub(super) caller: Caller,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use agent::edit::EditForm;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
+use agent::user_command;
 use futures_util::FutureExt;
 use protocol::permission::PermissionRequest;
 use protocol::session::Mode;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::permissions;
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, Preparation, Prepared};
+use super::trusting::Asking;
 use super::{Caller, GivenAnswer, Own, Question, Session};
 use crate::hub::{Error, Reply};
 
@@ -51,6 +53,9 @@ pub(super) struct TurnEnd {
 
 impl Session {
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(command) = user_command::parse(&params.prompt) {
+            return self.start_user_command(caller, command, reply);
+        }
         if let Some(turn) = &mut self.turn {
             // Whoever was told of the end may go on at once.
             if turn.task.is_some() && self.state.open_turn.is_none() {
@@ -88,11 +93,12 @@ impl Session {
     fn prepare_turn(
         &mut self,
         caller: Caller,
-        prompt: Vec<PromptBlock>,
+        mut prompt: Vec<PromptBlock>,
         mode: Option<Mode>,
         given: Option<GivenAnswer>,
         reply: Option<Reply<TurnStartResult>>,
     ) {
+        user_command::unescape(&mut prompt);
         self.last_caller = Some(caller.clone());
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
@@ -110,6 +116,7 @@ impl Session {
             said: self.accepting.said(),
             grants_changed: self.grants.changed(),
             reader: self.reader.clone(),
+            trust: self.trust.clone(),
             caller,
             turn: id,
             prompt,
@@ -196,8 +203,20 @@ impl Session {
         self.follow_turn(&id);
         self.given = prepared.given;
         self.tags.set(turn.form == EditForm::Hashline);
+        let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
+        let asking = word.and_then(|word| self.asking(word));
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
+                let word = running.home.trust.clone();
+                let port = Arc::new(Port {
+                    session: self.id.clone(),
+                    turn: id.clone(),
+                    own: self.own.clone(),
+                    rules: Arc::clone(&self.rules),
+                    results: self.results.clone(),
+                    trust: (self.trust.clone(), word),
+                    questions: AtomicU64::new(0),
+                });
                 let context = TurnContext {
                     session_id: self.id.clone(),
                     turn_id: id.clone(),
@@ -212,19 +231,12 @@ impl Session {
                     system: turn.system,
                     offered: turn.offered,
                     history: self.state.history.clone(),
-                    session: Arc::new(Port {
-                        session: self.id.clone(),
-                        turn: id.clone(),
-                        own: self.own.clone(),
-                        rules: Arc::clone(&self.rules),
-                        results: self.results.clone(),
-                        questions: AtomicU64::new(0),
-                    }),
+                    session: Arc::clone(&port) as _,
                     cancel: running.cancel.clone(),
                     answered: self.given.as_ref().map(|given| given.call.clone()),
                     limits: Limits::default(),
                 };
-                running.task = Some(spawn(context, self.own.clone()));
+                running.task = Some(spawn(context, port, asking, self.own.clone()));
             }
             _ => {
                 let error = failure.map_or_else(|| "it could not begin".into(), |error| error.message);
@@ -295,7 +307,7 @@ impl Session {
         is_option.then_some(given.answer)
     }
 
-    /// What was said to the turn, and then what became of its edits. Both are in the log before the turn hears them.
+    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is in the log before the turn hears it.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let mut heard = Vec::new();
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
@@ -305,6 +317,12 @@ impl Session {
             }
             self.record(Event::PromptDequeued { queue_id });
             heard.push(interjection);
+        }
+        for text in self.untold_commands() {
+            if let Some(turn) = &self.turn {
+                self.record(Event::Noted { turn_id: turn.id.clone(), text: text.clone() });
+                heard.push(Interjection::Note { text, wants_answer: false });
+            }
         }
         let notes = self.note().into_iter();
         heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));
@@ -323,7 +341,7 @@ impl Session {
         self.state.folders.first().cloned().unwrap_or_default()
     }
 
-    pub(super) fn steer(&mut self, params: TurnSteerParams, reply: Reply<Done>) {
+    pub(super) fn steer(&mut self, mut params: TurnSteerParams, reply: Reply<Done>) {
         let running = self.turn.as_ref().map(|turn| turn.id.clone());
         if running.as_ref() != Some(&params.expected_turn_id) {
             let text = format!("turn {} is not running; send the text as a prompt", params.expected_turn_id);
@@ -332,7 +350,10 @@ impl Session {
         }
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.new_id("queue"));
+        // What is said to the model is no command, wherever it comes to wait.
+        user_command::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
+        user_command::unescape(&mut params.prompt);
         let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
         self.begun += 1;
         tokio::spawn(async move {
@@ -347,7 +368,8 @@ impl Session {
         self.begun -= 1;
         if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
             self.interjections.push((queue_id, steer));
-        } else if let Interjection::Steer { prompt, .. } = steer {
+        } else if let Interjection::Steer { mut prompt, .. } = steer {
+            user_command::escape(&mut prompt);
             self.queue.push_front((queue_id, prompt));
             if self.went_well {
                 self.next_in_queue();
@@ -382,11 +404,16 @@ impl Session {
 
     /// Starts the first waiting prompt, if nothing runs and somebody is there.
     pub(super) fn next_in_queue(&mut self) {
-        if self.turn.is_some() {
+        if self.turn.is_some() || self.user_command.is_some() {
             return;
         }
         let Some(caller) = self.last_caller.clone() else { return };
         let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
+        if let Some(command) = user_command::parse(&prompt) {
+            self.run_queued(caller, command);
+            self.record(Event::PromptDequeued { queue_id });
+            return self.next_in_queue();
+        }
         self.prepare_turn(caller, prompt.clone(), None, None, None);
         if let Some(turn) = &mut self.turn {
             turn.queued = Some((queue_id, prompt));
@@ -406,7 +433,8 @@ impl Session {
             turn.cancel.cancel();
             self.close_questions();
         }
-        Ok(TurnCancelResult { cancelled: running.is_some() })
+        let stops = running.is_none() && params.turn_id.is_none() && self.cancel_user_command();
+        Ok(TurnCancelResult { cancelled: running.is_some() || stops })
     }
 
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
@@ -463,18 +491,31 @@ impl Session {
     /// What the turn did not come to hear waits as a prompt, before all others.
     fn wait_again(&mut self) {
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
-            if let Interjection::Steer { prompt, .. } = interjection {
+            if let Interjection::Steer { mut prompt, .. } = interjection {
+                user_command::escape(&mut prompt);
                 self.queue.push_front((queue_id, prompt));
             }
         }
     }
 }
 
-/// Runs a turn in a task of its own. A panic ends the turn, not the session.
-fn spawn(context: TurnContext, own: tokio::sync::mpsc::UnboundedSender<Own>) -> AbortHandle {
+/// Runs a turn in a task of its own, once it is known whether the workspace is trusted. A panic ends the turn, not the
+/// session.
+fn spawn(
+    context: TurnContext,
+    port: Arc<Port>,
+    asking: Option<Asking>,
+    own: tokio::sync::mpsc::UnboundedSender<Own>,
+) -> AbortHandle {
     let turn = context.turn_id.clone();
     let task = tokio::spawn(async move {
-        let outcome = AssertUnwindSafe(agent::turn::run(context)).catch_unwind().await.ok();
+        let run = async {
+            if let Some(asking) = asking {
+                asking.ask(&port).await;
+            }
+            agent::turn::run(context).await
+        };
+        let outcome = AssertUnwindSafe(run).catch_unwind().await.ok();
         let _ = own.send(Own::TurnEnded(TurnEnd { turn, outcome }));
     });
     task.abort_handle()
