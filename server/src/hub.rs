@@ -57,6 +57,11 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Where the processes meet that share the store.
     pub sockets: Arc<Sockets>,
+    /// What holds the processes of shells: this program, which is started again for it, or another one whose `main` calls
+    /// [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
+    pub supervisor: Option<PathBuf>,
+    /// The user's configuration file, which holds keys that no command is to read.
+    pub user_file: PathBuf,
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.

@@ -38,6 +38,8 @@ fn hub(setup: &Setup) -> Hub {
         config: Arc::new(config),
         tools: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
+        supervisor: None,
+        user_file: setup.config_file(),
     })
 }
 

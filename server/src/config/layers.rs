@@ -8,7 +8,7 @@ use agent::permission::{Rule, SourcedRule};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ChatAnswers, Config, FormatEdits, files, words};
+use super::{ChatAnswers, Config, FormatEdits, Sandbox, files, words};
 use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
@@ -61,6 +61,17 @@ pub struct Layer {
     /// Whether what commands and other programs change is listed for review.
     #[serde(alias = "reviewCommands")]
     pub review_commands: Option<bool>,
+    /// What commands may do to the machine: `read-only`, `workspace-write` or `full`.
+    pub sandbox: Option<Sandbox>,
+    /// Whether commands in the sandbox may use the network.
+    #[serde(alias = "sandboxNetwork")]
+    pub sandbox_network: Option<bool>,
+    /// What commands in the sandbox may write besides.
+    #[serde(alias = "sandboxWrite")]
+    pub sandbox_write: Option<Vec<String>>,
+    /// What commands in the sandbox may read besides.
+    #[serde(alias = "sandboxRead")]
+    pub sandbox_read: Option<Vec<String>>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -177,6 +188,9 @@ pub fn load(sources: Sources<'_>) -> Config {
     if !config.errors.is_empty() {
         config.rules.allow.clear();
         config.accept_edits = false;
+        config.sandbox = config.sandbox.min(Sandbox::WorkspaceWrite);
+        config.sandbox_write.clear();
+        config.sandbox_read.clear();
     }
     config
 }
@@ -265,6 +279,10 @@ impl Config {
         self.checkpoint_days = layer.checkpoint_days.unwrap_or(self.checkpoint_days);
         self.undo_commands = layer.undo_commands.unwrap_or(self.undo_commands);
         self.review_commands = layer.review_commands.unwrap_or(self.review_commands);
+        self.sandbox = layer.sandbox.unwrap_or(self.sandbox);
+        self.sandbox_network = layer.sandbox_network.unwrap_or(self.sandbox_network);
+        self.sandbox_write = layer.sandbox_write.unwrap_or_else(|| std::mem::take(&mut self.sandbox_write));
+        self.sandbox_read = layer.sandbox_read.unwrap_or_else(|| std::mem::take(&mut self.sandbox_read));
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -323,6 +341,16 @@ impl Config {
         ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
         ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend(layer.review_commands.is_some().then_some("review_commands"));
+        match layer.sandbox {
+            Some(stricter) if stricter < self.sandbox => self.sandbox = stricter,
+            other => ignored.extend(other.filter(|other| *other != self.sandbox).map(|_| "sandbox")),
+        }
+        match layer.sandbox_network {
+            Some(false) => self.sandbox_network = false,
+            other => ignored.extend(other.filter(|_| !self.sandbox_network).map(|_| "sandbox_network")),
+        }
+        ignored.extend(layer.sandbox_write.is_some().then_some("sandbox_write"));
+        ignored.extend(layer.sandbox_read.is_some().then_some("sandbox_read"));
         ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {

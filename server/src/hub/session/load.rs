@@ -17,10 +17,11 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool};
+use workspace::shell::{Confinement, Observer, Shell, ShellConfig, Spool};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
+use super::confinement;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
 use super::rounds::Rounds;
@@ -97,7 +98,9 @@ pub(super) async fn load(
     let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone());
+    let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
+    let sandboxed = confinement.is_sandboxed();
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), confinement);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -160,6 +163,7 @@ pub(super) async fn load(
         tags,
         overlay,
         shell,
+        sandboxed,
         terminal,
         last_caller: None,
         given: None,
@@ -176,6 +180,7 @@ pub(super) async fn load(
         Some(new) => {
             session.begin(new).await?;
             warnings.extend(session.config.warnings.iter().cloned());
+            warnings.extend(unconfined);
         }
         None => session.restore().await,
     }
@@ -231,9 +236,10 @@ fn shell(
     folder: PathBuf,
     spool: Arc<Spool>,
     terminal: TerminalId,
+    confinement: Confinement,
 ) -> Arc<Shell> {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
+    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, confinement };
     Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Port {
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: Arc<RwLock<Arc<Rules>>>,
     pub(super) results: Results,
+    /// Whether the session's shell is in a sandbox that keeps commands from writing elsewhere.
+    pub(super) sandboxed: bool,
     /// How many questions this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -72,7 +74,7 @@ impl agent::session::Session for Port {
     }
 
     fn surroundings(&self) -> Surroundings {
-        Surroundings::default()
+        Surroundings { sandboxed: self.sandboxed, ..Surroundings::default() }
     }
 
     async fn grant(&self, rule: Rule) {

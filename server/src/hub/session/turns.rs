@@ -192,6 +192,7 @@ impl Session {
                         own: self.own.clone(),
                         rules: Arc::clone(&self.rules),
                         results: self.results.clone(),
+                        sandboxed: self.sandboxed,
                         questions: AtomicU64::new(0),
                     }),
                     cancel: running.cancel.clone(),

@@ -263,7 +263,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let dirs = Dirs { home: home.as_deref(), environment: world.environment };
     let holds_home = |folder: &Path| home.as_deref().is_some_and(|home| home.starts_with(folder));
 
-    let mut hidden: Vec<PathBuf> = world.own.to_vec();
+    let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
     hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
     hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
