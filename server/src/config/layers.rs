@@ -9,7 +9,7 @@ use protocol::permission::RuleOrigin;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ChatAnswers, Config, FormatEdits, files, words};
+use super::{ChatAnswers, Config, FormatEdits, Sandbox, files, words};
 use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
@@ -71,6 +71,17 @@ pub struct Layer {
     /// Whether the editor trusts its workspace: `trusted` or `restricted`. Only an editor says it, as it starts.
     #[serde(alias = "workspaceTrust")]
     pub workspace_trust: Option<WorkspaceTrust>,
+    /// What commands may do to the machine: `read-only`, `workspace-write` or `full`.
+    pub sandbox: Option<Sandbox>,
+    /// Whether commands in the sandbox may use the network.
+    #[serde(alias = "sandboxNetwork")]
+    pub sandbox_network: Option<bool>,
+    /// What commands in the sandbox may write besides.
+    #[serde(alias = "sandboxWrite")]
+    pub sandbox_write: Option<Vec<String>>,
+    /// What commands in the sandbox may read besides.
+    #[serde(alias = "sandboxRead")]
+    pub sandbox_read: Option<Vec<String>>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -201,6 +212,9 @@ pub fn load(sources: Sources<'_>) -> Config {
     if !config.errors.is_empty() {
         config.rules.allow.clear();
         config.accept_edits = false;
+        config.sandbox = config.sandbox.min(Sandbox::WorkspaceWrite);
+        config.sandbox_write.clear();
+        config.sandbox_read.clear();
     }
     config
 }
@@ -292,6 +306,10 @@ impl Config {
         self.checkpoint_days = layer.checkpoint_days.unwrap_or(self.checkpoint_days);
         self.undo_commands = layer.undo_commands.unwrap_or(self.undo_commands);
         self.review_commands = layer.review_commands.unwrap_or(self.review_commands);
+        self.sandbox = layer.sandbox.unwrap_or(self.sandbox);
+        self.sandbox_network = layer.sandbox_network.unwrap_or(self.sandbox_network);
+        self.sandbox_write = layer.sandbox_write.unwrap_or_else(|| std::mem::take(&mut self.sandbox_write));
+        self.sandbox_read = layer.sandbox_read.unwrap_or_else(|| std::mem::take(&mut self.sandbox_read));
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -360,6 +378,16 @@ impl Config {
             Some(false) => self.rules.asks_project_commands = true,
             other => ignored.extend(other.map(|_| "project_commands")),
         }
+        match layer.sandbox {
+            Some(stricter) if stricter < self.sandbox => self.sandbox = stricter,
+            other => ignored.extend(other.filter(|other| *other != self.sandbox).map(|_| "sandbox")),
+        }
+        match layer.sandbox_network {
+            Some(false) => self.sandbox_network = false,
+            other => ignored.extend(other.filter(|_| !self.sandbox_network).map(|_| "sandbox_network")),
+        }
+        ignored.extend(layer.sandbox_write.is_some().then_some("sandbox_write"));
+        ignored.extend(layer.sandbox_read.is_some().then_some("sandbox_read"));
         // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));

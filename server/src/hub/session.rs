@@ -13,6 +13,7 @@ mod checkpoints;
 mod commanded;
 mod commands;
 mod complete;
+mod confinement;
 mod formatting;
 mod load;
 mod overlay;
@@ -442,6 +443,8 @@ struct Session {
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
+    /// Whether it is in a sandbox that keeps commands from writing elsewhere.
+    sandboxed: bool,
     terminal: protocol::TerminalId,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,

@@ -13,7 +13,7 @@ use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, ShellConfig, Trust};
+use workspace::shell::{Confinement, Shell, ShellConfig, Trust};
 
 use crate::{Edits, Services, Tags};
 
@@ -62,6 +62,7 @@ impl World {
             pass: Vec::new(),
             program: None,
             trust: Trust::default(),
+            confinement: Confinement::default(),
         };
         let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
         Services {

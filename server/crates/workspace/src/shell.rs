@@ -13,7 +13,8 @@
 //! [`parse()`] tells what a command line would run, for permission.
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `git` (in a workspace that is not trusted), `processes`, `keyboard`, `terminal` (the process),
+//! a model reads), `screen` (which joins them), `environment`, `git` (in a workspace that is not trusted), `processes`,
+//! `keyboard`, [`supervisor`], [`sandbox`], `launch` (how a process is started in them), `terminal` (the process),
 //! [`parse()`].
 
 use std::io::{self, Write};
@@ -47,10 +48,17 @@ mod processes;
 
 mod keyboard;
 
+pub mod supervisor;
+
+pub mod sandbox;
+
+mod launch;
+
 mod terminal;
 
 mod parse;
 
+pub use launch::Confinement;
 pub use parse::parse;
 pub use spool::Spool;
 
@@ -93,6 +101,8 @@ pub struct ShellConfig {
     pub pass: Vec<String>,
     /// The shell, absolute; without it bash, and where there is none `sh`.
     pub program: Option<PathBuf>,
+    /// What its processes are held by: nothing that they start outlives the shell, and a sandbox.
+    pub confinement: Confinement,
     /// The workspace's folders and whether it is trusted, as it is when a shell starts.
     pub trust: Trust,
 }
@@ -285,6 +295,7 @@ impl Shell {
         running.terminal = Some(Arc::clone(&terminal));
 
         let home = self.cwd();
+        let began_in = options.cwd.clone().unwrap_or_else(|| home.clone());
         let began = Instant::now();
         let since = processes::now();
         let folder = options.cwd.as_deref().map(|there| (there, home.as_path()));
@@ -314,7 +325,7 @@ impl Shell {
             Ok(stop) => (Some(stop), interrupt(&terminal, since, &mut end).await),
         };
         let came_back = ended.as_ref().and_then(|ended| ended.cwd.clone());
-        let note = self.note(stop, ended.as_ref());
+        let mut note = self.note(stop, ended.as_ref());
         let end_offset = ended.as_ref().map_or_else(|| self.spool.end(), |ended| ended.offset);
         let exit_code = ended.as_ref().and_then(|ended| ended.code).filter(|_| stop.is_none());
 
@@ -332,6 +343,11 @@ impl Shell {
         }
         running.land(end_offset, exit_code);
         let Printed { text: output, is_cut } = ended.map(|ended| ended.output).unwrap_or_default();
+        if exit_code != Some(0)
+            && let Some(refusal) = self.refusal(&output, [&cwd_after, &began_in]).await
+        {
+            note = Some(note.map_or_else(|| refusal.clone(), |note| format!("{note} {refusal}")));
+        }
         Ok(Ran {
             output,
             is_cut,
@@ -463,6 +479,7 @@ impl Shell {
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
                 of_git: Vec::new(),
+                confinement: self.config.confinement.clone(),
                 size: state.size,
             }
         };
@@ -497,6 +514,15 @@ impl Shell {
         state.terminal = Some(Arc::clone(&terminal));
         state.is_lax = trusted;
         Ok(terminal)
+    }
+
+    /// Why a command failed, where the sandbox is the reason.
+    async fn refusal(&self, output: &str, folders: [&PathBuf; 2]) -> Option<String> {
+        self.config.confinement.in_force()?;
+        let (policy, output) = (self.config.confinement.policy.clone()?, output.to_owned());
+        let folders = folders.map(Clone::clone);
+        let explain = move || policy.explain(&output, &folders.each_ref().map(PathBuf::as_path));
+        tokio::task::spawn_blocking(explain).await.ok().flatten()
     }
 
     fn note(&self, stop: Option<Stop>, ended: Option<&Ended>) -> Option<String> {

@@ -18,10 +18,11 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::{Confinement, Observer, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
+use super::confinement;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
@@ -101,7 +102,9 @@ pub(super) async fn load(
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last());
+    let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
+    let sandboxed = confinement.is_sandboxed();
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last(), confinement);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -166,6 +169,7 @@ pub(super) async fn load(
         tags,
         overlay,
         shell,
+        sandboxed,
         terminal,
         last_caller: None,
         given: None,
@@ -182,6 +186,7 @@ pub(super) async fn load(
         Some(new) => {
             session.begin(new).await?;
             warnings.extend(session.config.warnings.iter().cloned());
+            warnings.extend(unconfined);
         }
         None => session.restore().await,
     }
@@ -239,11 +244,12 @@ fn shell(
     spool: Arc<Spool>,
     terminal: TerminalId,
     trusted: &Arc<AtomicBool>,
+    confinement: Confinement,
 ) -> Arc<Shell> {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trust = Trust { trusted: Arc::clone(trusted), folders };
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust };
+    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust, confinement };
     Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
 }
 

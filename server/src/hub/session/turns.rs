@@ -215,6 +215,7 @@ impl Session {
                     rules: Arc::clone(&self.rules),
                     results: self.results.clone(),
                     trust: (self.trust.clone(), word),
+                    sandboxed: self.sandboxed,
                     questions: AtomicU64::new(0),
                 });
                 let context = TurnContext {

@@ -13,10 +13,21 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(super) const MARK: &str = "AZIMUTH_TERMINAL";
 
 /// A process. A process id may be used again; with the time it started it means one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pid: Pid,
     started: u64,
+}
+
+impl Process {
+    pub(super) fn pid(self) -> Pid {
+        self.pid
+    }
+
+    /// Whether it has not ended, so that its id is still its own.
+    pub(super) fn is_there(self) -> bool {
+        stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
+    }
 }
 
 /// Now, in the unit that processes are dated by: hundredths of a second since boot.
@@ -40,29 +51,22 @@ pub(super) enum Which {
     Since(u64),
 }
 
-/// The living processes of the terminal whose session has this leader: members of the session, what descends from them,
-/// and what carries the mark. Empty where there is no `/proc`.
+/// The living processes of the terminal whose session has this leader: members of the session, what its supervisor has
+/// besides, what descends from them, and what carries the mark. Empty where there is no `/proc`.
 pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process> {
     let all = all();
     let leader = leader.as_raw_nonzero().get();
-    let mut members: HashSet<i32> = all
-        .iter()
-        .filter(|(pid, stat)| **pid == leader || stat.session == leader || carries(**pid, mark))
-        .map(|(pid, _)| *pid)
-        .collect();
-    loop {
-        let before = members.len();
-        let children: Vec<i32> =
-            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
-        members.extend(children);
-        if members.len() == before {
-            break;
-        }
-    }
     let ours = i32::try_from(std::process::id()).unwrap_or(0);
-    members
+    // The leader's parent is its supervisor, unless that is us; and a supervisor is a child of ours.
+    let supervisor = all.get(&leader).map(|stat| stat.parent).filter(|parent| *parent != ours);
+    let supervisor = supervisor.filter(|parent| all.get(parent).is_some_and(|stat| stat.parent == ours));
+    let is_member = |pid: i32, stat: &Stat| {
+        pid == leader || stat.session == leader || Some(stat.parent) == supervisor || carries(pid, mark)
+    };
+    let members = all.iter().filter(|(pid, stat)| is_member(**pid, stat)).map(|(pid, _)| *pid).collect();
+    with_descendants(members, &all)
         .into_iter()
-        .filter(|pid| *pid != ours)
+        .filter(|pid| *pid != ours && Some(*pid) != supervisor)
         .filter_map(|pid| {
             let stat = all.get(&pid)?;
             let process = Process { pid: Pid::from_raw(pid)?, started: stat.started };
@@ -75,11 +79,28 @@ pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process>
         .collect()
 }
 
+/// The living descendants of a process. Empty where there is no `/proc`.
+#[cfg(target_os = "linux")]
+pub(super) fn descendants(process: Pid) -> Vec<Process> {
+    let (all, process) = (all(), process.as_raw_nonzero().get());
+    let found = with_descendants(HashSet::from([process]), &all).into_iter().filter(|pid| *pid != process);
+    let living = found.filter_map(|pid| {
+        let stat = all.get(&pid).filter(|stat| !stat.dead)?;
+        Some(Process { pid: Pid::from_raw(pid)?, started: stat.started })
+    });
+    living.collect()
+}
+
+/// The parent of a process, which may have none. Nothing where the process is not there.
+#[cfg(target_os = "linux")]
+pub(super) fn parent(process: Pid) -> Option<Option<Pid>> {
+    stat(process.as_raw_nonzero().get()).map(|stat| Pid::from_raw(stat.parent))
+}
+
 /// Sends a signal to those that still live.
 pub(super) fn signal(processes: &[Process], signal: Signal) {
     for process in processes {
-        let same = stat(process.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == process.started);
-        if same {
+        if process.is_there() {
             let _ = kill_process(process.pid, signal);
         }
     }
@@ -119,6 +140,18 @@ pub(super) fn handles_interrupts(shell: Pid, group: Pid) -> bool {
 /// How long after its start a copy of the shell may still be on the way to becoming a program, in hundredths of a second.
 /// One that is older is a subshell.
 const FORK: u64 = 50;
+
+fn with_descendants(mut members: HashSet<i32>, all: &HashMap<i32, Stat>) -> HashSet<i32> {
+    loop {
+        let before = members.len();
+        let children: Vec<i32> =
+            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
+        members.extend(children);
+        if members.len() == before {
+            return members;
+        }
+    }
+}
 
 struct Stat {
     parent: i32,

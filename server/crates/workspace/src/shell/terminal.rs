@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use portable_pty::{Child, MasterPty, PtySize, native_pty_system};
 use protocol::terminal::TerminalSize;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::environment;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
+use super::launch::{Confinement, Launched, Program};
 use super::marker::Nonce;
 use super::processes::{self, Which};
 use super::screen::{Followed, Screen};
@@ -52,6 +53,8 @@ pub(super) struct Start {
     pub(super) pass: Vec<String>,
     /// Settings of git beside the usual ones.
     pub(super) of_git: Vec<(String, String)>,
+    /// What its processes are held by.
+    pub(super) confinement: Confinement,
     pub(super) size: TerminalSize,
 }
 
@@ -95,12 +98,9 @@ impl Terminal {
         let mut reader = pair.master.try_clone_reader().map_err(io::Error::other)?;
         let writer = pair.master.take_writer().map_err(io::Error::other)?;
         let tty = pair.master.tty_name().ok_or_else(|| io::Error::other("the terminal has no name"))?;
-        let child = pair.slave.spawn_command(command(start, &pipe.path, &mark)).map_err(io::Error::other)?;
+        let launched = start.confinement.launch(pair.slave.as_ref(), program(start, &pipe.path, &mark))?;
+        let Launched { child, leader } = launched;
         drop(pair.slave);
-        let leader = child
-            .process_id()
-            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
-            .ok_or_else(|| io::Error::other("the shell ended at once"))?;
 
         let master = Arc::new(Mutex::new(pair.master));
         let (sender, presses) = unbounded_channel();
@@ -330,29 +330,25 @@ impl Drop for ControlPipe {
     }
 }
 
-fn command(start: &Start, pipe: &Path, mark: &str) -> CommandBuilder {
+fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
     // Prompts are set by the opener, since bash takes them from the environment of an interactive shell only.
     const OPENER: &str = r#"PS1= PS2=; export PS1 PS2; exec "$@" <"$0""#;
     let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
     let without_start_files: &[&str] = if is_bash { &["--norc", "--noprofile"] } else { &[] };
     let interactive: &[&str] = if is_bash { &["--noediting", "+H", "-i"] } else { &["-i"] };
 
-    let mut command = CommandBuilder::new(&start.program);
-    command.args(without_start_files);
-    command.args(["-c".into(), OPENER.into(), pipe.as_os_str().to_owned(), program(start)]);
-    command.args(without_start_files);
-    command.args(interactive);
-    command.cwd(&start.cwd);
-    command.env_clear();
-    for (name, value) in environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git) {
-        command.env(name, value);
+    let mut args: Vec<OsString> = without_start_files.iter().map(OsString::from).collect();
+    args.extend(["-c".into(), OPENER.into(), pipe.as_os_str().to_owned(), start.program.clone().into()]);
+    args.extend(without_start_files.iter().chain(interactive).map(OsString::from));
+    Program {
+        program: start.program.clone(),
+        args,
+        cwd: start.cwd.clone(),
+        environment: environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git),
+        mark: mark.to_owned(),
+        reads: vec![pipe.to_owned()],
+        folder: start.folder.clone(),
     }
-    command.env(processes::MARK, mark);
-    command
-}
-
-fn program(start: &Start) -> OsString {
-    start.program.as_os_str().to_owned()
 }
 
 fn enter(folder: &Path) -> String {
