@@ -673,6 +673,7 @@ impl Session {
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -686,7 +687,6 @@ impl Session {
             request @ (Request::TerminalList(..)
             | Request::TerminalSignal(..)
             | Request::TerminalTake(..)
-            | Request::TerminalAck(..)
             | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.
             Request::SessionNew(..)
