@@ -410,6 +410,8 @@ struct Session {
     results: Results,
     /// Whether the model of the turn reads lines with tags.
     tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.
