@@ -131,7 +131,7 @@ pub(super) struct Failures {
     kept: Vec<Block>,
     bytes: usize,
     /// How many more began that there was no room for.
-    pub(super) more: usize,
+    more: usize,
     open: Option<Open>,
     heading: Option<(u64, Vec<u8>)>,
 }
