@@ -94,6 +94,8 @@ pub struct Config {
     pub file_blocks: bool,
     /// Whether a model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
+    /// Whether a command that does what a tool does is not run, and the model is told the tool.
+    pub intercept_commands: bool,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
@@ -137,6 +139,7 @@ impl Default for Config {
             stop_early: false,
             file_blocks: true,
             canonical_edits: false,
+            intercept_commands: false,
             log: None,
             checkpoint_days: 30,
             undo_commands: true,

@@ -45,6 +45,9 @@ pub struct Layer {
     /// Whether a model reads its edits as they were applied, where it had slipped.
     #[serde(alias = "canonicalEdits")]
     pub canonical_edits: Option<bool>,
+    /// Whether a command that does what a tool does is not run.
+    #[serde(alias = "interceptCommands")]
+    pub intercept_commands: Option<bool>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -293,6 +296,7 @@ impl Config {
         self.allow_bypass = layer.allow_bypass.unwrap_or(self.allow_bypass);
         self.rules.asks_project_commands =
             layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
+        self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
         problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
@@ -343,6 +347,7 @@ impl Config {
             self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
             self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
             self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+            self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
@@ -352,6 +357,7 @@ impl Config {
             ignored.extend(layer.stop_early.is_some().then_some("stop_early"));
             ignored.extend(layer.file_blocks.is_some().then_some("file_blocks"));
             ignored.extend(layer.canonical_edits.is_some().then_some("canonical_edits"));
+            ignored.extend(layer.intercept_commands.is_some().then_some("intercept_commands"));
             // It may have less done to its files, and not more.
             match layer.format_edits {
                 Some(FormatEdits::Off) => self.format_edits = FormatEdits::Off,

@@ -411,6 +411,8 @@ struct Session {
     results: Results,
     /// Whether the model of the turn reads lines with tags.
     tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.
@@ -676,6 +678,7 @@ impl Session {
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -689,7 +692,6 @@ impl Session {
             request @ (Request::TerminalList(..)
             | Request::TerminalSignal(..)
             | Request::TerminalTake(..)
-            | Request::TerminalAck(..)
             | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.
             Request::SessionNew(..)

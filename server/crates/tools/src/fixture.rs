@@ -15,7 +15,7 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Confinement, Shell, ShellConfig, Trust};
 
-use crate::{Edits, Services, Tags};
+use crate::{Edits, Intercept, Services, Tags};
 
 /// The project, and what editors have open of it.
 pub(crate) struct World {
@@ -74,6 +74,7 @@ impl World {
             results: Results::new(self.private.path()),
             edits: Edits::default(),
             tags: Tags::default(),
+            intercept: Intercept::default(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! and say what was left out and how to get it.
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
-//! common), then the tools.
+//! common), `intercept` (commands that a tool does better), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,13 +21,15 @@ use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::Shell;
 
-pub use read_result::how_to_read;
+pub use expand_output::how_to_read;
+pub use intercept::Intercept;
 pub use undo_edit::Edits;
 
 pub mod typed;
 
 mod draft;
 mod edits;
+mod intercept;
 
 mod edit_apply_batch;
 mod edit_apply_patch;
@@ -41,10 +43,10 @@ mod edit_notebook;
 mod edit_replace_exact;
 mod edit_structural;
 mod edit_symbol;
+mod expand_output;
 mod find_files;
 mod list_files;
 mod read_file;
-mod read_result;
 mod search_structural;
 mod search_text;
 mod shell_run;
@@ -73,6 +75,8 @@ pub struct Services {
     pub edits: Edits,
     /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
     pub tags: Tags,
+    /// To which tools commands are pointed that do the same.
+    pub intercept: Intercept,
 }
 
 /// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share it.
@@ -112,7 +116,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         editing::<edit_symbol::Input>(services),
         typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
-        typed::erase(read_result::ReadResult::new(services)),
+        typed::erase(expand_output::ExpandOutput::new(services)),
         typed::erase(update_plan::UpdatePlan),
     ]
 }

@@ -25,7 +25,7 @@ const TITLE: usize = 80;
 /// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
 /// - One command runs at a time. Do not start servers, watchers or editors, and nothing that waits for input: use
 ///   options such as `--yes`. What takes too long is stopped with all it has started.
-/// - Output is given without colours. Of a long one the middle is left out, and read_result reads it; better make it
+/// - Output is given without colours. Of a long one the middle is left out, and expand_output reads it; better make it
 ///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
 ///   see unsaved text, and edits that the user reviews.
@@ -95,6 +95,9 @@ impl Typed for ShellRun {
             (path, led_to)
         });
         let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
+        if let Some(refusal) = self.services.intercept.refusal(&input.command, &parsed, &cwd, &self.services.roots) {
+            return Err(ToolError::Failed(refusal));
+        }
         let action = Action::Execute { line: input.command.clone(), parsed, cwd, links, outside: false };
         Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
     }

@@ -12,10 +12,10 @@
 //!
 //! [`parse()`] tells what a command line would run, for permission.
 //!
-//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `git` (in a workspace that is not trusted), `processes`,
-//! `keyboard`, [`supervisor`], [`sandbox`], `launch` (how a process is started in them), `terminal` (the process),
-//! [`parse()`].
+//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
+//! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
+//! that is not trusted), `processes`, `keyboard`, [`supervisor`], [`sandbox`], `launch` (how a process is started in
+//! them), `terminal` (the process), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,12 @@ use transcript::{Plain, Printed};
 mod spool;
 
 mod marker;
+
+mod plain;
+
+mod fold;
+
+mod failures;
 
 mod transcript;
 

@@ -367,16 +367,29 @@ fn a_project_may_have_formatting_and_saving_switched_off_but_not_on() {
 #[test]
 fn what_becomes_of_an_answer_that_still_comes_is_the_users_and_the_editors_to_say() {
     let folder = tempfile::tempdir().unwrap();
-    let streaming = |config: &Config| (config.stop_early, config.file_blocks, config.canonical_edits);
-    assert_eq!(streaming(&Config::default()), (false, true, false));
-    let layer =
-        from_editor("settings", "azimuth", serde_json::json!({ "stopEarly": true, "fileBlocks": false })).unwrap();
+    let streaming =
+        |config: &Config| (config.stop_early, config.file_blocks, config.canonical_edits, config.intercept_commands);
+    assert_eq!(streaming(&Config::default()), (false, true, false, false));
+    let layer = from_editor(
+        "settings",
+        "azimuth",
+        serde_json::json!({ "stopEarly": true, "fileBlocks": false, "interceptCommands": true }),
+    )
+    .unwrap();
     let mut config = Config::default();
     config.restrict(layer, "settings", Kind::Settings);
-    assert_eq!((streaming(&config), config.warnings.len()), ((true, false, false), 0));
+    assert_eq!((streaming(&config), config.warnings.len()), ((true, false, false, true), 0));
     std::fs::create_dir(folder.path().join(".azimuth")).unwrap();
-    std::fs::write(folder.path().join(".azimuth/config.toml"), "canonical_edits = true\nfile_blocks = true\n").unwrap();
+    std::fs::write(
+        folder.path().join(".azimuth/config.toml"),
+        "canonical_edits = true\nfile_blocks = true\nintercept_commands = true\n",
+    )
+    .unwrap();
     let config = config.with_projects(&[folder.path().to_owned()]);
-    assert_eq!(streaming(&config), (true, false, false));
-    assert!(config.warnings[0].contains("file_blocks, canonical_edits ignored"), "{:?}", config.warnings);
+    assert_eq!(streaming(&config), (true, false, false, true));
+    assert!(
+        config.warnings[0].contains("file_blocks, canonical_edits, intercept_commands ignored"),
+        "{:?}",
+        config.warnings
+    );
 }

@@ -109,6 +109,7 @@ pub(super) async fn load(
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
     let tags = tools::Tags::default();
+    let intercept = tools::Intercept::default();
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
@@ -118,6 +119,7 @@ pub(super) async fn load(
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
+        intercept: intercept.clone(),
     };
     let alerts = own.clone();
     open.feed.announce(last);
@@ -167,6 +169,7 @@ pub(super) async fn load(
         seen,
         results,
         tags,
+        intercept,
         overlay,
         shell,
         sandboxed,

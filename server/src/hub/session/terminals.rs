@@ -5,8 +5,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protocol::terminal::{
-    Done, TerminalKillParams, TerminalOpenParams, TerminalOpenResult, TerminalResizeParams, TerminalSize,
-    TerminalWriteParams,
+    Done, TerminalAckParams, TerminalKillParams, TerminalOpenParams, TerminalOpenResult, TerminalResizeParams,
+    TerminalSize, TerminalWriteParams,
 };
 use protocol::{ErrorCode, TerminalId};
 use workspace::shell::{Shell, ShellError};
@@ -39,6 +39,15 @@ impl Session {
         let result = TerminalOpenResult { terminal_id: id.clone(), since, alive: shell.is_alive() };
         let _ = reply.send(Ok(result));
         caller.editor.follow_terminal(&self.id, &id, spool, since);
+        if params.acknowledges {
+            caller.editor.acknowledge_terminal(&self.id, &id, since);
+        }
+    }
+
+    /// How far a client has come. Of a terminal that it does not follow, that means nothing.
+    pub(super) fn terminal_ack(&self, caller: &Caller, params: &TerminalAckParams, reply: Reply<Done>) {
+        caller.editor.acknowledge_terminal(&self.id, &params.terminal_id, params.offset);
+        let _ = reply.send(Ok(Done {}));
     }
 
     pub(super) fn terminal_write(&mut self, params: TerminalWriteParams, reply: Reply<Done>) {
