@@ -19,6 +19,13 @@ pub(super) struct Process {
     started: u64,
 }
 
+impl Process {
+    /// Its process id.
+    pub(super) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+}
+
 /// Now, in the unit that processes are dated by: hundredths of a second since boot.
 #[cfg(target_os = "linux")]
 pub(super) fn now() -> u64 {
