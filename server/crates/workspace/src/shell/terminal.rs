@@ -297,6 +297,8 @@ impl Terminal {
         let signal = match signal {
             TerminalSignal::Quit => Signal::QUIT,
             TerminalSignal::Hangup => Signal::HUP,
+            // In the shell's own group there is no job control, and the kernel has no ear for TSTP.
+            TerminalSignal::Stop if group == self.leader => Signal::STOP,
             TerminalSignal::Stop => Signal::TSTP,
             TerminalSignal::Continue => Signal::CONT,
             TerminalSignal::Terminate | TerminalSignal::Interrupt | TerminalSignal::Kill => Signal::TERM,
