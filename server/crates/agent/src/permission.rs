@@ -27,6 +27,8 @@
 //! `Edit` rules that deny or ask count for it, as `Read` rules do for the files a command names.
 //!
 //! A line that cannot be parsed is allowed only by a rule without a pattern.
+//!
+//! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
 mod destructive;
@@ -36,11 +38,13 @@ mod rule;
 mod shell;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use protocol::session::Mode;
+use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
@@ -48,6 +52,9 @@ use self::rule::{Pattern, find};
 
 /// Why mode `ask` refuses what does not only read (001 §8).
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
+
+/// Why mode `plan` refuses what goes on after the call that began it.
+pub(crate) const ONLY_PLANS: &str = "mode `plan` only looks and plans; nothing is started or typed in it";
 
 /// What a tool call would do, as far as permission cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +79,25 @@ pub enum Action {
         /// Whether it is to run outside the sandbox.
         outside: bool,
     },
+    /// Types into a program that runs.
+    Type(Box<Typing>),
+}
+
+/// Something that is typed into a program that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typing {
+    /// The terminal, as the model names it.
+    pub terminal: String,
+    /// The command line that runs there.
+    pub command: String,
+    /// That line, parsed.
+    pub parsed: ShellLine,
+    /// The text.
+    pub text: String,
+    /// A key that is pressed then, by its name: `enter`, `ctrl-c`.
+    pub key: Option<String>,
+    /// Whether the program was seen to wait for input, and for what.
+    pub waiting: Option<Waiting>,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
@@ -220,7 +246,11 @@ pub enum Verdict {
 ///    where they are known only to read, and asked otherwise.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
-        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
+        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. } | Action::Type(_)) => {
+            Verdict::Deny { reason: ONLY_LOOKS.to_owned() }
+        }
+        (Mode::Plan, Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
+        (_, Action::Type(typing)) => typing::judge(rules, case, typing),
         (_, Action::Execute { line, parsed, cwd, links, .. }) => shell::judge(rules, case, line, parsed, cwd, links),
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")

@@ -72,6 +72,7 @@ fn names(rule: &Rule, case: &Case<'_>) -> bool {
         Action::Read => Class::Read,
         Action::Edit { .. } => Class::Edit,
         Action::Execute { .. } => Class::Shell,
+        Action::Type(_) => Class::Type,
     };
     class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool)
 }
@@ -82,6 +83,7 @@ pub(super) enum Class {
     Read,
     Edit,
     Shell,
+    Type,
 }
 
 impl Class {
@@ -90,6 +92,7 @@ impl Class {
             Self::Read => &["read"],
             Self::Edit => &["edit", "write"],
             Self::Shell => &["shell", "bash"],
+            Self::Type => &["type"],
         };
         names.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
