@@ -217,7 +217,8 @@ struct State {
 }
 
 struct Flight {
-    command: String,
+    /// The command line.
+    line: String,
     /// The offset of its first byte of output, once it has started.
     since: Option<u64>,
     /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
@@ -434,11 +435,11 @@ impl Shell {
     fn take_off<'a>(&'a self, call: &'a ToolCallId, command: &str) -> Result<Running<'a>, ShellError> {
         let mut state = self.state();
         if let Some(flight) = &state.flight {
-            return Err(ShellError::Busy { command: flight.command.clone() });
+            return Err(ShellError::Busy { command: beginning(&flight.line) });
         }
         let kill = Arc::new(Notify::new());
-        let (command, early) = (beginning(command), Some(Vec::new()));
-        state.flight = Some(Flight { command, since: None, early, kill: Arc::clone(&kill) });
+        let (line, early) = (command.to_owned(), Some(Vec::new()));
+        state.flight = Some(Flight { line, since: None, early, kill: Arc::clone(&kill) });
         let underway = Underway::new(&self.underway);
         Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false, underway: Some(underway) })
     }

@@ -40,11 +40,11 @@ impl Shell {
         Excerpt { text, is_cut, missing, end: at }
     }
 
-    /// The beginning of the command that runs, and the offset of its first byte of output.
+    /// The command line that runs, and the offset of its first byte of output.
     pub fn in_flight(&self) -> Option<(String, u64)> {
         let state = self.state();
         let flight = state.flight.as_ref()?;
-        Some((flight.command.clone(), flight.since?))
+        Some((flight.line.clone(), flight.since?))
     }
 
     /// Whether the command that runs waits for input, where that is known.
@@ -101,8 +101,7 @@ impl Shell {
         }
         let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
         let kill = Arc::new(Notify::new());
-        state.flight =
-            Some(Flight { command: String::from("a job's start"), since: None, early: Some(Vec::new()), kill });
+        state.flight = Some(Flight { line: String::from("a job's start"), since: None, early: Some(Vec::new()), kill });
         Some(Idle { shell: self, terminal })
     }
 }

@@ -12,10 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::ready;
 use crate::shell::handover::HandedOver;
 use crate::shell::transcript::Plain;
-use crate::shell::{Observer, RunOptions, Shell, ShellError, UNLIMITED};
+use crate::shell::{Excerpt, Observer, RunOptions, Shell, ShellError, UNLIMITED};
 
 /// So much of what a job prints is looked through for a line that says that it is up.
 const LOOKED_THROUGH: u64 = 4 << 20;
+
+/// So much of its beginning is kept, whatever else it prints.
+const HEAD: usize = 12 << 10;
 
 /// So many bytes of it at once.
 const PART: usize = 64 << 10;
@@ -90,6 +93,29 @@ impl Job {
         self.events.status.subscribe()
     }
 
+    /// What it printed from an offset on, up to now. Where it was so much that what came first is no longer kept, its very
+    /// beginning is there all the same. Blocks shortly.
+    pub fn read_on(&self, since: u64) -> Excerpt {
+        let mut excerpt = self.shell.read_on(since);
+        if excerpt.missing == 0 {
+            return excerpt;
+        }
+        let first = self.status().start_offset;
+        let head = self.events.head.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let left = usize::try_from(since.saturating_sub(first)).ok().and_then(|passed| head.get(passed..));
+        let Some(left) = left.filter(|left| !left.is_empty()) else { return excerpt };
+        let mut text = Vec::new();
+        let mut plain = Plain::default();
+        plain.push(left, &mut |piece| text.extend_from_slice(piece));
+        plain.finish(&mut |piece| text.extend_from_slice(piece));
+        let lost = excerpt.missing.saturating_sub(left.len() as u64);
+        let text = String::from_utf8_lossy(&text);
+        let text = text.trim_end_matches('\n');
+        excerpt.text = format!("{text}\n[... {lost} bytes are no longer kept ...]\n{}", excerpt.text);
+        excerpt.is_cut = true;
+        excerpt
+    }
+
     /// Whether its command runs.
     pub fn is_alive(&self) -> bool {
         self.events.status.borrow().ended_at.is_none()
@@ -136,22 +162,30 @@ impl Job {
         });
     }
 
-    /// Follows what it prints until a line says that it is up.
+    /// Follows what it prints until a line says that it is up, and remembers how it began.
     async fn look_for_line(&self) {
         let spool = self.shell.spool();
         let mut end = spool.watch();
-        let first = *end.borrow_and_update();
-        let (mut at, mut plain, mut line) = (first, Plain::default(), None);
+        let Ok(first) = self.watch().wait_for(|status| status.started_at.is_some()).await.map(|it| it.start_offset)
+        else {
+            return;
+        };
+        let (mut at, mut plain, mut line, mut is_ready) = (first, Plain::default(), None, false);
         while at < first + LOOKED_THROUGH {
             let (from, bytes) = spool.read_from(at, PART);
             at = from + bytes.len() as u64;
+            self.events.remember(from - first, &bytes);
             plain.push(&bytes, &mut |text| {
                 if line.is_none() {
                     line = String::from_utf8_lossy(text).lines().find_map(ready::line);
                 }
             });
-            if line.is_some() {
-                return self.events.is_ready(|ready| ready.line = line);
+            if line.is_some() && !is_ready {
+                self.events.is_ready(|ready| ready.line.clone_from(&line));
+                is_ready = true;
+            }
+            if is_ready && at >= first + HEAD as u64 {
+                return;
             }
             if bytes.is_empty() && end.wait_for(|end| *end > at).await.is_err() {
                 return;
@@ -187,6 +221,8 @@ pub(super) struct Events {
     status: watch::Sender<JobStatus>,
     /// Told once whether the command has begun.
     begun: Mutex<Option<oneshot::Sender<Result<(), ShellError>>>>,
+    /// The first bytes that it printed.
+    head: Mutex<Vec<u8>>,
     /// What the job's shell reads before its command begins.
     handed_over: Mutex<Option<HandedOver>>,
 }
@@ -198,7 +234,16 @@ impl Events {
         handed_over: Option<HandedOver>,
     ) -> Self {
         let (begun, handed_over) = (Mutex::new(Some(begun)), Mutex::new(handed_over));
-        Self { outer, status: watch::Sender::default(), begun, handed_over }
+        Self { outer, status: watch::Sender::default(), begun, head: Mutex::default(), handed_over }
+    }
+
+    /// Remembers bytes of the job's beginning, which come in order.
+    fn remember(&self, at: u64, bytes: &[u8]) {
+        let mut head = self.head.lock().unwrap_or_else(PoisonError::into_inner);
+        if usize::try_from(at).is_ok_and(|at| at == head.len()) {
+            let room = HEAD - head.len();
+            head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        }
     }
 
     fn tell(&self, begun: Result<(), ShellError>) {
