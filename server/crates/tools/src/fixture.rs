@@ -13,7 +13,7 @@ use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, ShellConfig};
+use workspace::shell::{Jobs, Shell, ShellConfig};
 
 use crate::{Edits, Services, Tags};
 
@@ -62,12 +62,14 @@ impl World {
             pass: Vec::new(),
             program: None,
         };
-        let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
+        let shell = Arc::new(Shell::new(config.clone(), Arc::new(())).unwrap());
+        let jobs = Arc::new(Jobs::new(config, 1, Box::new(|_| Arc::new(()))));
         Services {
             search: Search::new(roots.clone(), reader.clone()),
             roots,
             reader,
             shell,
+            jobs,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
             edits: Edits::default(),
