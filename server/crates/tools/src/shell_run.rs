@@ -4,27 +4,24 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::permission::{self, Action};
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
 use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Ran, RunOptions};
 
+use crate::terminals::{execution, first_line};
 use crate::typed::Typed;
 use crate::{Services, blocking, how_to_read, location};
-
-/// How much of a command its title shows, in characters.
-const TITLE: usize = 80;
 
 /// Runs a command line in the session's shell (bash in a terminal) and gives what it printed, its exit code and how
 /// long it took. The user sees the terminal.
 ///
 /// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
-/// - One command runs at a time. Do not start servers, watchers or editors, and nothing that waits for input: use
-///   options such as `--yes`. What takes too long is stopped with all it has started.
+/// - One command runs at a time. Servers, watchers and whatever does not end by itself go to shell_start. Start no editors,
+///   and nothing that waits for input: use options such as `--yes`. What takes too long is stopped with all it has
+///   started.
 /// - Output is given without colours. Of a long one the middle is left out, and expand_output reads it; better make it
 ///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
@@ -89,17 +86,13 @@ impl Typed for ShellRun {
         timeout(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let (parsed, cwd) = (shell::parse(&input.command), folder.unwrap_or_else(|| self.services.shell.cwd()));
-        let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
-            let led_to = paths::led_to(&path);
-            (path, led_to)
-        });
-        let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
-        if let Some(refusal) = self.services.intercept.refusal(&input.command, &parsed, &cwd, &self.services.roots) {
+        let action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        if let Action::Execute { parsed, cwd, .. } = &action
+            && let Some(refusal) = self.services.intercept.refusal(&input.command, parsed, cwd, &self.services.roots)
+        {
             return Err(ToolError::Failed(refusal));
         }
-        let action = Action::Execute { line: input.command.clone(), parsed, cwd, links, outside: false };
-        Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
+        Ok(Description { title: format!("Running {}", first_line(&input.command)), locations, action })
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
@@ -140,18 +133,9 @@ fn timeout(input: &Input) -> Result<Duration, ToolError> {
     Err(ToolError::InvalidInput("`timeout_seconds` goes from 1 to 3600".to_owned()))
 }
 
-/// The command's first line, or its beginning.
-fn shortened(command: &str) -> String {
-    let command = command.trim();
-    let line = command.lines().next().unwrap_or_default();
-    let end = line.char_indices().nth(TITLE).map_or(line.len(), |(end, _)| end);
-    let shown = line.get(..end).unwrap_or(line);
-    if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
-    use agent::permission::{Links, ShellLine, SimpleCommand, Word};
+    use agent::permission::{Action, Links, ShellLine, SimpleCommand, Word};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 

@@ -12,10 +12,13 @@
 //!
 //! [`parse()`] tells what a command line would run, for permission.
 //!
+//! [`Jobs`] are commands in the background, each in a shell of its own.
+//!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
 //! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
 //! that is not trusted), `processes`, `keyboard`, [`supervisor`], [`sandbox`], `launch` (how a process is started in
-//! them), `terminal` (the process), [`parse()`].
+//! them), `terminal` (the process), `handover` (what one shell hands over to another), [`jobs`], `access` (what else can
+//! be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -62,8 +65,16 @@ mod launch;
 
 mod terminal;
 
+mod access;
+
+mod handover;
+
+pub mod jobs;
+
 mod parse;
 
+pub use access::Excerpt;
+pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
 pub use parse::parse;
 pub use spool::Spool;
@@ -76,6 +87,9 @@ pub const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The longest time a command can be given.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// For a command that may run for as long as it likes.
+pub const UNLIMITED: Duration = Duration::MAX;
 
 /// The longest command line, in bytes.
 pub const MAX_COMMAND: usize = 256 << 10;
@@ -129,6 +143,9 @@ pub trait Observer: Send + Sync {
 
     /// A command that had begun has ended; `offset` is after its last byte. There is no exit code where it was stopped.
     fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>);
+
+    /// Something else about the terminal is otherwise, such as what shows that a job is up.
+    fn changed(&self) {}
 }
 
 /// Nobody listens.
@@ -143,7 +160,7 @@ pub struct RunOptions {
     /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in the
     /// command stays. The caller sees to it that it is inside the workspace.
     pub cwd: Option<PathBuf>,
-    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`].
+    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
     pub timeout: Duration,
     /// Stops it.
     pub cancel: CancellationToken,
@@ -215,6 +232,8 @@ pub struct Shell {
     config: ShellConfig,
     spool: Arc<Spool>,
     observer: Arc<dyn Observer>,
+    /// What a new shell is told first, in whole lines.
+    prologue: String,
     state: Mutex<State>,
     /// How many commands run or are being killed.
     underway: Arc<watch::Sender<usize>>,
@@ -231,7 +250,10 @@ struct State {
 }
 
 struct Flight {
-    command: String,
+    /// The command line.
+    line: String,
+    /// The offset of its first byte of output, once it has started.
+    since: Option<u64>,
     /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
     early: Option<Vec<u8>>,
     /// Stops the command at the user's wish.
@@ -257,7 +279,7 @@ impl Shell {
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
         };
-        Self { config, spool, observer, state: Mutex::new(state), underway: Arc::default() }
+        Self { config, spool, observer, prologue: String::new(), state: Mutex::new(state), underway: Arc::default() }
     }
 
     /// What the terminal has printed, and prints.
@@ -314,10 +336,13 @@ impl Shell {
             Ok(Some(started)) => started,
             _ => return Err(ShellError::NotResponding),
         };
-        running.start(&terminal);
+        running.start(&terminal, start_offset);
         self.observer.started(call, command, options.cwd.as_deref().unwrap_or(&home), start_offset);
 
-        let limit = options.timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
+        let limit = match options.timeout {
+            UNLIMITED => UNLIMITED,
+            limit => limit.clamp(MIN_TIMEOUT, MAX_TIMEOUT),
+        };
         let stopped = tokio::select! {
             biased;
             ended = &mut end => Err(ended.ok()),
@@ -460,10 +485,11 @@ impl Shell {
     fn take_off<'a>(&'a self, call: &'a ToolCallId, command: &str) -> Result<Running<'a>, ShellError> {
         let mut state = self.state();
         if let Some(flight) = &state.flight {
-            return Err(ShellError::Busy { command: flight.command.clone() });
+            return Err(ShellError::Busy { command: beginning(&flight.line) });
         }
         let kill = Arc::new(Notify::new());
-        state.flight = Some(Flight { command: beginning(command), early: Some(Vec::new()), kill: Arc::clone(&kill) });
+        let (line, early) = (command.to_owned(), Some(Vec::new()));
+        state.flight = Some(Flight { line, since: None, early, kill: Arc::clone(&kill) });
         let underway = Underway::new(&self.underway);
         Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false, underway: Some(underway) })
     }
@@ -512,6 +538,7 @@ impl Shell {
             let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
             terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
         }
+        terminal.control(&self.prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
         let mut state = self.state();
         // The view may have got another size while the shell was starting.
         if state.size != size {
@@ -597,9 +624,12 @@ impl Drop for Underway {
 
 impl Running<'_> {
     /// The command has started, and can be typed to.
-    fn start(&mut self, terminal: &Terminal) {
+    fn start(&mut self, terminal: &Terminal, offset: u64) {
         self.started = true;
         let mut state = self.shell.state();
+        if let Some(flight) = &mut state.flight {
+            flight.since = Some(offset);
+        }
         if let Some(early) = state.flight.as_mut().and_then(|flight| flight.early.take())
             && !early.is_empty()
         {

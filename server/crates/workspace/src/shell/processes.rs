@@ -28,6 +28,11 @@ impl Process {
     pub(super) fn is_there(self) -> bool {
         stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
     }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
 }
 
 /// Now, in the unit that processes are dated by: hundredths of a second since boot.

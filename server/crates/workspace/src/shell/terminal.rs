@@ -15,20 +15,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use portable_pty::{Child, MasterPty, PtySize, native_pty_system};
-use protocol::terminal::TerminalSize;
+use protocol::terminal::{TerminalSignal, TerminalSize};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::environment;
+use super::jobs::ports;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
 use super::launch::{Confinement, Launched, Program};
 use super::marker::Nonce;
-use super::processes::{self, Which};
+use super::processes::{self, Process, Which};
 use super::screen::{Followed, Screen};
 use super::spool::Spool;
 
@@ -66,6 +67,8 @@ pub(super) struct Terminal {
     keyboard: Arc<Keyboard>,
     /// What [`Terminal::see_interrupts_through`] has yet to see.
     presses: tokio::sync::Mutex<UnboundedReceiver<Press>>,
+    /// Where a signal is told to it that is to have the effect of a Ctrl-C.
+    pressed: UnboundedSender<Press>,
     control: tokio::sync::Mutex<pipe::Sender>,
     screen: Arc<Mutex<Screen>>,
     /// Is triggered when the shell has ended and nothing more will be printed.
@@ -104,6 +107,7 @@ impl Terminal {
 
         let master = Arc::new(Mutex::new(pair.master));
         let (sender, presses) = unbounded_channel();
+        let pressed = sender.clone();
         let keyboard = Keyboard::new(tty, writer, sender, {
             let master = Arc::clone(&master);
             move || foreground(&master).is_some_and(|group| processes::handles_interrupts(leader, group))
@@ -128,6 +132,7 @@ impl Terminal {
             master,
             keyboard: Arc::new(keyboard),
             presses: tokio::sync::Mutex::new(presses),
+            pressed,
             control: tokio::sync::Mutex::new(control),
             screen,
             gone,
@@ -172,6 +177,15 @@ impl Terminal {
         });
         self.control(&format!("{start}; {enter}{command}\n{end}\n")).await?;
         Ok(followed)
+    }
+
+    /// Has the shell do something of ours in between, and waits for its end.
+    pub(super) async fn aside(&self, line: &str) -> io::Result<()> {
+        let nonce = Nonce::random();
+        let (followed, ready) = lock(&self.screen).follow(nonce.clone());
+        self.wait_until_ready(&nonce, ready, None).await?;
+        self.control(&format!("{line}\n{}\n{}\n", nonce.print_start(), nonce.print_end())).await?;
+        followed.ended.await.map(drop).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Waits until the shell is back at home and reads what it is sent. An interrupt that came at the last command's very end still makes it
@@ -266,6 +280,40 @@ impl Terminal {
         }
     }
 
+    /// Sends a signal to what is in the foreground, or kills all but the shell. Blocks shortly.
+    pub(super) fn send(&self, signal: TerminalSignal) {
+        if signal == TerminalSignal::Kill {
+            processes::kill(self.leader, &self.mark, Which::Since(0));
+            // The shell may be in a loop of its own.
+            let _ = kill_process(self.leader, Signal::INT);
+            let _ = self.pressed.send(Press { handled: false });
+            return;
+        }
+        let Some(group) = foreground(&self.master) else { return };
+        if signal == TerminalSignal::Interrupt {
+            let handled = processes::handles_interrupts(self.leader, group);
+            let _ = kill_process_group(group, Signal::INT);
+            let _ = self.pressed.send(Press { handled });
+            return;
+        }
+        let signal = match signal {
+            TerminalSignal::Quit => Signal::QUIT,
+            TerminalSignal::Hangup => Signal::HUP,
+            // In the shell's own group there is no job control, and the kernel has no ear for TSTP.
+            TerminalSignal::Stop if group == self.leader => Signal::STOP,
+            TerminalSignal::Stop => Signal::TSTP,
+            TerminalSignal::Continue => Signal::CONT,
+            TerminalSignal::Terminate | TerminalSignal::Interrupt | TerminalSignal::Kill => Signal::TERM,
+        };
+        let _ = kill_process_group(group, signal);
+    }
+
+    /// The TCP ports that its processes listen on. Blocks shortly.
+    pub(super) fn ports(&self) -> Vec<u16> {
+        let processes = processes::of_terminal(self.leader, &self.mark, Which::Since(0));
+        ports::listening(&processes.iter().map(Process::id).collect::<Vec<_>>())
+    }
+
     /// Asks what was started at `since` or later to end. Blocks shortly.
     pub(super) fn signal(&self, force: Force, since: u64) {
         if force == Force::Interrupt {
@@ -351,12 +399,12 @@ fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
     }
 }
 
-fn enter(folder: &Path) -> String {
+pub(super) fn enter(folder: &Path) -> String {
     format!("command cd -- {}", quoted(&folder.to_string_lossy()))
 }
 
 /// Text as one word of the shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
