@@ -66,6 +66,7 @@ use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
+use self::terminals::Shown;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use super::feed::{Feed, Log, blocking};
@@ -151,6 +152,8 @@ enum Own {
     EditsSaved(Vec<NotSaved>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// What the terminal does is otherwise.
+    TerminalChanged,
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
     /// Whether edits are accepted as they come in the whole project was kept, or could not be.
@@ -422,6 +425,8 @@ struct Session {
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
     terminal: protocol::TerminalId,
+    /// What clients were last told of it.
+    shown: Option<Shown>,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -573,6 +578,7 @@ impl Session {
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
             Own::Event(event) => self.record(event),
+            Own::TerminalChanged => self.terminal_changed(),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
                 self.set_rules();
@@ -642,6 +648,7 @@ impl Session {
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalTake(params, reply) => self.terminal_take(&params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -657,7 +664,6 @@ impl Session {
             | Request::PermissionRevoke(..)
             | Request::TerminalList(..)
             | Request::TerminalSignal(..)
-            | Request::TerminalTake(..)
             | Request::TerminalAck(..)
             | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.

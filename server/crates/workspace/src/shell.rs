@@ -139,8 +139,8 @@ pub struct InFlight {
     pub command: String,
     /// When it began.
     pub began: SystemTime,
-    /// The offset of its first byte in the spool.
-    pub offset: u64,
+    /// The offset of its first byte in the spool, once it has started.
+    pub since: Option<u64>,
 }
 
 /// What a command has come to when its call returns.
@@ -336,11 +336,11 @@ impl Shell {
     }
 
     /// What runs; nothing while the user's prompt reads a line.
-    pub fn in_flight(&self) -> Option<InFlight> {
+    pub fn running(&self) -> Option<InFlight> {
         let state = self.state();
         let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty())?;
         let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, began: flight.began, offset: flight.offset })
+        Some(InFlight { call, command, began: flight.began, since: flight.since })
     }
 
     /// Runs a command to its end. If the future is dropped before, the command and the shell are killed.
@@ -381,7 +381,7 @@ impl Shell {
             }
             status = waits_long(status) => status,
         };
-        let start = self.in_flight().map_or(0, |flight| flight.offset);
+        let start = self.running().and_then(|flight| flight.since).unwrap_or(0);
         let offset = self.spool.end();
         flown.release();
         let output = self.plain(start, offset);
@@ -389,7 +389,7 @@ impl Shell {
     }
 
     /// What was printed between two offsets, as plain text for a model: at most 33 KiB, the middle left out with a word.
-    pub fn plain(&self, start: u64, end: u64) -> String {
+    fn plain(&self, start: u64, end: u64) -> String {
         let mut transcript = transcript::Transcript::default();
         let mut at = start;
         while at < end {
@@ -610,7 +610,7 @@ impl Shell {
             line: line.to_owned(),
             is_prompt: command.is_none(),
             began: SystemTime::now(),
-            offset: self.spool.end(),
+            since: None,
             early: Some(early),
             is_released: false,
             kill: Arc::clone(&kill),

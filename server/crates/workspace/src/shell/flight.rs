@@ -55,8 +55,8 @@ pub(super) struct Flight {
     /// Whether it is the user's prompt.
     pub(super) is_prompt: bool,
     pub(super) began: SystemTime,
-    /// Where its output begins.
-    pub(super) offset: u64,
+    /// The offset of its first byte of output, once it has started.
+    pub(super) since: Option<u64>,
     /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
     pub(super) early: Option<Vec<u8>>,
     /// Whether the call that started it has returned.
@@ -390,7 +390,7 @@ impl Running {
         self.started = true;
         let mut state = self.common.state();
         let Some(flight) = state.flight.as_mut().filter(|flight| flight.number == self.number) else { return };
-        flight.offset = offset;
+        flight.since = Some(offset);
         if let Some(early) = flight.early.take()
             && !early.is_empty()
         {

@@ -20,6 +20,9 @@ const LINE: usize = 400;
 /// A prompt that ends sooner than this has not worked.
 const SHORTEST: Duration = Duration::from_millis(100);
 
+/// How long a prompt that was handed back may take to go.
+const LEAVING: Duration = Duration::from_secs(2);
+
 /// The user's time with a terminal.
 pub(super) struct Taken {
     since: Instant,
@@ -105,15 +108,14 @@ impl Shell {
         tokio::spawn(prompt(Arc::downgrade(self)));
     }
 
-    /// Waits until a prompt that was handed back is gone, if it reads a line and so is about to.
+    /// Waits until a prompt that was handed back is gone. What the user runs there has a moment to end.
     pub(super) async fn at_prompt_no_more(&self) {
         let is_going = {
             let state = self.state();
-            state.taken.is_none()
-                && state.flight.as_ref().is_some_and(|flight| flight.is_prompt && flight.line.is_empty())
+            state.taken.is_none() && state.flight.as_ref().is_some_and(|flight| flight.is_prompt)
         };
         if is_going {
-            let _ = tokio::time::timeout(super::START, self.at_rest()).await;
+            let _ = tokio::time::timeout(LEAVING, self.at_rest()).await;
         }
     }
 }

@@ -109,7 +109,7 @@ async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
     let fixture = Fixture::new();
     let waits = fixture.until_it_waits("echo begun; printf 'go on? '; read answer; echo \"so: $answer\"").await;
     assert_eq!(waits.output, "begun\ngo on? ");
-    let flight = fixture.shell.in_flight().unwrap();
+    let flight = fixture.shell.running().unwrap();
     assert!(flight.command.starts_with("echo begun"), "{flight:?}");
     let refused = fixture.shell.run(&ToolCallId::from("second"), "echo second", RunOptions::default()).await;
     assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
@@ -117,7 +117,7 @@ async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
     fixture.shell.at_rest().await;
     let end = fixture.shell.wait_for_more(waits.offset, LONG).await;
     assert_eq!(fixture.shell.plain(waits.offset, end), "yes\nso: yes\n");
-    assert_eq!(fixture.shell.in_flight(), None);
+    assert_eq!(fixture.shell.running(), None);
     let news = fixture.shell.take_news();
     assert!(
         news.len() == 1 && news[0].contains("has ended with exit code 0") && news[0].ends_with("so: yes"),
@@ -138,7 +138,7 @@ async fn a_cancelled_turn_ends_the_command_that_waits() {
     assert!(matches!(outcome, Outcome::Waits(_)));
     cancel.cancel();
     fixture.shell.at_rest().await;
-    assert_eq!(fixture.shell.in_flight(), None);
+    assert_eq!(fixture.shell.running(), None);
 }
 
 #[tokio::test]
@@ -264,11 +264,11 @@ async fn what_the_user_runs_goes_on_when_they_hand_back() {
     fixture.shell.take(true);
     fixture.printed(0, "$ ").await;
     fixture.shell.write(b"sleep 1000 & cat\r").unwrap();
-    while fixture.shell.in_flight().is_none() {
+    while fixture.shell.running().is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     fixture.shell.take(false);
-    let flight = fixture.shell.in_flight().unwrap();
+    let flight = fixture.shell.running().unwrap();
     assert_eq!(flight.command, "sleep 1000 & cat");
     let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
     assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
