@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
+use protocol::terminal::Typist;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
@@ -174,6 +175,7 @@ pub(super) async fn load(
         shell,
         sandboxed,
         terminal,
+        shown: None,
         last_caller: None,
         given: None,
         _lock: lock,
@@ -277,6 +279,20 @@ impl Observer for Commands {
         let terminal_id = self.terminal.clone();
         let tool_call_id = call.clone();
         let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
+    }
+
+    fn changed(&self) {
+        let _ = self.own.send(Own::TerminalChanged);
+    }
+
+    fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        let _ = self.own.send(Own::Event(Event::TerminalInput {
+            terminal_id: self.terminal.clone(),
+            tool_call_id: call.cloned(),
+            by,
+            text: text.to_owned(),
+            hidden,
+        }));
     }
 }
 

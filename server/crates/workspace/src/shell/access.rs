@@ -1,13 +1,16 @@
 //! What else can be done to a shell than run a command in it: look at what it prints, signal what runs.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use protocol::terminal::{TerminalSignal, TerminalSize, Typist, Waiting};
-use tokio::sync::Notify;
+use protocol::ToolCallId;
+use protocol::terminal::{TerminalSignal, TerminalSize, Waiting};
+use tokio_util::sync::CancellationToken;
 
+use super::flight::{Flight, blocking};
 use super::terminal::Terminal;
 use super::transcript::{Printed, Transcript};
-use super::{Flight, PART, Shell, ShellError, State, blocking};
+use super::{PART, Shell, ShellError, State};
 
 /// What a terminal printed between two offsets, for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,15 +52,7 @@ impl Shell {
 
     /// Whether the command that runs waits for input, where that is known.
     pub fn waiting(&self) -> Option<Waiting> {
-        None
-    }
-
-    /// Types into the terminal for somebody. See [`Shell::write`].
-    ///
-    /// # Errors
-    /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
-    pub fn write_as(&self, _by: Typist, bytes: &[u8]) -> Result<(), ShellError> {
-        self.write(bytes)
+        self.common.status.borrow().waiting.clone()
     }
 
     /// The terminal's size.
@@ -100,8 +95,23 @@ impl Shell {
             return None;
         }
         let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
-        let kill = Arc::new(Notify::new());
-        state.flight = Some(Flight { line: String::from("a job's start"), since: None, early: Some(Vec::new()), kill });
+        if state.taken.is_some() {
+            return None;
+        }
+        state.flights += 1;
+        state.flight = Some(Flight {
+            number: state.flights,
+            call: ToolCallId::from("job"),
+            line: String::from("a job's start"),
+            is_prompt: false,
+            began: SystemTime::now(),
+            since: None,
+            early: Some(Vec::new()),
+            is_released: false,
+            kill: Arc::default(),
+            leave: Arc::default(),
+            abandoned: CancellationToken::new(),
+        });
         Some(Idle { shell: self, terminal })
     }
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use portable_pty::{Child, MasterPty, PtySize, native_pty_system};
-use protocol::terminal::{TerminalSignal, TerminalSize};
+use protocol::terminal::{TerminalSignal, TerminalSize, Typist};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncWriteExt;
@@ -32,6 +32,8 @@ use super::marker::Nonce;
 use super::processes::{self, Process, Which};
 use super::screen::{Followed, Screen};
 use super::spool::Spool;
+use super::typed::Chunk;
+use super::waiting::{self, Keys, Look, Seen};
 
 /// How soon after a Ctrl-C its effect is looked for first; each further look comes after twice the time.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -59,9 +61,17 @@ pub(super) struct Start {
     pub(super) size: TerminalSize,
 }
 
+impl Start {
+    /// Whether the shell is bash.
+    pub(super) fn is_bash(&self) -> bool {
+        self.program.file_name().is_some_and(|name| name == "bash")
+    }
+}
+
 /// A running shell. All its processes end with it.
 pub(super) struct Terminal {
     leader: Pid,
+    is_bash: bool,
     mark: String,
     master: Arc<Mutex<Box<dyn MasterPty + Send>>>,
     keyboard: Arc<Keyboard>,
@@ -79,6 +89,17 @@ pub(super) struct Terminal {
     away_from: Mutex<Option<PathBuf>>,
 }
 
+/// What a shell is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What<'a> {
+    /// A command line.
+    Command(&'a str),
+    /// A prompt for the user.
+    Prompt,
+    /// Another after that, to which they may be typing already.
+    NextPrompt,
+}
+
 /// How hard a command is asked to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Force {
@@ -91,8 +112,8 @@ pub(super) enum Force {
 }
 
 impl Terminal {
-    /// Starts a shell. Blocks shortly; needs a tokio runtime around it.
-    pub(super) fn open(start: &Start, spool: Arc<Spool>) -> io::Result<Self> {
+    /// Starts a shell. What is typed into it is told to `typed`. Blocks shortly; needs a tokio runtime around it.
+    pub(super) fn open(start: &Start, spool: Arc<Spool>, typed: UnboundedSender<Chunk>) -> io::Result<Self> {
         let mark = Nonce::random().as_str().to_owned();
         let pipe = ControlPipe::new(start.folder.join(format!("shell-{mark}")))?;
         let control = pipe.sender()?;
@@ -108,7 +129,7 @@ impl Terminal {
         let master = Arc::new(Mutex::new(pair.master));
         let (sender, presses) = unbounded_channel();
         let pressed = sender.clone();
-        let keyboard = Keyboard::new(tty, writer, sender, {
+        let keyboard = Keyboard::new(tty, writer, sender, typed, {
             let master = Arc::clone(&master);
             move || foreground(&master).is_some_and(|group| processes::handles_interrupts(leader, group))
         })?;
@@ -128,6 +149,7 @@ impl Terminal {
         })?;
         Ok(Self {
             leader,
+            is_bash: start.is_bash(),
             mark,
             master,
             keyboard: Arc::new(keyboard),
@@ -157,9 +179,12 @@ impl Terminal {
     }
 
     /// Runs a command, in a folder of its own if one is given.
-    pub(super) async fn run(&self, command: &str, folder: Option<(&Path, &Path)>) -> io::Result<Followed> {
+    pub(super) async fn run(&self, what: What<'_>, folder: Option<(&Path, &Path)>) -> io::Result<Followed> {
         let keyboard = Arc::clone(&self.keyboard);
-        tokio::task::spawn_blocking(move || keyboard.settle()).await.map_err(io::Error::other)?;
+        let keeps_keys = what == What::NextPrompt;
+        let settled =
+            tokio::task::spawn_blocking(move || if keeps_keys { keyboard.restore() } else { keyboard.settle() });
+        settled.await.map_err(io::Error::other)?;
         // What was pressed before was for the last command.
         let mut presses = self.presses.lock().await;
         while presses.try_recv().is_ok() {}
@@ -169,8 +194,13 @@ impl Terminal {
         let home = lock(&self.away_from).take();
         self.wait_until_ready(&nonce, ready, home.as_deref()).await?;
         let (start, end) = (nonce.print_start(), nonce.print_end());
+        let command = match what {
+            What::Command(line) => format!("command eval {} </dev/tty", quoted(line)),
+            What::Prompt | What::NextPrompt => {
+                format!("command eval {} </dev/tty", quoted(&nonce.prompt(self.is_bash)))
+            }
+        };
         *lock(&self.end) = Some(nonce);
-        let command = format!("command eval {} </dev/tty", quoted(command));
         let enter = folder.map_or_else(String::new, |(there, back)| {
             *lock(&self.away_from) = Some(back.to_owned());
             format!("{} && ", enter(there))
@@ -269,9 +299,27 @@ impl Terminal {
         }
     }
 
-    /// Types into the terminal.
-    pub(super) fn type_in(&self, bytes: &[u8]) -> Result<(), KeyboardFull> {
-        self.keyboard.type_in(bytes)
+    /// Types into the terminal. It is recorded where somebody is named.
+    pub(super) fn type_in(&self, by: Option<Typist>, bytes: &[u8]) -> Result<(), KeyboardFull> {
+        self.keyboard.type_in(by, bytes)
+    }
+
+    /// What was typed last is recorded now, though no line was ended.
+    pub(super) fn end_line(&self) {
+        self.keyboard.end_line();
+    }
+
+    /// What becomes of a key just now; none where the terminal has ended.
+    pub(super) fn keys(&self) -> Option<Keys> {
+        self.keyboard.keys()
+    }
+
+    /// Looks at what runs in the foreground. Blocks shortly.
+    pub(super) fn look(&self) -> Look {
+        let keys = self.keys().unwrap_or(Keys { echo: true, lines: true });
+        let Some(group) = foreground(&self.master) else { return Look { seen: Seen::Neither, used: None, keys } };
+        let seen = waiting::look(group.as_raw_nonzero().get(), self.keyboard.device(), keys);
+        Look { seen, used: processes::used(group), keys }
     }
 
     pub(super) fn resize(&self, size: TerminalSize) {
@@ -381,7 +429,7 @@ impl Drop for ControlPipe {
 fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
     // Prompts are set by the opener, since bash takes them from the environment of an interactive shell only.
     const OPENER: &str = r#"PS1= PS2=; export PS1 PS2; exec "$@" <"$0""#;
-    let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
+    let is_bash = start.is_bash();
     let without_start_files: &[&str] = if is_bash { &["--norc", "--noprofile"] } else { &[] };
     let interactive: &[&str] = if is_bash { &["--noediting", "+H", "-i"] } else { &["-i"] };
 

@@ -8,6 +8,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod waiting;
+
 const LONG: Duration = Duration::from_secs(60);
 
 struct Fixture {
@@ -27,6 +29,10 @@ impl Observer for Log {
 
     fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>) {
         self.0.lock().unwrap().push(format!("{call} ended at {offset} with {exit_code:?}"));
+    }
+
+    fn typed(&self, _: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        self.0.lock().unwrap().push(format!("{by:?} typed `{text}`{}", if hidden { " hidden" } else { "" }));
     }
 }
 
@@ -73,7 +79,8 @@ impl Fixture {
             if seen.contains(text) {
                 return seen;
             }
-            tokio::time::timeout(LONG, end.changed()).await.expect("the terminal prints").unwrap();
+            let more = tokio::time::timeout(LONG, end.changed()).await;
+            more.unwrap_or_else(|_| panic!("the terminal does not print {text:?}: {seen}")).unwrap();
         }
     }
 
