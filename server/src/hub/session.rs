@@ -26,7 +26,7 @@ mod terminals;
 mod turns;
 mod undo;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -44,7 +44,7 @@ use protocol::permission::{PermissionAnswerResult, PermissionOutcome, Permission
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
@@ -54,7 +54,7 @@ use workspace::results::Results;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, Spool};
+use workspace::shell::{Jobs, Shell};
 
 use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
@@ -66,6 +66,7 @@ use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
+use self::terminals::Spools;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use super::feed::{Feed, Log, blocking};
@@ -76,7 +77,7 @@ use crate::config::Config;
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
-/// How long a command may take to end with its session.
+/// How long commands may take to end with their session.
 const SHELL: Duration = Duration::from_secs(3);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -151,6 +152,8 @@ enum Own {
     EditsSaved(Vec<NotSaved>),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// A terminal is otherwise than was last said.
+    TerminalChanged(TerminalId),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
     /// Whether edits are accepted as they come in the whole project was kept, or could not be.
@@ -184,7 +187,8 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     let feed = Feed::new(Arc::clone(&shared.parts.store), id.clone());
     let inbox = Inbox { messages, handled: 0 };
     let followers = HashMap::new();
-    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spool: None, terminal_shown: false };
+    let (spools, shown) = (Spools::default(), HashSet::new());
+    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spools, shown };
     tokio::spawn(begin(open, new));
     task
 }
@@ -200,10 +204,10 @@ struct Open {
     home: Caller,
     followers: HashMap<ClientId, Caller>,
     feed: Feed,
-    /// What its terminal printed, once somebody asked.
-    spool: Option<Arc<Spool>>,
-    /// Whether somebody sees its terminal.
-    terminal_shown: bool,
+    /// What its terminals printed, once somebody asked.
+    spools: Spools,
+    /// The terminals that somebody sees.
+    shown: HashSet<TerminalId>,
 }
 
 /// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
@@ -421,7 +425,10 @@ struct Session {
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
-    terminal: protocol::TerminalId,
+    /// Its commands in the background.
+    jobs: Arc<Jobs>,
+    /// The shell's.
+    terminal: TerminalId,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -471,6 +478,8 @@ impl Session {
             && self.held.is_none()
             && !self.review.is_applying()
             && !self.formatting.is_running()
+            // What goes on in the background goes on until the process ends, whoever looks.
+            && self.jobs.all().iter().all(|job| !job.is_alive())
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -480,9 +489,13 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
-        self.shell.kill().await;
         // Nothing that it runs outlives this process.
-        if tokio::time::timeout(SHELL, self.shell.at_rest()).await.is_err() {
+        let shell = async {
+            self.shell.kill().await;
+            self.shell.at_rest().await;
+        };
+        let all = async { tokio::join!(shell, self.jobs.end()) };
+        if tokio::time::timeout(SHELL, all).await.is_err() {
             tracing::error!(session = %self.id, "a command could not be ended in time");
         }
         while let Ok(message) = own.try_recv() {
@@ -572,7 +585,8 @@ impl Session {
             Own::LookEnded(number) => self.look_ended(number),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
-            Own::Event(event) => self.record(event),
+            Own::Event(event) => self.service_event(event),
+            Own::TerminalChanged(terminal) => self.terminal_changed(&terminal),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
                 self.set_rules();
@@ -642,6 +656,9 @@ impl Session {
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalList(_, reply) => self.terminal_list(reply),
+            Request::TerminalSignal(params, reply) => self.terminal_signal(&params, reply),
+            Request::TerminalClose(params, reply) => self.terminal_close(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -655,11 +672,8 @@ impl Session {
             request @ (Request::SessionMode(..)
             | Request::PermissionList(..)
             | Request::PermissionRevoke(..)
-            | Request::TerminalList(..)
-            | Request::TerminalSignal(..)
             | Request::TerminalTake(..)
-            | Request::TerminalAck(..)
-            | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
+            | Request::TerminalAck(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.
             Request::SessionNew(..)
             | Request::SessionList(..)

@@ -17,7 +17,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool};
+use workspace::shell::{Jobs, Observer, Shell, ShellConfig, Spool};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -25,6 +25,7 @@ use super::formatting::Formatting;
 use super::overlay::Overlay;
 use super::rounds::Rounds;
 use super::state::State;
+use super::terminals;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -60,7 +61,8 @@ pub(super) async fn load(
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (shared, config, id) = (open.shared.clone(), Arc::clone(&open.config), open.id.clone());
-    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spool.clone());
+    let terminal = terminals::of_shell(&id);
+    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spools.get(&terminal));
     let read = blocking(move || {
         let info = store.info(&session)?;
         let mut state = State::new(info.folders, info.created_at);
@@ -94,10 +96,9 @@ pub(super) async fn load(
     let overlay = Overlay::default();
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
-    let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone());
+    let (shell, jobs) = shells(&own, &roots, folder, spool, terminal.clone(), state.last_job + 1);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -108,6 +109,7 @@ pub(super) async fn load(
         search: search.clone().showing_only(may_read(&rules, &roots)),
         seen: seen.clone(),
         shell: Arc::clone(&shell),
+        jobs: Arc::clone(&jobs),
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
@@ -160,6 +162,7 @@ pub(super) async fn load(
         tags,
         overlay,
         shell,
+        jobs,
         terminal,
         last_caller: None,
         given: None,
@@ -224,17 +227,23 @@ pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Ma
     })
 }
 
-/// The session's shell. It starts with its first command.
-fn shell(
+/// The session's shell, which starts with its first command, and its jobs.
+fn shells(
     own: &mpsc::UnboundedSender<Own>,
     roots: &Roots,
     folder: PathBuf,
     spool: Arc<Spool>,
     terminal: TerminalId,
-) -> Arc<Shell> {
+    first_job: u64,
+) -> (Arc<Shell>, Arc<Jobs>) {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
-    Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
+    let of_jobs = own.clone();
+    let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
+        Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
+    };
+    let jobs = Arc::new(Jobs::new(config.clone(), first_job, Box::new(observe)));
+    (Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }))), jobs)
 }
 
 /// Records where in the terminal each command begins and ends.
@@ -258,6 +267,10 @@ impl Observer for Commands {
         let terminal_id = self.terminal.clone();
         let tool_call_id = call.clone();
         let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
+    }
+
+    fn changed(&self) {
+        let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
     }
 }
 
@@ -299,11 +312,12 @@ impl Session {
         });
     }
 
-    /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
+    /// Takes up what the last process left: a turn that was cut off, commands that ended with it, questions, waiting prompts, pending hunks.
     async fn restore(&mut self) {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
+        self.terminals_left().await;
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });
