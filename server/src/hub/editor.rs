@@ -26,6 +26,9 @@ pub trait Editor: Send + Sync {
     /// ahead of that. One that shows all output at once has no use for it.
     fn acknowledge_terminal(&self, _session: &SessionId, _terminal: &TerminalId, _offset: u64) {}
 
+    /// Ends showing a terminal. One that shows none by itself has nothing to end.
+    fn unfollow_terminal(&self, _session: &SessionId, _terminal: &TerminalId) {}
+
     /// Something that the user must know and that no session can say, such as a full disk.
     fn alert(&self, text: &str);
 

@@ -30,7 +30,7 @@ mod turns;
 mod undo;
 mod user_commands;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
@@ -48,7 +48,7 @@ use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOu
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
@@ -58,7 +58,7 @@ use workspace::results::Results;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, Spool};
+use workspace::shell::{Jobs, Shell};
 
 use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
@@ -71,7 +71,7 @@ use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
-use self::terminals::Shown;
+use self::terminals::Spools;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use self::user_commands::{UserEnd, UserRunning};
@@ -84,7 +84,7 @@ use crate::config::Config;
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
-/// How long a command may take to end with its session.
+/// How long commands may take to end with their session.
 const SHELL: Duration = Duration::from_secs(3);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
@@ -165,8 +165,8 @@ enum Own {
     UserCommandEnded(UserEnd),
     /// An event of one of its services, such as a command's start.
     Event(Event),
-    /// What the terminal does is otherwise.
-    TerminalChanged,
+    /// A terminal is otherwise than was last said.
+    TerminalChanged(TerminalId),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
     /// Whether edits are accepted as they come in the whole project was kept, or could not be.
@@ -204,7 +204,8 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     let feed = Feed::new(Arc::clone(&shared.parts.store), id.clone());
     let inbox = Inbox { messages, handled: 0 };
     let followers = HashMap::new();
-    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spool: None, terminal_shown: false };
+    let (spools, shown) = (Spools::default(), HashSet::new());
+    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spools, shown };
     tokio::spawn(begin(open, new));
     task
 }
@@ -220,10 +221,10 @@ struct Open {
     home: Caller,
     followers: HashMap<ClientId, Caller>,
     feed: Feed,
-    /// What its terminal printed, once somebody asked.
-    spool: Option<Arc<Spool>>,
-    /// Whether somebody sees its terminal.
-    terminal_shown: bool,
+    /// What its terminals printed, once somebody asked.
+    spools: Spools,
+    /// The terminals that somebody sees.
+    shown: HashSet<TerminalId>,
 }
 
 /// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
@@ -450,9 +451,10 @@ struct Session {
     shell: Arc<Shell>,
     /// Whether it is in a sandbox that keeps commands from writing elsewhere.
     sandboxed: bool,
-    terminal: protocol::TerminalId,
-    /// What clients were last told of it.
-    shown: Option<Shown>,
+    /// Its commands in the background.
+    jobs: Arc<Jobs>,
+    /// The shell's.
+    terminal: TerminalId,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -503,6 +505,8 @@ impl Session {
             && self.held.is_none()
             && !self.review.is_applying()
             && !self.formatting.is_running()
+            // What goes on in the background goes on until the process ends, whoever looks.
+            && self.jobs.all().iter().all(|job| !job.is_alive())
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -512,9 +516,13 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
-        self.shell.kill().await;
         // Nothing that it runs outlives this process.
-        if tokio::time::timeout(SHELL, self.shell.at_rest()).await.is_err() {
+        let shell = async {
+            self.shell.kill().await;
+            self.shell.at_rest().await;
+        };
+        let all = async { tokio::join!(shell, self.jobs.end()) };
+        if tokio::time::timeout(SHELL, all).await.is_err() {
             tracing::error!(session = %self.id, "a command could not be ended in time");
         }
         while let Ok(message) = own.try_recv() {
@@ -606,8 +614,8 @@ impl Session {
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
             Own::UserCommandEnded(end) => self.user_command_ended(end),
-            Own::Event(event) => self.record(event),
-            Own::TerminalChanged => self.terminal_changed(),
+            Own::Event(event) => self.service_event(event),
+            Own::TerminalChanged(terminal) => self.terminal_changed(&terminal),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
                 self.permissions_configured();
@@ -686,6 +694,9 @@ impl Session {
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
             Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
             Request::TerminalTake(params, reply) => self.terminal_take(&params, reply),
+            Request::TerminalList(_, reply) => self.terminal_list(reply),
+            Request::TerminalSignal(params, reply) => self.terminal_signal(&params, reply),
+            Request::TerminalClose(params, reply) => self.terminal_close(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -695,10 +706,6 @@ impl Session {
             Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
-            // Being built.
-            request @ (Request::TerminalList(..) | Request::TerminalSignal(..) | Request::TerminalClose(..)) => {
-                request.fail(Error::new(ErrorCode::OperationFailed, "not built yet"))
-            }
             // The router's and the loop's own.
             Request::SessionNew(..)
             | Request::SessionList(..)

@@ -83,6 +83,7 @@ enum Command {
     Unfollow(SessionId),
     FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
     AcknowledgeTerminal(SessionId, TerminalId, u64),
+    UnfollowTerminal(SessionId, TerminalId),
     Say(MessageType, String),
     Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
     /// A word that says nothing.
@@ -183,6 +184,10 @@ impl Editor for Outbox {
 
     fn acknowledge_terminal(&self, session: &SessionId, terminal: &TerminalId, offset: u64) {
         self.send(Command::AcknowledgeTerminal(session.clone(), terminal.clone(), offset));
+    }
+
+    fn unfollow_terminal(&self, session: &SessionId, terminal: &TerminalId) {
+        self.send(Command::UnfollowTerminal(session.clone(), terminal.clone()));
     }
 
     fn alert(&self, text: &str) {
@@ -364,6 +369,7 @@ impl Task {
             Command::AcknowledgeTerminal(session, terminal, offset) => {
                 self.cursors.acknowledge(session, terminal, offset);
             }
+            Command::UnfollowTerminal(session, terminal) => self.cursors.unfollow_terminal(session, terminal),
             Command::Say(kind, text) => self.say(kind, text).await,
             Command::Ask(method, params, reply) => {
                 let answer = self.call(method, params);

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Confinement, Observer, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::{Jobs, Observer, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -29,6 +28,7 @@ use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
 use super::rounds::Rounds;
 use super::state::State;
+use super::terminals;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
@@ -65,7 +65,8 @@ pub(super) async fn load(
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (shared, config, id) = (open.shared.clone(), Arc::clone(&open.config), open.id.clone());
-    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spool.clone());
+    let terminal = terminals::of_shell(&id);
+    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spools.get(&terminal));
     let read = blocking(move || {
         let info = store.info(&session)?;
         let mut state = State::new(info.folders, info.created_at);
@@ -99,13 +100,16 @@ pub(super) async fn load(
     let overlay = Overlay::default();
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
-    let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
     let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
     let sandboxed = confinement.is_sandboxed();
-    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last(), confinement);
+    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
+    let folders = roots.iter().map(|root| root.path.clone()).collect();
+    let trusted = Trust { trusted: Arc::clone(trust.last()), folders };
+    let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
+    let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -117,6 +121,7 @@ pub(super) async fn load(
         search: search.clone().showing_only(may_read(&rules, &roots)),
         seen: seen.clone(),
         shell: Arc::clone(&shell),
+        jobs: Arc::clone(&jobs),
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
@@ -174,8 +179,8 @@ pub(super) async fn load(
         overlay,
         shell,
         sandboxed,
+        jobs,
         terminal,
-        shown: None,
         last_caller: None,
         given: None,
         _lock: lock,
@@ -241,21 +246,20 @@ pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Ma
     })
 }
 
-/// The session's shell. It starts with its first command.
-fn shell(
+/// The session's shell, which starts with its first command, and its jobs.
+fn shells(
     own: &mpsc::UnboundedSender<Own>,
-    roots: &Roots,
-    folder: PathBuf,
+    config: ShellConfig,
     spool: Arc<Spool>,
     terminal: TerminalId,
-    trusted: &Arc<AtomicBool>,
-    confinement: Confinement,
-) -> Arc<Shell> {
-    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
-    let folders = roots.iter().map(|root| root.path.clone()).collect();
-    let trust = Trust { trusted: Arc::clone(trusted), folders };
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust, confinement };
-    Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
+    first_job: u64,
+) -> (Arc<Shell>, Arc<Jobs>) {
+    let of_jobs = own.clone();
+    let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
+        Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
+    };
+    let jobs = Arc::new(Jobs::new(config.clone(), first_job, Box::new(observe)));
+    (Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }))), jobs)
 }
 
 /// Records where in the terminal each command begins and ends.
@@ -282,7 +286,7 @@ impl Observer for Commands {
     }
 
     fn changed(&self) {
-        let _ = self.own.send(Own::TerminalChanged);
+        let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
     }
 
     fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
@@ -334,12 +338,13 @@ impl Session {
         });
     }
 
-    /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
+    /// Takes up what the last process left: a turn that was cut off, commands that ended with it, questions, waiting prompts, pending hunks.
     async fn restore(&mut self) {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
         self.end_lost_user_commands();
+        self.terminals_left().await;
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });

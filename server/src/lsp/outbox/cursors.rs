@@ -106,6 +106,11 @@ impl Cursors {
         }
     }
 
+    /// Ends following a terminal.
+    pub(super) fn unfollow_terminal(&mut self, session: SessionId, terminal: TerminalId) {
+        self.followed.remove(&Source::Terminal(session, terminal));
+    }
+
     /// The next thing to send; waits while there is none. What it has read stays if it is dropped meanwhile.
     pub(super) async fn next(&mut self) -> Item {
         loop {

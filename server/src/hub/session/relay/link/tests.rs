@@ -5,6 +5,7 @@ use protocol::TerminalId;
 use store::SqliteStore;
 use tempfile::TempDir;
 use workspace::buffers::Change;
+use workspace::shell::Spool;
 use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
@@ -32,7 +33,7 @@ impl Host {
             session: session.clone(),
             editor: Arc::new(Nobody),
             feed: Feed::new(store, session),
-            spool: Arc::new(Spool::open(folder.path()).unwrap()),
+            spools: Spools::default(),
             news: Box::new(|_| {}),
         };
         let host = async {
