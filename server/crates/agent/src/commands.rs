@@ -459,7 +459,9 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
             Some("bypass") => Ok(Command::Bypass { confirmed: arguments.positionals.len() > 1 }),
             Some(name) => match mode_of(name) {
                 Some(mode) => Ok(Command::Mode(Some(mode))),
-                None => Err(format!("there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`")),
+                None => Err(format!(
+                    "there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`"
+                )),
             },
         },
         "permissions" => match (first, arguments.positionals.get(1)) {

@@ -32,8 +32,7 @@ async fn a_command_that_is_not_allowed_is_asked_with_its_scope_in_words() {
     let options: Vec<_> = request.options.iter().map(|option| (option.name.as_str(), option.kind)).collect();
     let always = "Always allow `cargo test …` in this project";
     let session = "Allow `cargo test …` in this session";
-    let expected =
-        [("Allow once", AllowOnce), (always, AllowAlways), (session, AllowAlways), ("Reject", RejectOnce)];
+    let expected = [("Allow once", AllowOnce), (always, AllowAlways), (session, AllowAlways), ("Reject", RejectOnce)];
     assert_eq!(options, expected);
 }
 
