@@ -19,6 +19,7 @@ mod hostile;
 mod layers;
 mod lifecycle;
 mod panics;
+mod permissions;
 mod plain;
 mod programs;
 mod reviews;

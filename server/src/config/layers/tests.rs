@@ -132,7 +132,7 @@ fn what_a_projects_file_allows_is_known_to_be_the_projects() {
     let wrong = Home::new().user("permissions = { allow = ['Shell('] }").project(EVIL).load();
     assert!(wrong.rules.allow.is_empty(), "while the user's own file is not understood, nothing is allowed");
     let folder = Home::new().project(EVIL);
-    let later = wrong.with_projects(&[folder.folder.path().to_owned()]);
+    let later = wrong.with_projects(&[folder.folder.path().join("project")]);
     assert!(later.rules.allow.is_empty(), "nor by a project that is opened later");
 }
 

@@ -132,7 +132,8 @@ impl Session {
             self.set_rules();
         }
         if scope == GrantScope::Session {
-            return drop(done.send(()));
+            let _ = done.send(());
+            return;
         }
         self.grants.changed += 1;
         let (store, project) = (Arc::clone(&self.shared.parts.store), self.project());

@@ -8,6 +8,8 @@ use super::{
     accepting_rule, judge, may_read,
 };
 
+mod modes;
+
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
 fn parse(line: &str) -> ShellLine {
     if line.contains("$(") {

@@ -1,6 +1,6 @@
 //! Rust: cargo, and what comes with it.
 
-use super::arguments::{Arguments, is_name};
+use super::arguments::{Arguments, is_name, leaves};
 use super::{Check, Program};
 use Check::{If, Without};
 
@@ -144,7 +144,9 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
             is_safe && (begins_with_flag || inner.is_none_or(is_usual))
         }
         "audit" | "bloat" | "criterion" | "expand" | "geiger" | "insta" | "machete" | "mutants" | "outdated"
-        | "semver-checks" | "tarpaulin" | "udeps" | "xtask" => !own.has(OF_OTHERS),
+        | "semver-checks" | "tarpaulin" | "udeps" => !own.has(OF_OTHERS),
+        // The project's own, which may publish it, too.
+        "xtask" => !own.has(OF_OTHERS) && !own.words.iter().any(|word| leaves(word)),
         "deny" => own.words.contains(&"check") && !own.has(OF_OTHERS),
         "fuzz" => matches!(own.first(), Some("build" | "check" | "list" | "run")) && !own.has(OF_OTHERS),
         _ => false,

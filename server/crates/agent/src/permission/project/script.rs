@@ -44,7 +44,7 @@ pub(super) const TABLE: &[Program] = &[
     ("npm", If(npm)),
     ("npm-run-all", If(scripts)),
     ("npx", If(npx)),
-    ("nx", If(|arguments| !subcommand(arguments, OF_NX))),
+    ("nx", If(nx)),
     ("nyc", If(wraps)),
     ("oxlint", Without(NONE)),
     ("playwright", If(|arguments| subcommand(arguments, &["test"]))),
@@ -160,6 +160,11 @@ const VALUED: &[&str] = &["--filter", "--include", "--loglevel", "--omit", "--pr
 fn subcommand(arguments: &Arguments<'_>, known: &[&str]) -> bool {
     arguments.words.iter().find(|word| !word.starts_with('-')).is_some_and(|first| known.contains(first))
         && !arguments.has(NONE)
+}
+
+fn nx(arguments: &Arguments<'_>) -> bool {
+    let target = arguments.words.iter().find(|word| !word.starts_with('-'));
+    target.is_some_and(|target| !OF_NX.contains(target)) && passes_on(arguments)
 }
 
 fn no_rights(arguments: &Arguments<'_>) -> bool {
