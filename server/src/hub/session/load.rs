@@ -100,7 +100,7 @@ pub(super) async fn load(
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last());
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.may_run_git_programs());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
