@@ -248,7 +248,10 @@ vim.o.termguicolors = true
 vim.o.swapfile = false
 vim.o.laststatus = 2
 vim.g.mapleader = " "
-require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" } })
+require("azimuth").setup({
+  cmd = { vim.env.AZIMUTH_SERVER, "lsp" },
+  init_options = { workspaceTrust = "trusted" },
+})
 vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit(scene.file or "src/temperature.sh")
 if scene.file then

@@ -116,7 +116,8 @@ function M.start(place, options)
     vim.opt.runtimepath:prepend(%q)
     _G.said = {}
     vim.notify = function(message, level) table.insert(_G.said, { message, level or 2 }) end
-    require("azimuth").setup(vim.tbl_deep_extend("force", { cmd = { vim.env.AZIMUTH_SERVER, "lsp" } }, %s))
+    local usual = { cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, init_options = { workspaceTrust = "trusted" } }
+    require("azimuth").setup(vim.tbl_deep_extend("force", usual, %s))
     vim.cmd("runtime plugin/azimuth.lua")
   ]]):format(options.columns or 120, options.lines or 40, M.plugin, options.setup or "{}"))
   return child

@@ -86,6 +86,8 @@ use crate::config::Config;
 const REACHABLE: Duration = Duration::from_secs(2);
 /// How long commands may take to end with their session.
 const SHELL: Duration = Duration::from_secs(3);
+/// How long what an ended command came to may take to be said.
+const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -527,6 +529,16 @@ impl Session {
         }
         while let Ok(message) = own.try_recv() {
             self.own(message);
+        }
+        let command_ended = async {
+            while self.user_command.is_some()
+                && let Some(message) = own.recv().await
+            {
+                self.own(message);
+            }
+        };
+        if tokio::time::timeout(AT_ONCE, command_ended).await.is_err() {
+            tracing::warn!("what the user's command came to was not heard in time");
         }
         // Edits on their way are waited for, so that the log says what became of them.
         while self.review.is_applying() || self.held.is_some() {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use agent::store::{Store, StoreError};
+use extend::trust::Supplied;
 use protocol::PermissionId;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use workspace::paths;
@@ -22,11 +23,12 @@ const TRUSTED: &str = "trusted";
 const RESTRICTED: &str = "restricted";
 
 /// What the question says below the folders.
-const MEANING: &str = "Trust it only if you trust those who wrote what is in it. Until you do, nothing that it supplies \
-                       runs: its hooks, MCP servers and language servers, its environment files, and programs that its \
-                       git configuration names. Rules in it that allow something do not count, and commands that would \
-                       run its code are asked each time. Azimuth can read it, and propose edits for your review, \
-                       either way.";
+const MEANING: &str = "Trust it only if you trust those who wrote what is in it.\n\
+                       Until you do, nothing that it supplies runs: its hooks, MCP servers and language servers,\n\
+                       its environment files, and programs that its git configuration names.\n\
+                       Its rules that allow something do not count, and commands that would run its code are asked each \
+                       time.\n\
+                       Azimuth can read it, and propose edits for your review, either way.";
 
 /// What an editor says of the trust in its workspace. It may say otherwise at any time; clones hear of it.
 #[derive(Clone, Debug, Default)]
@@ -100,22 +102,23 @@ fn real(folder: &Path) -> PathBuf {
 pub(super) struct Workspace {
     book: Book,
     folders: Arc<[PathBuf]>,
-    /// Whether it was trusted when last looked at, for the shells that are started next.
-    last: Arc<AtomicBool>,
+    /// Whether git may run what a repository names, as it was when last looked at, for the shells that are started next.
+    may_run_git_programs: Arc<AtomicBool>,
 }
 
 impl Workspace {
     /// A workspace of these folders.
     pub(super) fn new(book: &Book, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let folders = folders.into_iter().map(|folder| real(&folder)).collect();
-        Self { book: book.clone(), folders, last: Arc::default() }
+        Self { book: book.clone(), folders, may_run_git_programs: Arc::default() }
     }
 
     /// Whether it is trusted: the editor's word counts, else what is kept, of all its folders; none where the user was not
     /// asked of them all, and refused none.
     pub(super) fn decided(&self, word: &Word) -> Option<bool> {
         let decided = word.said().or_else(|| self.kept());
-        self.last.store(decided == Some(true), Ordering::Relaxed);
+        let may_run = extend::trust::may_run(decided == Some(true), Supplied::GitPrograms);
+        self.may_run_git_programs.store(may_run, Ordering::Relaxed);
         decided
     }
 
@@ -137,9 +140,9 @@ impl Workspace {
         others.into_iter().try_for_each(|folder| self.book.set(folder, trusted))
     }
 
-    /// Whether it was trusted when it was last looked at.
-    pub(super) fn last(&self) -> &Arc<AtomicBool> {
-        &self.last
+    /// Whether git may run what a repository names, as it was when last looked at.
+    pub(super) fn may_run_git_programs(&self) -> &Arc<AtomicBool> {
+        &self.may_run_git_programs
     }
 
     /// Its folders, for people.
@@ -157,8 +160,8 @@ impl Workspace {
             let what =
                 if home == Some(folder.as_path()) { "your home folder" } else { "a folder of the whole machine" };
             detail.push_str(&format!(
-                "Warning: {} is {what}. Everything in it would count as trusted here, downloads too. Better open the \
-                 folder of one project.\n",
+                "Warning: {} is {what}.\nEverything in it would count as trusted here, downloads too. Better open the folder \
+                 of one project.\n",
                 folder.display()
             ));
         }

@@ -2,7 +2,7 @@
 //! reads what came of it, with two it does not.
 //!
 //! It is the user's own hand: no permission is asked, in any mode. So only what was typed as a prompt may become one, by its
-//! very first character. `\!`, or a blank before it, makes it a prompt for the model.
+//! very first character. `\!`, or a blank before it, makes it a prompt for the model, and so does an image of Markdown's.
 
 use protocol::PromptBlock;
 
@@ -21,7 +21,7 @@ pub struct UserCommand {
 /// It begins like one and is none; says why.
 pub fn parse(prompt: &[PromptBlock]) -> Option<Result<UserCommand, String>> {
     let [PromptBlock::Text { text }, rest @ ..] = prompt else { return None };
-    let line = text.strip_prefix('!')?;
+    let line = text.strip_prefix('!').filter(|line| !is_image(line))?;
     let (line, in_context) = line.strip_prefix('!').map_or((line, true), |line| (line, false));
     let command = line.trim();
     Some(if command.is_empty() {
@@ -53,6 +53,11 @@ pub fn escape(prompt: &mut [PromptBlock]) {
     }
 }
 
+/// Whether what stands behind a `!` makes it an image of Markdown's.
+fn is_image(line: &str) -> bool {
+    line.starts_with('[') && line.lines().next().is_some_and(|line| line.contains("]("))
+}
+
 fn says_something(block: &PromptBlock) -> bool {
     !matches!(block, PromptBlock::Text { text } if text.trim().is_empty())
 }
@@ -74,8 +79,9 @@ mod tests {
         assert_eq!(parsed("!git status"), Some(("git status".to_owned(), true)));
         assert_eq!(parsed("!!make"), Some(("make".to_owned(), false)));
         assert_eq!(parsed("! cd src\nls\n"), Some(("cd src\nls".to_owned(), true)));
+        assert_eq!(parsed("![ -f a ] && ls"), Some(("[ -f a ] && ls".to_owned(), true)));
         assert_eq!(parsed("!/help"), Some(("/help".to_owned(), true)), "it is no slash command");
-        for prompt in [" !ls", "\n!ls", "\\!ls", "Run !ls", ""] {
+        for prompt in [" !ls", "\n!ls", "\\!ls", "Run !ls", "", "![a picture](a.png) is wrong"] {
             assert_eq!(parsed(prompt), None, "{prompt:?}");
         }
         assert_eq!(parse(&[PromptBlock::File { uri: "file:///a".into() }, text("!ls")]), None);

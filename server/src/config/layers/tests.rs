@@ -393,3 +393,16 @@ fn what_becomes_of_an_answer_that_still_comes_is_the_users_and_the_editors_to_sa
         config.warnings
     );
 }
+
+#[test]
+fn only_an_editor_that_starts_says_whether_a_workspace_is_trusted() {
+    let said = json!({ "workspaceTrust": "trusted" });
+    let config = Home::new().options(said.clone()).load();
+    assert_eq!((config.warnings, config.errors), (vec![], vec![]));
+    let config = Home::new().user("workspace_trust = \"trusted\"").settings(said).load();
+    let ignored = |warning: &String| warning.contains("workspace_trust ignored");
+    assert_eq!((config.warnings.iter().filter(|it| ignored(it)).count(), config.errors), (2, vec![]));
+    let config = Home::new().project("workspace_trust = \"trusted\"").load();
+    assert!(config.warnings[0].contains("workspace_trust ignored"), "{:?}", config.warnings);
+    assert_eq!(Home::new().options(json!({ "workspaceTrust": "yes" })).load().errors.len(), 1);
+}

@@ -107,7 +107,7 @@ pub(super) async fn load(
     let sandboxed = confinement.is_sandboxed();
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
-    let trusted = Trust { trusted: Arc::clone(trust.last()), folders };
+    let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
     let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
     let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1);
     let seen = Seen::default();

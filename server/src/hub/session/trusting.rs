@@ -42,7 +42,7 @@ impl Asking {
         if let Answer::Selected { option_id, .. } = answer
             && let Some(trusted) = answered(&option_id)
         {
-            keep(&self.shared, self.workspace, trusted).await;
+            keep(&self.shared, self.workspace, trusted, &self.own).await;
         }
     }
 }
@@ -56,9 +56,11 @@ async fn look(workspace: &Workspace, word: &Word, own: &mpsc::UnboundedSender<Ow
 }
 
 /// Keeps what the user says of the workspace, for every session and window.
-async fn keep(shared: &Shared, workspace: Workspace, trusted: bool) {
+async fn keep(shared: &Shared, workspace: Workspace, trusted: bool, own: &mpsc::UnboundedSender<Own>) {
     if let Err(error) = blocking(move || workspace.decide(trusted)).await {
-        tracing::error!(%error, "what was said of the trust in a folder could not be kept");
+        let text =
+            format!("what you said of the trust in this folder could not be kept, so it is not trusted: {error}");
+        let _ = own.send(Own::Alert(text));
     }
     tell_router(shared, router::Message::TrustChanged);
 }
@@ -104,7 +106,7 @@ impl Session {
         self.begun += 1;
         tokio::spawn(async move {
             if let Some(trusted) = said {
-                keep(&shared, workspace, trusted).await;
+                keep(&shared, workspace, trusted, &own).await;
             }
             let _ = own.send(Own::TrustKept(caller));
         });

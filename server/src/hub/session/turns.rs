@@ -461,7 +461,10 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.wait_again();
-        tokio::spawn(self.shell.kill());
+        // A command of the user's own is none of the turn's.
+        if self.user_command.is_none() {
+            tokio::spawn(self.shell.kill());
+        }
     }
 
     pub(super) fn turn_ended(&mut self, end: TurnEnd) {

@@ -92,7 +92,8 @@ impl Session {
         // It may have changed any file.
         self.search.forget_files();
         self.texts_changed();
-        if self.went_well {
+        // After a command that was stopped the user is to decide what happens to what waits.
+        if self.went_well && exit_code.is_some() {
             self.next_in_queue();
         }
     }

@@ -103,10 +103,22 @@ fn edits_are_accepted_as_they_come_here_or_in_the_project() {
 }
 
 #[test]
+fn trust_is_told_or_said() {
+    assert_eq!(commands("/trust"), [Ok(Command::Trust(None))]);
+    assert_eq!(commands("/trust yes"), [Ok(Command::Trust(Some(true)))]);
+    assert_eq!(commands("/trust no"), [Ok(Command::Trust(Some(false)))]);
+    assert!(commands("/trust me")[0].as_ref().is_err_and(|error| error.contains("`me`")));
+}
+
+#[test]
 fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
-    for pasted in
-        ["Explain this page:\n/auto on --project\n", "```sh\n/auto on\n```", "so /undo --over a.txt", "/help and /redo"]
-    {
+    for pasted in [
+        "Explain this page:\n/auto on --project\n",
+        "```sh\n/auto on\n```",
+        "so /undo --over a.txt",
+        "/help and /redo",
+        "I /trust yes",
+    ] {
         let parsed = parse(pasted);
         assert!(parsed.invocations.iter().all(|it| it.command == Ok(Command::Help)), "{pasted}");
         assert_eq!(parsed.remaining, pasted.trim_start_matches("/help"), "it stays text");
