@@ -22,6 +22,7 @@ mod panics;
 mod plain;
 mod reviews;
 mod rounds;
+mod sandbox;
 mod sessions;
 mod settings;
 mod slow_client;
