@@ -24,6 +24,7 @@ mod plain;
 mod programs;
 mod reviews;
 mod rounds;
+mod sandbox;
 mod sessions;
 mod settings;
 mod slow_client;

@@ -13,7 +13,12 @@ pub struct Project {
 impl Project {
     /// A project with these files, by their paths relative to it.
     pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        let folder = TempDir::with_prefix("azimuth-project-").unwrap();
+        Self::new_in(&std::env::temp_dir(), files)
+    }
+
+    /// The same in a folder that is no temporary one, for commands see those.
+    pub fn new_in<'a>(folder: &Path, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let folder = TempDir::with_prefix_in("azimuth-project-", folder).unwrap();
         // Where the temporary folder is a link, the server would give the same file another name.
         let path = folder.path().canonicalize().unwrap();
         let project = Self { folder, path };

@@ -32,7 +32,12 @@ pub struct Setup {
 impl Setup {
     /// A user without any configuration: no key, no model.
     pub fn empty() -> Self {
-        let home = TempDir::with_prefix("azimuth-home-").unwrap();
+        Self::empty_in(&std::env::temp_dir())
+    }
+
+    /// The same in a folder that is no temporary one, for commands see those.
+    pub fn empty_in(folder: &Path) -> Self {
+        let home = TempDir::with_prefix_in("azimuth-home-", folder).unwrap();
         let environment = HashMap::new();
         // This process is no program that could be started again for it.
         let custom = Custom { supervisor: Some(crate::binary().to_owned()), ..Custom::default() };

@@ -68,7 +68,8 @@ impl Window {
         patiently("other windows to come or go", changed).await;
     }
 
-    fn process(&self) -> Pid {
+    /// The server's process.
+    pub fn process(&self) -> Pid {
         self.child.id().and_then(|id| Pid::from_raw(id.cast_signed())).unwrap()
     }
 

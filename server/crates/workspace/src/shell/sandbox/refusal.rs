@@ -93,10 +93,29 @@ fn of_line(policy: &Policy, lower: &str) -> Option<&'static str> {
     if is_refused && signals_another(lower) {
         return Some("only processes that run in it can be signalled from it");
     }
+    if looks_into_another(lower) {
+        return Some("what other processes hold, such as their environment, memory and files, cannot be seen from it");
+    }
     if lower.contains("bad system call") {
         return Some("programs for other kinds of processors, such as 32-bit ones, do not run in it");
     }
     None
+}
+
+/// Whether a line is about something in `/proc` that shows what a process holds, and that this process may see.
+fn looks_into_another(lower: &str) -> bool {
+    const HELD: &[&str] =
+        &["auxv", "cwd", "environ", "exe", "fd", "fdinfo", "io", "map_files", "maps", "mem", "root", "smaps", "stack"];
+    let shows = |word: &str| {
+        let path = Path::new(word.trim_end_matches([':', '/']));
+        let mut parts = path.strip_prefix("/proc").ok()?.iter().map(|part| part.to_string_lossy());
+        let (process, what) = (parts.next()?, parts.next()?);
+        let is_one = process.bytes().all(|byte| byte.is_ascii_digit()) && HELD.contains(&what.as_ref());
+        let file = Path::new("/proc").join(process.as_ref()).join(what.as_ref());
+        (is_one && access(&file, Access::READ_OK).is_ok()).then_some(())
+    };
+    REFUSED.iter().any(|words| lower.contains(words))
+        && lower.split(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')).any(|word| shows(word).is_some())
 }
 
 /// Whether a line is about a process that lives, as `kill` says it.
@@ -107,27 +126,41 @@ fn signals_another(lower: &str) -> bool {
         && lower.split(|c: char| !c.is_ascii_digit()).any(is_there)
 }
 
-/// Names of files that a line may hold: what is in quotes, and words.
-fn named(line: &str) -> Vec<String> {
+/// A name of a file that a line may hold.
+struct Name<'a> {
+    text: &'a str,
+    /// Whether it is written as one: with a `/`, in quotes, or right before the words of the refusal.
+    is_certain: bool,
+}
+
+/// Names of files that a line may hold, the likeliest first.
+fn named(line: &str) -> Vec<Name<'_>> {
     let is_quote = |c: char| matches!(c, '\'' | '"' | '`' | '‘' | '’' | '“' | '”');
     let quoted = line.split(is_quote).skip(1).step_by(2);
+    // `bash: line 1: /x/y: Permission denied`
+    let parts: Vec<&str> = line.split(": ").collect();
+    let is_refusal = |part: &&str| REFUSED.iter().any(|words| part.to_lowercase().contains(words));
+    let before = parts.iter().position(is_refusal).and_then(|at| parts.get(at.checked_sub(1)?)).copied();
     let words =
         line.split(|c: char| c.is_whitespace() || is_quote(c) || matches!(c, '(' | ')' | ',' | '=' | '[' | ']'));
     let words = words.map(|word| word.trim_end_matches([':', '.', ';']));
-    // `bash: line 1: /x/y: Permission denied`
-    let parts = line.split(": ");
-    let all = quoted.chain(words).chain(parts).map(|name| name.trim().trim_start_matches("file://"));
-    let mut names: Vec<String> = all.filter(|name| !name.is_empty() && name.len() < 4096).map(str::to_owned).collect();
-    // What begins at the root is more likely a path than what does not.
-    names.sort_by_key(|name| !(name.starts_with('/') || name.starts_with('~')));
+    let certain = before.into_iter().chain(quoted).map(|text| (text, true));
+    let names = certain.chain(words.map(|word| (word, word.contains('/'))));
+    let names = names.map(|(text, is_certain)| (text.trim().trim_start_matches("file://"), is_certain));
+    let mut names: Vec<Name<'_>> = names
+        .filter(|(text, _)| !text.is_empty() && text.len() < 4096)
+        .map(|(text, is_certain)| Name { text, is_certain })
+        .collect();
+    names.sort_by_key(|name| (!name.text.starts_with(['/', '~']), !name.is_certain));
     names
 }
 
 /// The file that is meant by a name, and how the policy does not let it be used, if it does not.
-fn refused(policy: &Policy, name: &str, folders: &[&Path]) -> Option<(PathBuf, Use)> {
-    let name = match name.strip_prefix("~/") {
+fn refused(policy: &Policy, name: &Name<'_>, folders: &[&Path]) -> Option<(PathBuf, Use)> {
+    let is_certain = name.is_certain;
+    let name = match name.text.strip_prefix("~/") {
         Some(rest) => PathBuf::from(std::env::var_os("HOME")?).join(rest),
-        None => PathBuf::from(name),
+        None => PathBuf::from(name.text),
     };
     let (name, folders) = (&name, if name.is_absolute() { folders.get(..1)? } else { folders });
     folders.iter().find_map(|folder| {
@@ -135,6 +168,9 @@ fn refused(policy: &Policy, name: &str, folders: &[&Path]) -> Option<(PathBuf, U
         // What the user may not do at all is not the sandbox's doing.
         let is_possible = |path: &Path, how| access(path, how).is_ok();
         if !path.exists() {
+            if !is_certain {
+                return None;
+            }
             let there = path.parent().filter(|parent| parent.is_dir())?;
             let is_refused = !policy.allows(&path, Use::Write) && is_possible(there, Access::WRITE_OK);
             return is_refused.then(|| (path.clone(), Use::Write));

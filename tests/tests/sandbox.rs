@@ -1,0 +1,436 @@
+//! The sandbox: what a command may not do fails and is explained, what a developer does works, and nothing that commands start
+//! is left behind.
+
+#![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use harness::window::Window;
+use harness::{Answer, ModelServer, Profile, Project, Setup, Wire};
+use protocol::SessionId;
+use protocol::turn::StopReason;
+use serde_json::json;
+use tempfile::TempDir;
+
+const SECRET: &str = "c2VjcmV0IGtleSBvZiBBZGE";
+const NOBODY: u32 = 65534;
+
+/// Whose the server is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    /// The one that runs the tests; in CI that is root.
+    Same,
+    /// Somebody else.
+    Nobody,
+}
+
+/// A user with a home that holds a key, and an editor on a project there. It is not among temporary files, which every
+/// command may use.
+struct World {
+    window: Window,
+    model: ModelServer,
+    session: SessionId,
+    setup: Setup,
+    project: Project,
+    /// A folder of the user's beside the project.
+    beside: PathBuf,
+    home: PathBuf,
+    _place: TempDir,
+}
+
+impl World {
+    /// None where it cannot be tried here.
+    async fn new(user: User, settings: &str) -> Option<Self> {
+        if workspace::shell::sandbox::support().by.is_none() {
+            harness::not_tried("this kernel has no Landlock");
+            return None;
+        }
+        let is_root = rustix::process::geteuid().is_root();
+        if user == User::Nobody {
+            if !is_root {
+                harness::not_tried("only root can run the server as another user");
+                return None;
+            }
+            if !std::process::Command::new("setpriv").arg("--version").output().is_ok_and(|it| it.status.success()) {
+                harness::not_tried("there is no setpriv to run the server as another user");
+                return None;
+            }
+        }
+        let base = if is_root { PathBuf::from("/srv") } else { std::env::var_os("HOME")?.into() };
+        std::fs::create_dir_all(&base).unwrap();
+        let place = TempDir::with_prefix_in("azimuth-sandbox-", &base).unwrap();
+        std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o755)).unwrap();
+        let (home, beside) = (place.path().join("ada"), place.path().join("ada/beside"));
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::fs::create_dir_all(&beside).unwrap();
+        std::fs::write(home.join(".ssh/id_ed25519"), SECRET).unwrap();
+        std::fs::write(beside.join("letter.txt"), SECRET).unwrap();
+
+        let model = ModelServer::start([]).await;
+        let setup = Setup::empty_in(&home);
+        let permissions = "[permissions]\nallow = [\"Shell\"]\n";
+        let configuration = Setup::configuration(&model, Wire::Chat);
+        setup.configure(&format!("{settings}\n{configuration}{permissions}"));
+        let project = Project::new_in(&home, [("a.txt", "one\n")]);
+        let mut command = match user {
+            User::Same => tokio::process::Command::new(harness::binary()),
+            User::Nobody => {
+                let program = place.path().join("azimuth");
+                std::fs::copy(harness::binary(), &program).unwrap();
+                // A helper that would make them root.
+                let helper = project.path("become-root");
+                std::fs::copy("/usr/bin/id", &helper).unwrap();
+                give_away(&home);
+                std::os::unix::fs::chown(&helper, Some(0), Some(0)).unwrap();
+                std::fs::set_permissions(&helper, PermissionsExt::from_mode(0o4755)).unwrap();
+                let mut command = tokio::process::Command::new("setpriv");
+                command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
+                command
+            }
+        };
+        for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"), ("PYENV_ROOT", ".pyenv")] {
+            if std::env::var_os(name).is_none() {
+                command.env(name, Path::new(&std::env::var_os("HOME")?).join(folder));
+            }
+        }
+        command.env("HOME", &home).env("SECRET_OF_THE_SERVER", SECRET).env_remove("TMPDIR").env_remove("PYTHONHOME");
+        let window = Window::launch(command, &setup, &project, Profile::panel()).await;
+        let session = window.new_session().await;
+        Some(Self { window, model, session, setup, project, beside, home, _place: place })
+    }
+
+    /// Has the agent run a command. Gives what it is told.
+    async fn run(&self, command: &str) -> String {
+        self.model.then(Answer::calls("shell_run", json!({ "command": command, "timeout_seconds": 60 })));
+        self.model.then(Answer::says("Done."));
+        let before = self.model.asked().len();
+        self.window.prompt(&self.session, "Run it.").await;
+        self.window.until_end(&self.session, StopReason::EndTurn).await;
+        self.model.asked()[before + 1].last_results()[0].to_owned()
+    }
+
+    /// A command fails, shows nothing secret, and what the agent is told explains why.
+    async fn refuses(&self, command: &str, why: &str) {
+        let told = self.run(command).await;
+        assert!(!told.contains("[exit code 0"), "{command}\n{told}");
+        assert!(!told.contains(SECRET), "{command}\n{told}");
+        assert!(told.contains("The sandbox that commands run in has refused this:"), "{command}\n{told}");
+        assert!(told.contains(why), "{command}: {why}\n{told}");
+    }
+
+    async fn works(&self, command: &str) -> String {
+        let told = self.run(command).await;
+        assert!(told.contains("[exit code 0"), "{command}\n{told}");
+        assert!(!told.contains("The sandbox that"), "{command}\n{told}");
+        told
+    }
+}
+
+fn give_away(path: &Path) {
+    std::os::unix::fs::lchown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            give_away(&entry.unwrap().path());
+        }
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    let there = std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(program).is_file());
+    if !there {
+        harness::not_tried(&format!("{program} is not installed"));
+    }
+    there
+}
+
+async fn nothing_leads_out(user: User) {
+    let Some(world) = World::new(user, "").await else { return };
+    let (beside, home) = (world.beside.display().to_string(), world.home.display().to_string());
+    let key = format!("{home}/.ssh/id_ed25519");
+
+    // Writing and reading elsewhere, straight and by links.
+    let new = format!("{beside}/new cannot be written in it");
+    world.refuses(&format!("echo x > {beside}/new"), &new).await;
+    world.refuses(&format!("ln -s {beside} link; echo x > link/new"), &new).await;
+    world.refuses("echo x > ../beside/new", &new).await;
+    world.refuses(&format!("echo x > /proc/self/root{beside}/new"), &new).await;
+    world.refuses(&format!("cp a.txt {beside}/new"), &new).await;
+    world.refuses(&format!("rm {beside}/letter.txt"), "letter.txt cannot be").await;
+    assert_eq!(std::fs::read_dir(&world.beside).unwrap().count(), 1);
+    let unread = format!("{key} cannot be read in it");
+    for command in
+        ["cat ~/.ssh/id_ed25519", "ln -s ~/.ssh keys; cat keys/id_ed25519", "cat /proc/self/root$HOME/.ssh/id_ed25519"]
+    {
+        world.refuses(command, &unread).await;
+    }
+    let hard = world.run(&format!("ln {key} hard; cat hard")).await;
+    assert!(!hard.contains(SECRET), "{hard}");
+    let data = world.setup.data_folder();
+    let database = std::fs::read_dir(&data).unwrap().map(|it| it.unwrap().path()).find(|it| it.is_file()).unwrap();
+    world.refuses(&format!("cat {}", database.display()), "cannot be read in it").await;
+    let configuration = world.setup.config_file();
+    world.refuses(&format!("cat {}", configuration.display()), "config.toml cannot be read in it").await;
+    if user == User::Same && rustix::process::geteuid().is_root() {
+        world.refuses("cat /etc/shadow", "/etc/shadow cannot be read in it").await;
+        world.refuses("echo x > /usr/lib/azimuth-was-here", "/usr/lib/azimuth-was-here cannot be written").await;
+        world.refuses("mknod disk b 8 0 || { echo 'mknod: /dev/sdz: Permission denied'; cat /etc/shadow; }", "").await;
+        assert!(!world.project.path("disk").exists());
+        world.refuses("mkdir m && mount -t tmpfs none m; cat /etc/shadow", "").await;
+    }
+
+    // The server's process.
+    let server = world.window.process();
+    let held = "what other processes hold";
+    world.refuses(&format!("cat /proc/{server}/environ"), held).await;
+    world.refuses(&format!("cat /proc/{server}/cwd/a.txt"), held).await;
+    world.refuses(&format!("cat /proc/{server}/root{key}"), held).await;
+    world.refuses(&format!("ls /proc/{server}/fd/"), held).await;
+    world.refuses(&format!("head -c 1 /proc/{server}/mem"), held).await;
+    world.refuses(&format!("kill -9 {server}"), "only processes that run in it can be signalled").await;
+    let supervisor = "$(cut -d' ' -f4 /proc/$$/stat)";
+    world.refuses(&format!("kill -9 {supervisor}"), "only processes that run in it can be signalled").await;
+    if is_installed("strace") {
+        world.refuses(&format!("strace -p {server}"), "only processes that run in it can be traced").await;
+    }
+    if is_installed("gdb") {
+        let told = world.run(&format!("HOME=/tmp gdb -batch -nx -p {server} -ex 'info proc'")).await;
+        assert!(told.contains("only processes that run in it can be traced"), "{told}");
+    }
+
+    // Rights cannot be gained.
+    assert!(world.works("grep NoNewPrivs /proc/self/status").await.contains("NoNewPrivs:\t1"));
+    if user == User::Nobody {
+        assert!(world.works("./become-root -u").await.starts_with("65534\n"));
+    }
+
+    // Sockets of others, terminals.
+    if is_installed("perl") {
+        let name = format!("azimuth-test-{}", std::process::id());
+        let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name);
+        let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
+        let connect = |address: &str| {
+            format!("perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, {address}) or die \"no: $!\";")
+        };
+        let told = world.run(&format!("{}'", connect(&format!("pack(\"S a*\", AF_UNIX, \"\\0{name}\")")))).await;
+        assert!(told.contains("no: Operation not permitted"), "{told}");
+        let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
+        let ask = r#"$m="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"capabilities\":{}}}";
+            syswrite(S, "Content-Length: ".length($m)."\r\n\r\n$m"); sysread(S, $a, 100); print "heard <$a>"'"#;
+        let told = world.run(&format!("{}{ask}", connect(&format!("sockaddr_un(\"{}\")", socket.display())))).await;
+        assert!(told.contains("heard <>"), "our own server was asked from the sandbox: {told}");
+        let told = world.run("perl -e '$x = \"x\"; ioctl(STDIN, 0x5412, $x) or die \"no: $!\"'").await;
+        assert!(told.contains("no: Operation not permitted"), "{told}");
+    }
+    assert!(world.works("env").await.find("SSH_AUTH_SOCK").is_none());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn nothing_leads_out_of_the_sandbox() {
+    nothing_leads_out(User::Same).await;
+}
+
+#[tokio::test]
+async fn nothing_leads_out_of_the_sandbox_of_another_user() {
+    nothing_leads_out(User::Nobody).await;
+}
+
+#[tokio::test]
+async fn where_the_network_is_off_it_cannot_be_reached_and_that_is_said() {
+    for user in [User::Same, User::Nobody] {
+        let Some(world) = World::new(user, "sandbox_network = false").await else { return };
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let off = "the network is off in it";
+        world.refuses(&format!("exec 3<>/dev/tcp/127.0.0.1/{port}"), off).await;
+        world.refuses(&format!("exec 3<>/dev/udp/127.0.0.1/{port}"), off).await;
+        if is_installed("perl") {
+            for (domain, kind) in
+                [("AF_INET", "SOCK_STREAM"), ("AF_INET", "SOCK_DGRAM"), ("AF_INET6", "SOCK_DGRAM"), ("17", "SOCK_RAW")]
+            {
+                let command = format!("perl -MSocket -e 'socket(S, {domain}, {kind}, 0) or die \"socket: $!\"'");
+                world.refuses(&command, off).await;
+            }
+            // Making one past the filter.
+            let told =
+                world.run("perl -e '$p = \"\\0\" x 120; syscall(425, 8, $p) >= 0 and exit; die \"no: $!\"'").await;
+            assert!(told.contains("no: Operation not permitted"), "{told}");
+            let told = world.run("perl -e 'syscall(0x40000029, 2, 1, 0) >= 0 and exit; die \"no: $!\"'").await;
+            assert!(told.contains("no: Function not implemented"), "{told}");
+            world.works("perl -MSocket -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die $!'").await;
+        }
+        if is_installed("git") {
+            world.refuses("git ls-remote https://example.org/x.git", off).await;
+        }
+        world.window.close().await;
+    }
+}
+
+#[tokio::test]
+async fn where_it_is_read_only_the_project_is_not_written() {
+    let Some(world) = World::new(User::Same, "sandbox = \"read-only\"").await else { return };
+    let file = world.project.path("a.txt").canonicalize().unwrap();
+    world.refuses("echo two > a.txt", &format!("{} cannot be written in it", file.display())).await;
+    assert!(world.works("cat a.txt; f=$(mktemp) && echo x > $f && rm $f").await.starts_with("one\n"));
+    assert_eq!(world.project.read("a.txt"), "one\n");
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn without_the_sandbox_commands_do_what_the_user_may_do() {
+    let Some(world) = World::new(User::Same, "sandbox = \"full\"").await else { return };
+    assert!(world.works("cat ~/.ssh/id_ed25519; echo x > ../beside/new").await.contains(SECRET));
+    assert!(world.beside.join("new").exists());
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn what_the_user_opens_is_open() {
+    let Some(world) = World::new(User::Same, "sandbox_read = [\"~/.ssh\"]\nsandbox_write = [\"~/beside\"]").await
+    else {
+        return;
+    };
+    assert!(world.works("cat ~/.ssh/id_ed25519; echo x > ../beside/new").await.contains(SECRET));
+    world.refuses("echo x > ~/.ssh/config", "cannot be written in it").await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn ordinary_work_goes_on_in_the_sandbox() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    world
+        .works("ls -la / >/dev/null 2>&1; ls; id; date; uname -a; ps >/dev/null; mkdir -p d/e; mv d/e f; rm -r d f")
+        .await;
+    world.works("f=$(mktemp) && echo x > $f && cat $f && rm $f; echo y > /dev/shm/az-$$ && rm /dev/shm/az-$$").await;
+    world
+        .works("sleep 100 & kill %1; trap 'echo bye' EXIT; (sleep 0.1 && echo done) | cat; echo x | tee /dev/null")
+        .await;
+    if is_installed("git") {
+        let commit = "git -c user.name=a -c user.email=a@b commit -qm x";
+        world.works(&format!("git init -q && git add a.txt && {commit} && git log --oneline && git status")).await;
+        // A work tree writes in the repository that it is of.
+        world.works("git worktree add -q ../tree 2>/dev/null || git worktree add -q tree && git worktree list").await;
+    }
+    if is_installed("node") {
+        let told = world.works("node -e 'require(\"fs\").writeFileSync(\"n.txt\", \"x\"); console.log(6 * 7)'").await;
+        assert!(told.starts_with("42\n"), "{told}");
+    }
+    if is_installed("npm") {
+        world.works("echo '{\"name\":\"x\",\"version\":\"1.0.0\",\"scripts\":{\"go\":\"echo gone\"}}' > package.json && npm run go").await;
+    }
+    if is_installed("python3") {
+        let told = world.works("python3 -c 'import multiprocessing, tempfile, subprocess; print(subprocess.check_output([\"echo\", \"hi\"]))'").await;
+        assert!(told.contains("hi"), "{told}");
+    }
+    if is_installed("cargo") {
+        world.works("cargo new -q --vcs none tiny && cd tiny && CARGO_TARGET_DIR=target cargo build -q --offline && target/debug/tiny; cd ..").await;
+    }
+    if is_installed("vim") {
+        world.works("vim -es -u NONE -c '%s/one/two/' -c wq a.txt && cat a.txt").await;
+    }
+    if is_installed("ssh-keygen") {
+        world.works("ssh-keygen -q -t ed25519 -N '' -f made && cat made.pub").await;
+    }
+    if is_installed("script") {
+        world.works("script -qec 'tty && echo in a terminal' /dev/null").await;
+    }
+    if is_installed("perl") {
+        let listen = "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die $!; listen(S, 1) or die $!'";
+        world.works(listen).await;
+    }
+    if is_installed("gdb") {
+        // What runs in the sandbox can be traced in it.
+        world.works("HOME=/tmp gdb -batch -nx -ex run --args /bin/true").await;
+    }
+    world.window.close().await;
+}
+
+/// The processes whose command line holds a word, but for this one.
+fn processes_with(word: &str) -> Vec<u32> {
+    let entries =
+        std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let holds = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(word)
+    };
+    entries.filter(|pid| *pid != std::process::id()).filter(holds).collect()
+}
+
+async fn until_none(word: &str) {
+    let until = Instant::now() + harness::PATIENCE;
+    loop {
+        let left = processes_with(word);
+        if left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < until, "these are left: {left:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A command that starts 200 children, a daemon that forgets where it came from, and something that does not want to end.
+/// Each carries a number that no other process has.
+fn swarm(number: u64) -> String {
+    format!(
+        "for i in $(seq 200); do sleep {number} & done; \
+         (setsid sh -c 'env -i setsid sh -c \"sleep {number} & sleep {number}\" >/dev/null 2>&1 </dev/null &' &) ; \
+         (trap '' TERM HUP INT; exec nohup sh -c 'trap \"\" TERM HUP INT; sleep {number}; sleep {number}' >/dev/null 2>&1) & \
+         until [ $(pgrep -cf 'sleep {number}') -ge 203 ]; do sleep 0.05; done; echo swarming"
+    )
+}
+
+fn number(salt: u64) -> u64 {
+    7_000_000_000 + u64::from(std::process::id()) * 100 + salt
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_the_server_ends_or_is_killed_in_mid_command() {
+    for (salt, settings, is_killed) in
+        [(1, "", false), (2, "", true), (3, "sandbox = \"full\"", true), (4, "sandbox = \"full\"", false)]
+    {
+        let Some(world) = World::new(User::Same, settings).await else { return };
+        let number = number(salt);
+        let command = format!("{}; sleep {number}", swarm(number));
+        let terminal = world.window.open_terminal(&world.session).await;
+        world.model.then(Answer::calls("shell_run", json!({ "command": command })));
+        world.window.prompt(&world.session, "Run it.").await;
+        world.window.terminal_until(&terminal, "swarming\r\n").await;
+        assert!(processes_with(&number.to_string()).len() >= 204);
+        if is_killed {
+            world.window.kill().await;
+        } else {
+            let World { window, .. } = world;
+            window.close().await;
+        }
+        until_none(&number.to_string()).await;
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_the_shell_ends_and_the_next_command_has_a_new_one() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    for (salt, end) in [(5, "exit 3"), (6, "kill -9 $$")] {
+        let number = number(salt);
+        let told = world.run(&format!("{}; {end}", swarm(number))).await;
+        assert!(told.contains("swarming") && told.contains("The shell ended too"), "{told}");
+        until_none(&number.to_string()).await;
+        assert!(world.works("echo again").await.starts_with("again\n"));
+    }
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_supervisor_that_is_killed_takes_the_shell_with_it() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let supervisor = world.works("cut -d' ' -f4 /proc/$$/stat").await;
+    let supervisor: i32 = supervisor.lines().next().unwrap().parse().unwrap();
+    let number = number(7);
+    world.works(&format!("sleep {number} & true")).await;
+    rustix::process::kill_process(rustix::process::Pid::from_raw(supervisor).unwrap(), rustix::process::Signal::KILL)
+        .unwrap();
+    until_none(&number.to_string()).await;
+    assert!(world.works("echo again").await.starts_with("again\n"));
+    world.window.close().await;
+}
