@@ -23,12 +23,14 @@ interface State {
 export class Prompt {
   readonly element: HTMLElement;
   private readonly text = h('textarea', {
-    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command.', 'aria-label': 'Prompt',
+    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command, ! runs one of the shell.', 'aria-label': 'Prompt',
     'aria-autocomplete': 'list', 'aria-controls': 'completions', spellcheck: 'true',
   });
   private readonly chips = h('div', { class: 'chips' });
   private readonly list = h('ul', { id: 'completions', role: 'listbox', 'aria-label': 'Completions', hidden: true });
   private readonly problem = h('div', { class: 'problem', role: 'alert' });
+  /** What becomes of a command that is typed here. */
+  private readonly hint = h('div', { class: 'hint dim', role: 'status' });
   private readonly buttons = h('div', { class: 'buttons' });
   private readonly status = h('div', { class: 'status' });
   private attachments: Attachment[] = [];
@@ -47,7 +49,7 @@ export class Prompt {
 
   constructor(private readonly post: Post, private readonly state: State) {
     this.element = h('form', { class: 'prompt', 'aria-label': 'Say something' },
-      this.list, this.chips, this.text, this.problem, this.buttons, this.status);
+      this.list, this.chips, this.text, this.hint, this.problem, this.buttons, this.status);
     this.element.addEventListener('submit', (event) => event.preventDefault());
     this.text.addEventListener('input', () => this.typing());
     this.text.addEventListener('keydown', (event) => this.key(event));
@@ -146,9 +148,11 @@ export class Prompt {
     const context = chat?.context;
     refill(this.status,
       button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
-      button(facts.mode === 'ask' ? 'mode: ask' : 'mode: agent', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
+      button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
+        class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
+      }),
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
-        class: `link${facts.accepts === undefined ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
+        class: `link${facts.accepts === undefined && facts.mode !== 'accept_edits' ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -204,7 +208,8 @@ export class Prompt {
     this.grow();
     const cursor = this.text.selectionStart;
     const before = this.text.value.slice(0, cursor);
-    if (!/(^|\s)[@/]\S*$/.test(before)) return this.close();
+    // The paths of a shell command are no mentions.
+    if (this.text.value.startsWith('!') || !/(^|\s)[@/]\S*$/.test(before)) return this.close();
     this.completion = { requestId: this.completion.requestId + 1, chosen: 0 };
     this.post({ type: 'complete', requestId: this.completion.requestId, text: this.text.value, cursor });
   }
@@ -322,6 +327,8 @@ export class Prompt {
   }
 
   private keep(): void {
+    const hint = hintOf(this.text.value);
+    if (this.hint.textContent !== hint) this.hint.textContent = hint;
     const draft = { text: this.text.value, attachments: this.attachments, sent: [...this.sent].slice(-MOST_SENT) };
     this.state.setState(this.session === undefined ? draft : { sessionId: this.session, ...draft });
   }
@@ -333,7 +340,13 @@ export class Prompt {
   }
 }
 
-function howEditsAreTaken({ accepts }: Facts): string {
-  if (accepts === undefined) return 'reviewed';
+/** What a prompt that begins with `!` does. */
+function hintOf(text: string): string {
+  if (text.startsWith('!!')) return 'Runs in the shell of this session. The model does not see it.';
+  return text.startsWith('!') ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
+}
+
+function howEditsAreTaken({ accepts, mode }: Facts): string {
+  if (accepts === undefined) return mode === 'accept_edits' ? 'as they come, in this mode' : 'reviewed';
   return accepts === 'project' ? 'as they come, in this project' : 'as they come, in this session';
 }
