@@ -54,7 +54,8 @@ async function choose(session: Session): Promise<Chosen | undefined> {
     if (now === shown) return;
     shown = now;
     pick.items = items;
-    pick.activeItems = pick.items.filter(({ terminal }) => terminal.terminalId === active);
+    const again = items.find(({ terminal }) => terminal.terminalId === active);
+    if (again !== undefined) pick.activeItems = [again];
   };
   fill();
   const timer = setInterval(fill, REFRESHED_EVERY);

@@ -27,14 +27,14 @@ export class Tail {
 
   /** What is kept of it. */
   get text(): string {
-    return [...this.lines, this.line].map((line) => line.trimEnd()).join('\n').trimEnd();
+    return [...this.lines, this.line].map((line) => line.trimEnd()).join('\n').trimEnd().split('\n').slice(-LINES).join('\n');
   }
 
   private take(piece: string): void {
     switch (piece) {
       case '\n':
         this.lines.push(this.line);
-        if (this.lines.length >= LINES) this.lines.shift();
+        if (this.lines.length > LINES) this.lines.shift();
         [this.line, this.column] = ['', 0];
         return;
       case '\r':

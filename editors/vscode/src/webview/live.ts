@@ -63,7 +63,7 @@ export class LiveCommand {
     const name = visible(live.running?.command ?? live.title);
     return [
       button(waiting === undefined ? 'Terminal' : 'Answer in the terminal', () => this.post({ type: 'openTerminal', terminalId }), {
-        class: waiting?.hidden === true ? 'primary' : 'secondary', 'aria-label': `${waiting === undefined ? 'Show' : 'Answer in'} the terminal of: ${name}`,
+        class: waiting?.hidden === true && !taken ? 'primary' : 'secondary', 'aria-label': `${waiting === undefined ? 'Show' : 'Answer in'} the terminal of: ${name}`,
       }),
       ...ports.map((port) => {
         const href = `http://localhost:${port}`;
