@@ -1,6 +1,6 @@
 // The prompt: what is typed, what is attached, completion, history, and how it is sent.
 
-import { holdsWord } from '../chat/mentions';
+import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
@@ -169,7 +169,8 @@ export class Prompt {
   }
 
   private send(): void {
-    const turnId = this.chat?.runningTurn;
+    // A command of the user's own runs at once, and is no word to the turn.
+    const turnId = isCommand(this.text.value) ? undefined : this.chat?.runningTurn;
     this.submit((promptId, blocks) =>
       turnId === undefined ? { type: 'send', promptId, blocks } : { type: 'steer', promptId, turnId, blocks });
   }
@@ -209,7 +210,7 @@ export class Prompt {
     const cursor = this.text.selectionStart;
     const before = this.text.value.slice(0, cursor);
     // The paths of a shell command are no mentions.
-    if (this.text.value.startsWith('!') || !/(^|\s)[@/]\S*$/.test(before)) return this.close();
+    if (isCommand(this.text.value) || !/(^|\s)[@/]\S*$/.test(before)) return this.close();
     this.completion = { requestId: this.completion.requestId + 1, chosen: 0 };
     this.post({ type: 'complete', requestId: this.completion.requestId, text: this.text.value, cursor });
   }
@@ -343,7 +344,7 @@ export class Prompt {
 /** What a prompt that begins with `!` does. */
 function hintOf(text: string): string {
   if (text.startsWith('!!')) return 'Runs in the shell of this session. The model does not see it.';
-  return text.startsWith('!') ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
+  return isCommand(text) ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
 }
 
 function howEditsAreTaken({ accepts, mode }: Facts): string {
