@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
-import { isError, messageOf, type Request } from '../server/requests';
+import { messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
 import type { Session } from './session';
 
@@ -103,7 +103,7 @@ const modes = [
   { mode: 'plan', label: '$(list-ordered) Plan', detail: 'Looks, also with commands that only read, and plans. Nothing is changed.' },
   { mode: 'agent', label: '$(sparkle) Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
   { mode: 'accept_edits', label: '$(check-all) Accept edits', detail: 'As Agent, and edits are accepted as they come.' },
-  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked, but for what your rules have asked. It has to be confirmed.' },
+  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked, but for what your rules have asked, and edits are accepted as they come. It has to be confirmed.' },
 ] satisfies (vscode.QuickPickItem & { mode: Mode })[];
 
 /** Sets the mode. What the server wants confirmed is asked in its words. */
@@ -111,9 +111,10 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
   try {
     await session.setMode(mode);
   } catch (error) {
-    if (mode !== 'bypass' || !isError(error, 'operationFailed')) throw error;
+    // It may also be forbidden, which no confirmation changes.
+    if (mode !== 'bypass' || !messageOf(error).includes('has to be confirmed')) throw error;
     const confirm = 'Switch to Bypass';
-    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(messageOf(error)) }, confirm);
+    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(messageOf(error).replaceAll('`', '"')) }, confirm);
     if (chosen === confirm) await session.setMode(mode, true);
   }
 }

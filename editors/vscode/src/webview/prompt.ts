@@ -2,7 +2,7 @@
 
 import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
-import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
+import type { Mode, PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -152,7 +152,7 @@ export class Prompt {
         class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
       }),
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
-        class: `link${facts.accepts === undefined && facts.mode !== 'accept_edits' ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
+        class: `link${facts.accepts === undefined && !accepting.has(facts.mode) ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -347,7 +347,11 @@ function hintOf(text: string): string {
   return isCommand(text) ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
 }
 
+/** The modes in which edits are accepted as they come, whatever else was said. */
+const accepting: ReadonlySet<Mode> = new Set<Mode>(['accept_edits', 'bypass']);
+
 function howEditsAreTaken({ accepts, mode }: Facts): string {
-  if (accepts === undefined) return mode === 'accept_edits' ? 'as they come, in this mode' : 'reviewed';
+  if (accepting.has(mode)) return 'as they come, in this mode';
+  if (accepts === undefined) return 'reviewed';
   return accepts === 'project' ? 'as they come, in this project' : 'as they come, in this session';
 }
