@@ -17,11 +17,11 @@ export type Inspect = (name: string) => Inspected | undefined;
 /** The settings that may allow something. They have the scope `machine`, and a change needs a new server. */
 export const trusted = [
   'permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands', 'reviewCommands',
-  'allowBypass', 'sandbox', 'sandboxNetwork', 'sandboxWrite', 'sandboxRead', 'shellRc', 'interceptCommands', 'projectCommands',
+  'allowBypass', 'sandbox', 'sandboxNetwork', 'sandboxWrite', 'sandboxRead', 'shellRc', 'projectCommands',
 ] as const;
 
 /** The settings that a workspace may choose, too. */
-const free = ['model', 'log', 'editMode', 'editTools', 'formatEdits', 'saveEdits', 'stopEarly', 'fileBlocks', 'canonicalEdits'];
+const free = ['model', 'log', 'editMode', 'editTools', 'formatEdits', 'saveEdits', 'stopEarly', 'fileBlocks', 'canonicalEdits', 'interceptCommands'];
 
 /** The `initializationOptions`: the user's own words, never a workspace's, and whether the user trusts that in the editor. */
 export function initializationOptions(inspect: Inspect, isTrusted: boolean): Record<string, unknown> {
