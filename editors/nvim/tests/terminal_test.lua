@@ -35,7 +35,7 @@ local function running(command, test)
 end
 
 local screen = [[(function()
-  local bufnr = vim.fn.bufnr("azimuth://terminal/" .. require("azimuth.client").session())
+  local bufnr = vim.fn.bufnr("azimuth://terminal/shell")
   return bufnr > 0 and table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), "\n") or ""
 end)()]]
 
