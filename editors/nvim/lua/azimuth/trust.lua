@@ -44,7 +44,8 @@ end
 local function set(trusted)
   request(trusted, function(result)
     say(told(result))
-    if config.values.trust ~= nil and config.values.trust ~= result.trusted then
+    -- It is kept, but what the editor says at its start counts more.
+    if result.trusted ~= trusted and config.values.trust ~= nil then
       say("the setting `trust` of setup() says otherwise, and counts more while it is there.", vim.log.levels.WARN)
     end
   end)
