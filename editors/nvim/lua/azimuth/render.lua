@@ -196,7 +196,7 @@ function draw.tool(entry)
   end
   put(into, line)
   table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
-  table.insert(into.marks, { row = 0, col = title_end, group = entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
+  table.insert(into.marks, { row = 0, col = title_end, group = waits and "AzimuthAsk" or entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
   if entry.done then
     local input = M.input(entry.input)
     if input ~= "" then

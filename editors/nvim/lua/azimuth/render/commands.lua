@@ -173,7 +173,8 @@ function M.ran(entry, look)
   line = #rest > 0 and line .. "  " .. table.concat(rest, " · ") or line
   put(into, line)
   table.insert(into.marks, { row = #into.lines - 1, col = 0, end_col = #look[1], group = look[2] })
-  table.insert(into.marks, { row = #into.lines - 1, col = title_end, group = "AzimuthDim" })
+  local waits = M.is_waiting(entry.terminal)
+  table.insert(into.marks, { row = #into.lines - 1, col = title_end, group = waits and "AzimuthAsk" or "AzimuthDim" })
   if not entry.done then
     M.running(into, entry)
   else
