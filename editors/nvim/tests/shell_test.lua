@@ -7,13 +7,13 @@ local support = require("support")
 local T = {}
 
 --- A chat in which every command is allowed, unless `settings` says otherwise.
----@param options { answers: Answer[], files?: table<string, string>, settings?: string, setup?: string }
+---@param options { answers: Answer[], files?: table<string, string>, settings?: string, asks_trust?: boolean }
 ---@param test fun(child: Child, model: Model, place: Place)
 local function chat(options, test)
   local place = support.place(vim.tbl_extend("force", { ["a.txt"] = "a\n" }, options.files or {}))
   local model = models.start(options.answers)
   support.use_model(place, model, options.settings or 'permissions.allow = ["Shell"]')
-  local child = support.start(place, { setup = options.setup })
+  local child = support.start(place, { asks_trust = options.asks_trust })
   local ok, problem = xpcall(function()
     child:command("edit a.txt")
     child:open_chat()
@@ -358,7 +358,7 @@ function T.what_was_granted_is_listed_and_taken_back()
 end
 
 function T.a_folder_is_trusted_by_an_answer_and_no_longer_by_a_command()
-  chat({ answers = { { text = "Hello." } }, setup = "{ trust = vim.NIL }" }, function(child)
+  chat({ answers = { { text = "Hello." } }, asks_trust = true }, function(child)
     child:prompt("Hi.")
     child:wait_for_question()
     support.contains(child:screen(), "Azimuth asks: trust")
