@@ -83,8 +83,9 @@ where
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
+    let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
-    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config, tools: custom.tools, sockets });
+    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config, tools: custom.tools, sockets, home });
     let others = serve_others(hub.clone(), Arc::clone(&custom.resolve), log_file.clone());
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));

@@ -162,6 +162,7 @@ async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_
         config: Arc::new(config),
         tools: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
+        home: None,
     });
     // What is read with the folders names a model, so that it can be told from what is read without them.
     let load: Arc<LoadConfig> = Arc::new(move |editor, folders| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use protocol::ToolCallId;
 use store::{Finding, SqliteStore};
-use workspace::shell::{RunOptions, Shell, ShellConfig};
+use workspace::shell::{RunOptions, Shell, ShellConfig, Trust};
 
 use super::Failure;
 use super::setup::{configuration, environment, log_file};
@@ -83,6 +83,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
         folder: private.path().to_path_buf(),
         pass: Vec::new(),
         program: None,
+        trust: Trust::default(),
     };
     let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;
     let command = r#"printf '%s' "${BASH_VERSION:+bash $BASH_VERSION}""#;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::EditForm;
 use agent::permission::{Rule, SourcedRule};
+use protocol::permission::RuleOrigin;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -61,10 +62,29 @@ pub struct Layer {
     /// Whether what commands and other programs change is listed for review.
     #[serde(alias = "reviewCommands")]
     pub review_commands: Option<bool>,
+    /// Whether mode `bypass` may be entered.
+    #[serde(alias = "allowBypass")]
+    pub allow_bypass: Option<bool>,
+    /// Whether the project's own commands, such as its tests, run unasked in the sandbox of a trusted workspace.
+    #[serde(alias = "projectCommands")]
+    pub project_commands: Option<bool>,
+    /// Whether the editor trusts its workspace: `trusted` or `restricted`. Only an editor says it, as it starts.
+    #[serde(alias = "workspaceTrust")]
+    pub workspace_trust: Option<WorkspaceTrust>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
     pub providers: BTreeMap<String, Provider>,
+}
+
+/// What an editor says of the trust in its workspace. It is the client's and not part of the configuration in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceTrust {
+    /// Its user trusts it.
+    Trusted,
+    /// Its user does not, or not yet.
+    Restricted,
 }
 
 /// Permission rules, each `Tool` or `Tool(pattern)`.
@@ -166,7 +186,11 @@ pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
-    let user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    let mut user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    if user.as_mut().is_ok_and(|layer| layer.workspace_trust.take().is_some()) {
+        let text = "workspace_trust ignored: it would be said of every folder; `/trust yes` says it of one";
+        config.warnings.push(format!("{place}: {text}"));
+    }
     config.take_or_fail(user.map_err(|problem| ConfigError { place: place.clone(), problem }), &place, environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", environment);
     match editor.settings {
@@ -252,10 +276,13 @@ impl Config {
         self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
         self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
         self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+        self.allow_bypass = layer.allow_bypass.unwrap_or(self.allow_bypass);
+        self.rules.asks_project_commands =
+            layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
         let Permissions { allow, ask, deny } = layer.permissions;
-        let mut problems = add(&mut self.rules.allow, &allow, place);
-        problems.extend(add(&mut self.rules.ask, &ask, place));
-        problems.extend(add(&mut self.rules.deny, &deny, place));
+        let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
+        problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
+        problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
         if let Some(file) = layer.ca_file {
             self.providers.ca_file = Some(file);
         }
@@ -317,13 +344,25 @@ impl Config {
                 other => ignored.extend(other.map(|_| "save_edits")),
             }
         }
+        ignored.extend(layer.workspace_trust.is_some().then_some("workspace_trust"));
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));
         ignored.extend(layer.idle_timeout.is_some().then_some("idle_timeout"));
         ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
         ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend(layer.review_commands.is_some().then_some("review_commands"));
-        ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
+        // Both may be forbidden, and not allowed again.
+        match layer.allow_bypass {
+            Some(false) => self.allow_bypass = false,
+            other => ignored.extend(other.map(|_| "allow_bypass")),
+        }
+        match layer.project_commands {
+            Some(false) => self.rules.asks_project_commands = true,
+            other => ignored.extend(other.map(|_| "project_commands")),
+        }
+        // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
+        let is_heard = kind == Kind::Project;
+        ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");
@@ -337,8 +376,11 @@ impl Config {
                 ),
             });
         }
-        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, place);
-        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, place));
+        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, RuleOrigin::Project, place);
+        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, RuleOrigin::Project, place));
+        if is_heard && self.errors.is_empty() {
+            problems.extend(add(&mut self.rules.allow, &layer.permissions.allow, RuleOrigin::Project, place));
+        }
         for problem in problems {
             self.distrust(place, &problem);
         }
@@ -373,7 +415,8 @@ impl Config {
     }
 
     fn ask_everything(&mut self, place: &str) {
-        let everything = SourcedRule { rule: Rule { tool: "*".into(), pattern: None }, source: place.into() };
+        let rule = Rule { tool: "*".into(), pattern: None };
+        let everything = SourcedRule { rule, origin: RuleOrigin::User, source: place.into() };
         if !self.rules.ask.contains(&everything) {
             self.rules.ask.push(everything);
         }
@@ -385,11 +428,11 @@ impl Config {
 }
 
 /// Adds rules as they are written. Gives what is wrong with those that are none.
-fn add(rules: &mut Vec<SourcedRule>, texts: &[String], place: &str) -> Vec<String> {
+fn add(rules: &mut Vec<SourcedRule>, texts: &[String], origin: RuleOrigin, place: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for text in texts {
         match text.parse::<Rule>() {
-            Ok(rule) => rules.push(SourcedRule { rule, source: place.into() }),
+            Ok(rule) => rules.push(SourcedRule { rule, origin, source: place.into() }),
             Err(error) => problems.push(format!("permissions: {error}")),
         }
     }

@@ -3,9 +3,9 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
-//! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
+//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `carry` (their way into the
 //! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
-//! `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another process holds).
+//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod carry;
@@ -16,6 +16,7 @@ mod complete;
 mod formatting;
 mod load;
 mod overlay;
+mod permissions;
 mod port;
 mod prepare;
 mod relay;
@@ -23,24 +24,26 @@ mod reviews;
 mod rounds;
 mod state;
 mod terminals;
+mod trusting;
 mod turns;
 mod undo;
+mod user_commands;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
-use agent::permission::{Rule, Rules, SourcedRule};
+use agent::permission::Rules;
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
 use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
-use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
@@ -60,6 +63,7 @@ use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
 use self::overlay::Overlay;
+use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
@@ -68,9 +72,11 @@ use self::rounds::Rounds;
 use self::state::State;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
+use self::user_commands::{UserEnd, UserRunning};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
+use super::trust::{Word, Workspace};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
@@ -88,6 +94,8 @@ pub(super) struct Caller {
     pub(super) editor: Arc<dyn Editor>,
     /// The documents that it has open.
     pub(super) buffers: Arc<Buffers>,
+    /// What it says of the trust in its workspace.
+    pub(super) trust: Word,
 }
 
 /// What a new session begins with.
@@ -113,6 +121,8 @@ pub(super) enum Message {
     Config(Arc<Config>),
     /// Edits in every session of a project are accepted as they come from now on, or no longer.
     Always(Arc<str>, bool),
+    /// What is said of the trust in some folder, or by this editor, is other than it was.
+    Trust(Option<(ClientId, bool)>),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -149,6 +159,8 @@ enum Own {
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
     EditsSaved(Vec<NotSaved>),
+    /// The user's own command ended.
+    UserCommandEnded(UserEnd),
     /// An event of one of its services, such as a command's start.
     Event(Event),
     /// The configuration changed; it is restricted by the files of the session's own folders.
@@ -159,6 +171,10 @@ enum Own {
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    /// Whether the workspace is trusted, as just read; none where that was not decided.
+    Trust(Option<bool>),
+    /// An answer about trust that came after its turn had ended was kept.
+    TrustKept(Caller),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -341,7 +357,8 @@ async fn refuse(open: Open, error: &Error) {
             | Message::TextChanged(..)
             | Message::FilesChanged(_)
             | Message::Config(_)
-            | Message::Always(..) => {}
+            | Message::Always(..)
+            | Message::Trust(_) => {}
         }
     }
 }
@@ -364,12 +381,16 @@ struct Session {
     log: Log,
     state: State,
     roots: Arc<Roots>,
+    /// Whether its folders are trusted.
+    trust: Workspace,
     /// Those who see it.
     followers: HashMap<ClientId, Caller>,
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
     /// first one, and once that is gone, any that follows (design D2).
     home: Option<Caller>,
     turn: Option<Running>,
+    /// The user's own command that runs.
+    user_command: Option<UserRunning>,
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
     interjections: Vec<(QueueId, Interjection)>,
@@ -416,7 +437,7 @@ struct Session {
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
     rules: Arc<RwLock<Arc<Rules>>>,
-    grants: Vec<Rule>,
+    grants: Grants,
     /// Who said that edits are accepted as they come, or not.
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
@@ -466,6 +487,7 @@ impl Session {
 
     fn is_idle(&self) -> bool {
         self.turn.is_none()
+            && self.user_command.is_none()
             && self.followers.is_empty()
             && self.begun == 0
             && self.held.is_none()
@@ -541,6 +563,7 @@ impl Session {
                 });
             }
             Message::Always(project, on) => self.always(&project, on),
+            Message::Trust(_) => self.look_at_trust(),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -572,10 +595,11 @@ impl Session {
             Own::LookEnded(number) => self.look_ended(number),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
+            Own::UserCommandEnded(end) => self.user_command_ended(end),
             Own::Event(event) => self.record(event),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
-                self.set_rules();
+                self.permissions_configured();
                 self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
@@ -589,6 +613,8 @@ impl Session {
                 self.answer_when_stored(reply, selected);
             }
             Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
+            Own::Trust(decided) => self.trust_read(decided),
+            Own::TrustKept(caller) => self.trust_kept(caller),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -638,6 +664,11 @@ impl Session {
                 self.answer_when_stored(reply, result);
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
+            Request::SessionMode(params, reply) => self.set_mode(&params, reply),
+            Request::PermissionList(_, reply) => {
+                let _ = reply.send(Ok(self.list_permissions(self.surroundings())));
+            }
+            Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
@@ -652,10 +683,7 @@ impl Session {
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
             // Being built.
-            request @ (Request::SessionMode(..)
-            | Request::PermissionList(..)
-            | Request::PermissionRevoke(..)
-            | Request::TerminalList(..)
+            request @ (Request::TerminalList(..)
             | Request::TerminalSignal(..)
             | Request::TerminalTake(..)
             | Request::TerminalAck(..)
@@ -760,14 +788,6 @@ impl Session {
         self.state.info(&self.id, self.log.feed().last())
     }
 
-    /// The rules in force: the configuration's, and what was granted for this project.
-    fn set_rules(&self) {
-        let mut rules = self.config.rules.clone();
-        let source = String::from("what you always allowed in this project");
-        rules.allow.extend(self.grants.iter().cloned().map(|rule| SourcedRule { rule, source: source.clone() }));
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
-    }
-
     fn answer(
         &mut self,
         caller: Caller,
@@ -792,6 +812,9 @@ impl Session {
         let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
         match question {
             Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
+            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
+                self.keep_trust(caller, answer);
+            }
             // The turn that asked ended with an earlier process: it goes on from here, with the answer.
             Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),
             None => {}

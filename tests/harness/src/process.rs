@@ -43,7 +43,10 @@ impl Process {
         let mut client = Self { child, input, messages, arrived: Instant::now(), events: Vec::new(), next: 1 };
         let root = format!("file://{}", project.display());
         let capabilities = json!({ "experimental": { "azimuth": { "panel": true } } });
-        client.request("initialize", &json!({ "processId": null, "rootUri": root, "capabilities": capabilities }));
+        let options = json!({ "workspaceTrust": "trusted" });
+        let params = json!({ "processId": null, "rootUri": root, "capabilities": capabilities,
+            "initializationOptions": options });
+        client.request("initialize", &params);
         client.send(&json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
         client
     }

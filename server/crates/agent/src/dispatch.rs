@@ -28,8 +28,8 @@ use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::file_blocks;
 use crate::history::OpenCall;
 use crate::model::ToolSpec;
-use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
-use crate::session::Session;
+use crate::permission::{self, Action, Case, ONLY_LOOKS, ONLY_PLANS, Verdict};
+use crate::session::{GrantScope, Session};
 use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use crate::turn::Limits;
 use crate::uri::path_of;
@@ -38,7 +38,7 @@ use crate::wait::{at_any_rate, until_cancelled, with_grace};
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
 
-/// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read.
+/// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read, mode `plan` none that edits.
 pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
     tools.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
 }
@@ -134,7 +134,7 @@ impl Gate {
             (_, Err(outcome)) => {
                 // Only the mode refuses this early. It is news as much as a rule that denies.
                 if outcome.refused.is_some() {
-                    self.judged(call, false, ONLY_LOOKS);
+                    self.judged(call, false, only(self.mode));
                 }
                 outcome
             }
@@ -238,7 +238,8 @@ impl Gate {
             return Err(Outcome::failed(text));
         };
         if !offers(self.mode, tool.access()) {
-            let text = format!("{ONLY_LOOKS}. Say what you would do instead; the user can change to mode `agent`");
+            let only = only(self.mode);
+            let text = format!("{only}. Say what you would do instead; the user can change to mode `agent`");
             return Err(Outcome::refused(&call.name, text));
         }
         if let Some(problem) = file_blocks::problem(call) {
@@ -389,11 +390,16 @@ impl Gate {
                 Err(Outcome::refused(&description.title, format!("denied: {reason}. Do not try it in another way")))
             }
             Verdict::Ask { title, detail, reason, always } => {
-                match self.ask(question::permission(call, title, detail, reason, &always)).await {
+                match self.ask(question::permission(call, action, title, detail, reason, &always)).await {
                     Reply::Chosen(option, said) => {
-                        if option == question::ALWAYS {
-                            for rule in always {
-                                until_cancelled(&self.cancel, self.session.grant(rule)).await;
+                        let scope = match option.as_str() {
+                            question::ALWAYS => Some(GrantScope::Project),
+                            question::SESSION => Some(GrantScope::Session),
+                            _ => None,
+                        };
+                        for (rule, scope) in always.into_iter().zip(std::iter::repeat(scope)) {
+                            if let Some(scope) = scope {
+                                until_cancelled(&self.cancel, self.session.grant(rule, scope)).await;
                             }
                         }
                         remarks.extend(said.map(|said| format!("the user said: {said}")));
@@ -405,6 +411,11 @@ impl Gate {
             }
         }
     }
+}
+
+/// Why a mode refuses what changes something.
+fn only(mode: Mode) -> &'static str {
+    if mode == Mode::Plan { ONLY_PLANS } else { ONLY_LOOKS }
 }
 
 /// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has judged

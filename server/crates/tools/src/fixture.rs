@@ -13,7 +13,7 @@ use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, ShellConfig};
+use workspace::shell::{Shell, ShellConfig, Trust};
 
 use crate::{Edits, Services, Tags};
 
@@ -61,6 +61,7 @@ impl World {
             folder: self.private.path().to_path_buf(),
             pass: Vec::new(),
             program: None,
+            trust: Trust::default(),
         };
         let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
         Services {

@@ -13,11 +13,12 @@
 //! [`parse()`] tells what a command line would run, for permission.
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `processes`, `keyboard`, `terminal` (the process),
+//! a model reads), `screen` (which joins them), `environment`, `git` (in a workspace that is not trusted), `processes`, `keyboard`, `terminal` (the process),
 //! [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ mod transcript;
 mod screen;
 
 mod environment;
+
+mod git;
 
 mod processes;
 
@@ -90,6 +93,17 @@ pub struct ShellConfig {
     pub pass: Vec<String>,
     /// The shell, absolute; without it bash, and where there is none `sh`.
     pub program: Option<PathBuf>,
+    /// The workspace's folders and whether it is trusted, as it is when a shell starts.
+    pub trust: Trust,
+}
+
+/// Whether a workspace is trusted. While it is not, git runs no program that a repository in it names.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// Whether it is. It may change at any time, and counts for shells that are started then.
+    pub trusted: Arc<AtomicBool>,
+    /// Its folders.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Hears of commands, so that a session can record them. Its functions must not block.
@@ -192,6 +206,8 @@ pub struct Shell {
 
 struct State {
     terminal: Option<Arc<Terminal>>,
+    /// Whether it was started for a workspace that was trusted.
+    is_lax: bool,
     /// What runs.
     flight: Option<Flight>,
     cwd: PathBuf,
@@ -220,6 +236,7 @@ impl Shell {
     pub fn with_spool(config: ShellConfig, spool: Arc<Spool>, observer: Arc<dyn Observer>) -> Self {
         let state = State {
             terminal: None,
+            is_lax: false,
             flight: None,
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
@@ -240,6 +257,16 @@ impl Shell {
     /// Whether the shell's process lives.
     pub fn is_alive(&self) -> bool {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
+    }
+
+    /// The beginning of the command that runs; none where none does.
+    pub fn running(&self) -> Option<String> {
+        self.state().flight.as_ref().map(|flight| flight.command.clone())
+    }
+
+    /// Whether it has a process that was started while the workspace was trusted.
+    pub fn is_lax(&self) -> bool {
+        self.is_alive() && self.state().is_lax
     }
 
     /// Runs a command to its end. If the future is dropped before, the command and the shell are killed.
@@ -421,7 +448,8 @@ impl Shell {
 
     /// The shell's terminal; a new one if there is none.
     async fn terminal(&self) -> Result<Arc<Terminal>, ShellError> {
-        let start = {
+        let trusted = self.config.trust.trusted.load(Ordering::Relaxed);
+        let mut start = {
             let mut state = self.state();
             match &state.terminal {
                 Some(terminal) if !terminal.is_gone() => return Ok(Arc::clone(terminal)),
@@ -434,6 +462,7 @@ impl Shell {
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
+                of_git: Vec::new(),
                 size: state.size,
             }
         };
@@ -442,8 +471,14 @@ impl Shell {
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
         let size = start.size;
-        let spool = Arc::clone(&self.spool);
-        let opened = tokio::task::spawn_blocking(move || Terminal::open(&start, spool)).await;
+        let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
+        let open = move || {
+            if !trusted {
+                start.of_git = git::untrusted(&folders);
+            }
+            Terminal::open(&start, spool)
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
         let terminal = match opened {
             Ok(Ok(terminal)) => Arc::new(terminal),
             Ok(Err(error)) => return Err(ShellError::Start(error.to_string())),
@@ -460,6 +495,7 @@ impl Shell {
             terminal.resize(state.size);
         }
         state.terminal = Some(Arc::clone(&terminal));
+        state.is_lax = trusted;
         Ok(terminal)
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rule, Rules};
+use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
@@ -17,18 +18,20 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool};
+use workspace::shell::{Observer, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
+use super::permissions::{self as permitting, Grants};
 use super::rounds::Rounds;
 use super::state::State;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
+use crate::hub::trust::Workspace;
 
 /// How long a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -68,7 +71,7 @@ pub(super) async fn load(
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
-        let grants = store.grants(&project)?;
+        let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;
         let spool = match spool {
             Some(spool) => spool.catch_up().map(|()| spool),
@@ -97,7 +100,8 @@ pub(super) async fn load(
     let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone());
+    let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last());
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -123,9 +127,11 @@ pub(super) async fn load(
         next_id: now(),
         log,
         roots,
+        trust,
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
         turn: None,
+        user_command: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
         questions: state
@@ -150,7 +156,7 @@ pub(super) async fn load(
         went_well: true,
         ours: HashMap::new(),
         rules,
-        grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
+        grants: Grants::new(grants),
         accepting: Accepting::new(always),
         tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
@@ -179,6 +185,7 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    session.leave_bypass("mode `bypass` is confirmed anew each time that Azimuth starts");
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
     session.accepting_changed();
@@ -231,9 +238,12 @@ fn shell(
     folder: PathBuf,
     spool: Arc<Spool>,
     terminal: TerminalId,
+    trusted: &Arc<AtomicBool>,
 ) -> Arc<Shell> {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
+    let folders = roots.iter().map(|root| root.path.clone()).collect();
+    let trust = Trust { trusted: Arc::clone(trusted), folders };
+    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust };
     Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
 }
 
@@ -304,6 +314,7 @@ impl Session {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
+        self.end_lost_user_commands();
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });

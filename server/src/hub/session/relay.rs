@@ -223,6 +223,15 @@ impl Relay<'_> {
             Message::Config(config) => self.open.config = config,
             // Its host reads it from the store.
             Message::Always(..) => {}
+            // What is kept it reads from the store, too.
+            Message::Trust(said) => {
+                if let Some((client, trusted)) = said
+                    && let Some(link) = self.links.get_mut(&client)
+                {
+                    let params = json!({ "trusted": trusted, "byEditor": true });
+                    drop(link.ask(methods::WorkspaceTrust::METHOD, params));
+                }
+            }
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -243,7 +252,8 @@ impl Relay<'_> {
             spool: Arc::clone(&self.spool),
             news: Box::new(news),
         };
-        let mut link = Link::connect(sockets, self.process, ears, Arc::clone(&caller.buffers)).await?;
+        let (buffers, trusted) = (Arc::clone(&caller.buffers), caller.trust.said());
+        let mut link = Link::connect(sockets, self.process, ears, buffers, trusted).await?;
         // From here on the host tells it what happens.
         let params = json!(SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT });
         let opened = link.ask_in_time(methods::SessionOpen::METHOD, params).await.ok_or(Ended::Unreachable)?;

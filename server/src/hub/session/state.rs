@@ -16,6 +16,7 @@ use workspace::paths;
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
+use super::trusting;
 use crate::hub::feed::now;
 
 /// Of a command that the model is reminded of it hears this many characters.
@@ -53,10 +54,14 @@ pub(super) struct State {
     changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
+    /// Whether one of them was whether the workspace is trusted.
+    pub(super) trust_asked: bool,
     /// The questions without an answer.
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// The user's own commands that have not ended.
+    pub(super) user_commands: BTreeSet<ToolCallId>,
     /// What turns did to files.
     pub(super) checkpoints: Checkpoints,
     /// The proposals with undecided hunks, as last said.
@@ -116,9 +121,12 @@ impl State {
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
             }
+            Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
+            Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
             Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
             Event::PermissionAsked { request, .. } => {
+                self.trust_asked |= trusting::asks(event);
                 self.asked.insert(request.permission_id.clone());
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }

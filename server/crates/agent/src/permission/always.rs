@@ -104,7 +104,7 @@ pub(super) fn in_words(rules: &[Rule]) -> String {
             None => format!("everything of {}", rule.tool),
         })
         .collect();
-    format!("Always allow {} in this project", commands.join(" and "))
+    commands.join(" and ")
 }
 
 /// The words up to the first unknown one, which only a prefix can be made of; none if the name itself is unknown.

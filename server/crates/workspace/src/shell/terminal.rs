@@ -50,6 +50,8 @@ pub(super) struct Start {
     pub(super) folder: PathBuf,
     /// Names of secrets that commands may see.
     pub(super) pass: Vec<String>,
+    /// Settings of git beside the usual ones.
+    pub(super) of_git: Vec<(String, String)>,
     pub(super) size: TerminalSize,
 }
 
@@ -342,7 +344,7 @@ fn command(start: &Start, pipe: &Path, mark: &str) -> CommandBuilder {
     command.args(interactive);
     command.cwd(&start.cwd);
     command.env_clear();
-    for (name, value) in environment::for_shell(std::env::vars_os(), &start.pass) {
+    for (name, value) in environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git) {
         command.env(name, value);
     }
     command.env(processes::MARK, mark);

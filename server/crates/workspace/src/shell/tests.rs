@@ -42,7 +42,13 @@ impl Fixture {
         std::fs::create_dir(&cwd).unwrap();
         std::fs::create_dir(&private).unwrap();
         let log = Arc::new(Log::default());
-        let config = ShellConfig { cwd, folder: private, pass: vec![], program: program.map(PathBuf::from) };
+        let config = ShellConfig {
+            cwd,
+            folder: private,
+            pass: vec![],
+            program: program.map(PathBuf::from),
+            trust: Trust::default(),
+        };
         let shell = Shell::new(config, Arc::clone(&log) as Arc<dyn Observer>).unwrap();
         Self { folder, shell: Arc::new(shell), log }
     }

@@ -119,6 +119,7 @@ impl Link {
         process: u32,
         ears: Ears,
         buffers: Arc<Buffers>,
+        trusted: Option<bool>,
     ) -> std::result::Result<Self, Ended> {
         let stream = sockets.connect(process).await.map_err(|error| {
             tracing::debug!(process, %error, "the holder of a session cannot be reached");
@@ -137,7 +138,8 @@ impl Link {
             "workspace": { "applyEdit": true },
             "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true } },
         });
-        let params = json!({ "processId": null, "capabilities": capabilities,
+        let word = trusted.map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
+        let params = json!({ "processId": null, "capabilities": capabilities, "initializationOptions": word,
             "clientInfo": { "name": "azimuth", "version": VERSION } });
         let answer = link.ask_in_time("initialize", params).await.ok_or(Ended::Unreachable)?;
         let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();

@@ -42,7 +42,7 @@ impl Host {
             host.answer(&asked["id"], &json!({ "serverInfo": { "name": "azimuth", "version": VERSION } })).await;
             host
         };
-        let connecting = Link::connect(&sockets, std::process::id(), ears, Arc::clone(buffers));
+        let connecting = Link::connect(&sockets, std::process::id(), ears, Arc::clone(buffers), None);
         let (host, link) = tokio::join!(host, connecting);
         (host, link.ok().unwrap())
     }
