@@ -138,7 +138,13 @@ function T.a_command_that_goes_on_after_its_call_still_says_that_it_waits()
     summary = "waits for input",
     durationMs = 5,
   })
-  support.contains(card(state)[1], "? Running npm init  waits for input")
+  support.equal(vim.list_slice(card(state), 1, 4), {
+    "? Running npm init  waits for input",
+    "  package name:",
+    "  s answers · T takes it over · t shows it · x ends it",
+    "  what came so far",
+  })
+  support.equal(render.entry(state.entries[2]).fold, { first = 3, last = #card(state) - 1 })
   -- Another command runs in the shell now.
   changed(state, shell({ running = { toolCallId = "c2", command = "ls", startedAt = 0 } }))
   support.equal(card(state)[1], "✓ Running npm init  waits for input", "only the result's own words are left")

@@ -172,14 +172,42 @@ function M.input(input)
   return table.concat(lines, "\n")
 end
 
+--- What a call was given and gave, folded: into its line, or where its command goes on, into one below what that waits for.
+---@param into azimuth.Block
+---@param entry azimuth.Entry
+---@param goes_on boolean
+local function detail(into, entry, goes_on)
+  local first = goes_on and #into.lines or 0
+  if goes_on then
+    put(into, "  what came so far", "AzimuthDim")
+  end
+  local input = M.input(entry.input)
+  if input ~= "" then
+    verbatim(into, input)
+  end
+  if entry.judged then
+    put(into, text.one_line(entry.judged, 300), "AzimuthDim")
+  end
+  if not goes_on then
+    commands.typed(into, entry)
+  end
+  if entry.result and entry.result.text ~= "" then
+    verbatim(into, entry.result.text)
+  end
+  if #into.lines > first + 1 then
+    into.fold = { first = first, last = #into.lines - 1 }
+  end
+end
+
 function draw.tool(entry)
   local into = block()
   local waits = commands.is_waiting(entry.terminal)
   local look = waits and status.asking or status[entry.status] or status.running
   local line = look[1] .. " " .. text.one_line(entry.title or entry.name or "", 160)
   local title_end = #line
-  local rest = { commands.note(entry) }
-  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title then
+  local note = commands.note(entry)
+  local rest = { note }
+  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title and entry.summary ~= note then
     table.insert(rest, text.one_line(entry.summary, 120))
   end
   if entry.status == "cancelled" then
@@ -197,23 +225,12 @@ function draw.tool(entry)
   put(into, line)
   table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
   table.insert(into.marks, { row = 0, col = title_end, group = waits and "AzimuthAsk" or entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
-  if entry.done then
-    local input = M.input(entry.input)
-    if input ~= "" then
-      verbatim(into, input)
-    end
-    if entry.judged then
-      put(into, text.one_line(entry.judged, 300), "AzimuthDim")
-    end
-    commands.typed(into, entry)
-    if entry.result and entry.result.text ~= "" then
-      verbatim(into, entry.result.text)
-    end
-    if #into.lines > 1 then
-      into.fold = { first = 0, last = #into.lines - 1 }
-    end
-  else
+  local goes_on = waits or (entry.terminal ~= nil and entry.terminal.taken)
+  if goes_on or not entry.done then
     commands.running(into, entry)
+  end
+  if entry.done then
+    detail(into, entry, goes_on)
   end
   return into
 end
