@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use agent::edit::EditForm;
 use agent::permission::Rules;
+use protocol::terminal::SandboxMode;
 use serde::Deserialize;
 
 pub use self::layers::{ConfigError, Editor, Layer, Sources, from_editor, load};
@@ -40,6 +41,28 @@ pub enum FormatEdits {
     Lines,
     /// The whole document.
     File,
+}
+
+/// What commands may do to the machine, from the strictest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    /// Read the workspace, the system and toolchains; write nothing but temporary files.
+    ReadOnly,
+    /// As `read-only`, and write in the workspace, temporary folders and package caches.
+    WorkspaceWrite,
+    /// Whatever the user may do.
+    Full,
+}
+
+impl From<Sandbox> for SandboxMode {
+    fn from(sandbox: Sandbox) -> Self {
+        match sandbox {
+            Sandbox::ReadOnly => Self::ReadOnly,
+            Sandbox::WorkspaceWrite => Self::WorkspaceWrite,
+            Sandbox::Full => Self::Full,
+        }
+    }
 }
 
 /// The configuration in force.
@@ -71,6 +94,8 @@ pub struct Config {
     pub file_blocks: bool,
     /// Whether a model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
+    /// Whether a command that does what a tool does is not run, and the model is told the tool.
+    pub intercept_commands: bool,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
@@ -79,6 +104,14 @@ pub struct Config {
     pub undo_commands: bool,
     /// Whether what commands and other programs change is listed for review; it needs `undo_commands`.
     pub review_commands: bool,
+    /// What commands may do to the machine.
+    pub sandbox: Sandbox,
+    /// Whether commands may use the network.
+    pub sandbox_network: bool,
+    /// What commands may write besides: paths, in which `~/` is the home folder.
+    pub sandbox_write: Vec<String>,
+    /// What commands may read besides.
+    pub sandbox_read: Vec<String>,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
@@ -106,10 +139,15 @@ impl Default for Config {
             stop_early: false,
             file_blocks: true,
             canonical_edits: false,
+            intercept_commands: false,
             log: None,
             checkpoint_days: 30,
             undo_commands: true,
             review_commands: true,
+            sandbox: Sandbox::WorkspaceWrite,
+            sandbox_network: true,
+            sandbox_write: Vec::new(),
+            sandbox_read: Vec::new(),
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),

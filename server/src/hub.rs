@@ -60,6 +60,11 @@ pub struct Parts {
     pub sockets: Arc<Sockets>,
     /// The user's home folder, which is trusted for itself alone.
     pub home: Option<PathBuf>,
+    /// What holds the processes of shells: this program, which is started again for it, or another one whose `main` calls
+    /// [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
+    pub supervisor: Option<PathBuf>,
+    /// The user's configuration file, which holds keys that no command is to read.
+    pub user_file: PathBuf,
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    azimuth::cli::main()
+    // The processes of a shell are held by this program too.
+    workspace::shell::supervisor::main().unwrap_or_else(azimuth::cli::main)
 }

@@ -41,12 +41,19 @@ pub struct Custom {
     pub resolve: Arc<lsp::Resolve>,
     /// Tools beside the built-in ones, for every session; by default none. Their names must differ from those.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// What holds the processes of shells ([`Parts::supervisor`]); by default this program.
+    pub supervisor: Option<PathBuf>,
 }
 
 impl Default for Custom {
     fn default() -> Self {
-        Self { resolve: Arc::new(lsp::on_disk), tools: Vec::new() }
+        Self { resolve: Arc::new(lsp::on_disk), tools: Vec::new(), supervisor: this_program() }
     }
+}
+
+/// This program, to be started again: also where its file has been replaced by another one's, as an update does.
+pub fn this_program() -> Option<PathBuf> {
+    cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// An environment: the value of a variable, if it is set.
@@ -85,11 +92,14 @@ where
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
     let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
-    let hub = Hub::start(Parts { store, data_folder, warnings, catalog, config, tools: custom.tools, sockets, home });
-    let others = serve_others(hub.clone(), Arc::clone(&custom.resolve), log_file.clone());
+    let (Custom { resolve, tools, supervisor }, file) = (custom, user_file.clone());
+    let parts =
+        Parts { store, data_folder, warnings, catalog, config, tools, sockets, supervisor, user_file: file, home };
+    let hub = Hub::start(parts);
+    let others = serve_others(hub.clone(), Arc::clone(&resolve), log_file.clone());
     let load_config =
         Arc::new(move |editor: Editor, folders: &[PathBuf]| load(&user_file, &environment, editor, folders));
-    let options = lsp::Options { hub, role: Role::Owner(load_config), resolve: custom.resolve, log_file };
+    let options = lsp::Options { hub, role: Role::Owner(load_config), resolve, log_file };
     let end = lsp::serve(input, output, options).await;
     others.await;
     Ok(match end {

@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::FutureExt;
-use rustix::process::geteuid;
+use rustix::process::{Pid, geteuid};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
+use workspace::shell::supervisor;
 use workspace::text;
 
 /// How much of the data folder's hash is in a socket's name: enough to tell folders apart. The path of a socket has
@@ -159,7 +160,14 @@ fn check_private(folder: &Path, metadata: &Metadata) -> io::Result<()> {
 }
 
 fn check_peer(stream: &UnixStream) -> io::Result<()> {
-    let user = stream.peer_cred()?.uid();
+    let peer = stream.peer_cred()?;
+    let user = peer.uid();
+    let process = peer.pid().and_then(Pid::from_raw);
+    if user == geteuid().as_raw() && process.is_some_and(supervisor::is_confined) {
+        // It could answer its own questions, and leave the sandbox with it.
+        let text = "process in a sandbox";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
     if user == geteuid().as_raw() {
         return Ok(());
     }

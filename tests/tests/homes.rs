@@ -39,6 +39,8 @@ fn hub(setup: &Setup) -> Hub {
         tools: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
         home: None,
+        supervisor: None,
+        user_file: setup.config_file(),
     })
 }
 

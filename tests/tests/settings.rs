@@ -163,6 +163,8 @@ async fn the_settings_of_a_folder_on_a_disk_that_is_always_slow_count_once_they_
         tools: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
         home: None,
+        supervisor: None,
+        user_file: setup.config_file(),
     });
     // What is read with the folders names a model, so that it can be told from what is read without them.
     let load: Arc<LoadConfig> = Arc::new(move |editor, folders| {

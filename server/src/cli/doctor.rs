@@ -6,13 +6,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use protocol::ToolCallId;
+use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
-use workspace::shell::{RunOptions, Shell, ShellConfig, Trust};
+use workspace::shell::sandbox::{self, Support};
+use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 use super::Failure;
 use super::setup::{configuration, environment, log_file};
 use super::style::Style;
-use crate::config::dirs;
+use crate::config::{Config, dirs};
+use crate::serve;
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
 pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
@@ -40,6 +43,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         Err(failure) => return Err(failure),
     };
     if let Some(config) = config {
+        sandbox(&mut report, &config)?;
         models(&mut report, config.providers).await?;
     }
     match shell(&folder).await {
@@ -49,6 +53,33 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What keeps commands from the rest of the machine.
+fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
+    let mode = match SandboxMode::from(config.sandbox) {
+        SandboxMode::Full => return report.note("sandbox", "none, by the setting `sandbox = \"full\"`"),
+        SandboxMode::ReadOnly => "read-only",
+        SandboxMode::WorkspaceWrite => "workspace-write",
+    };
+    let network = if config.sandbox_network { "network on" } else { "network off" };
+    match sandbox::support() {
+        Support { by: Some(by), missing } if missing.is_empty() => {
+            report.good("sandbox", &format!("{mode}, {network}, by {by}"))
+        }
+        Support { by: Some(by), missing } => {
+            let missing = missing.join("; ");
+            report.warn("sandbox", &format!("{mode}, {network}, by {by}; not kept on this system: {missing}"))
+        }
+        Support { by: None, .. } if cfg!(target_os = "linux") => report.warn(
+            "sandbox",
+            "none: this kernel has no Landlock (Linux 5.13, not switched off by the boot option `lsm=`), so commands can \
+             do whatever you can",
+        ),
+        Support { by: None, .. } => {
+            report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
+        }
+    }
 }
 
 async fn models(report: &mut Report, settings: providers::Settings) -> Result<(), Failure> {
@@ -84,6 +115,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
         pass: Vec::new(),
         program: None,
         trust: Trust::default(),
+        confinement: Confinement { supervisor: serve::this_program(), policy: None },
     };
     let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;
     let command = r#"printf '%s' "${BASH_VERSION:+bash $BASH_VERSION}""#;

@@ -9,7 +9,7 @@ use protocol::permission::RuleOrigin;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ChatAnswers, Config, FormatEdits, files, words};
+use super::{ChatAnswers, Config, FormatEdits, Sandbox, files, words};
 use crate::log;
 
 /// A layer as it is written, in TOML files and in an editor's settings (where camelCase works too).
@@ -45,6 +45,9 @@ pub struct Layer {
     /// Whether a model reads its edits as they were applied, where it had slipped.
     #[serde(alias = "canonicalEdits")]
     pub canonical_edits: Option<bool>,
+    /// Whether a command that does what a tool does is not run.
+    #[serde(alias = "interceptCommands")]
+    pub intercept_commands: Option<bool>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -71,6 +74,17 @@ pub struct Layer {
     /// Whether the editor trusts its workspace: `trusted` or `restricted`. Only an editor says it, as it starts.
     #[serde(alias = "workspaceTrust")]
     pub workspace_trust: Option<WorkspaceTrust>,
+    /// What commands may do to the machine: `read-only`, `workspace-write` or `full`.
+    pub sandbox: Option<Sandbox>,
+    /// Whether commands in the sandbox may use the network.
+    #[serde(alias = "sandboxNetwork")]
+    pub sandbox_network: Option<bool>,
+    /// What commands in the sandbox may write besides.
+    #[serde(alias = "sandboxWrite")]
+    pub sandbox_write: Option<Vec<String>>,
+    /// What commands in the sandbox may read besides.
+    #[serde(alias = "sandboxRead")]
+    pub sandbox_read: Option<Vec<String>>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -201,6 +215,9 @@ pub fn load(sources: Sources<'_>) -> Config {
     if !config.errors.is_empty() {
         config.rules.allow.clear();
         config.accept_edits = false;
+        config.sandbox = config.sandbox.min(Sandbox::WorkspaceWrite);
+        config.sandbox_write.clear();
+        config.sandbox_read.clear();
     }
     config
 }
@@ -279,6 +296,7 @@ impl Config {
         self.allow_bypass = layer.allow_bypass.unwrap_or(self.allow_bypass);
         self.rules.asks_project_commands =
             layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
+        self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
         problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
@@ -292,6 +310,10 @@ impl Config {
         self.checkpoint_days = layer.checkpoint_days.unwrap_or(self.checkpoint_days);
         self.undo_commands = layer.undo_commands.unwrap_or(self.undo_commands);
         self.review_commands = layer.review_commands.unwrap_or(self.review_commands);
+        self.sandbox = layer.sandbox.unwrap_or(self.sandbox);
+        self.sandbox_network = layer.sandbox_network.unwrap_or(self.sandbox_network);
+        self.sandbox_write = layer.sandbox_write.unwrap_or_else(|| std::mem::take(&mut self.sandbox_write));
+        self.sandbox_read = layer.sandbox_read.unwrap_or_else(|| std::mem::take(&mut self.sandbox_read));
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -325,6 +347,7 @@ impl Config {
             self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
             self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
             self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+            self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
@@ -334,6 +357,7 @@ impl Config {
             ignored.extend(layer.stop_early.is_some().then_some("stop_early"));
             ignored.extend(layer.file_blocks.is_some().then_some("file_blocks"));
             ignored.extend(layer.canonical_edits.is_some().then_some("canonical_edits"));
+            ignored.extend(layer.intercept_commands.is_some().then_some("intercept_commands"));
             // It may have less done to its files, and not more.
             match layer.format_edits {
                 Some(FormatEdits::Off) => self.format_edits = FormatEdits::Off,
@@ -360,6 +384,16 @@ impl Config {
             Some(false) => self.rules.asks_project_commands = true,
             other => ignored.extend(other.map(|_| "project_commands")),
         }
+        match layer.sandbox {
+            Some(stricter) if stricter < self.sandbox => self.sandbox = stricter,
+            other => ignored.extend(other.filter(|other| *other != self.sandbox).map(|_| "sandbox")),
+        }
+        match layer.sandbox_network {
+            Some(false) => self.sandbox_network = false,
+            other => ignored.extend(other.filter(|_| !self.sandbox_network).map(|_| "sandbox_network")),
+        }
+        ignored.extend(layer.sandbox_write.is_some().then_some("sandbox_write"));
+        ignored.extend(layer.sandbox_read.is_some().then_some("sandbox_read"));
         // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));

@@ -13,6 +13,7 @@ mod checkpoints;
 mod commanded;
 mod commands;
 mod complete;
+mod confinement;
 mod formatting;
 mod load;
 mod overlay;
@@ -70,6 +71,7 @@ use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
+use self::terminals::Shown;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
 use self::user_commands::{UserEnd, UserRunning};
@@ -163,6 +165,8 @@ enum Own {
     UserCommandEnded(UserEnd),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// What the terminal does is otherwise.
+    TerminalChanged,
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
     /// Whether edits are accepted as they come in the whole project was kept, or could not be.
@@ -410,6 +414,8 @@ struct Session {
     results: Results,
     /// Whether the model of the turn reads lines with tags.
     tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.
@@ -442,7 +448,11 @@ struct Session {
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
+    /// Whether it is in a sandbox that keeps commands from writing elsewhere.
+    sandboxed: bool,
     terminal: protocol::TerminalId,
+    /// What clients were last told of it.
+    shown: Option<Shown>,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -597,6 +607,7 @@ impl Session {
             Own::EditsSaved(failures) => self.edits_saved(&failures),
             Own::UserCommandEnded(end) => self.user_command_ended(end),
             Own::Event(event) => self.record(event),
+            Own::TerminalChanged => self.terminal_changed(),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
                 self.permissions_configured();
@@ -673,6 +684,8 @@ impl Session {
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
+            Request::TerminalTake(params, reply) => self.terminal_take(&params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -683,11 +696,9 @@ impl Session {
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
             // Being built.
-            request @ (Request::TerminalList(..)
-            | Request::TerminalSignal(..)
-            | Request::TerminalTake(..)
-            | Request::TerminalAck(..)
-            | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
+            request @ (Request::TerminalList(..) | Request::TerminalSignal(..) | Request::TerminalClose(..)) => {
+                request.fail(Error::new(ErrorCode::OperationFailed, "not built yet"))
+            }
             // The router's and the loop's own.
             Request::SessionNew(..)
             | Request::SessionList(..)

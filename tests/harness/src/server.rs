@@ -34,7 +34,9 @@ impl Setup {
     pub fn empty() -> Self {
         let home = TempDir::with_prefix("azimuth-home-").unwrap();
         let environment = HashMap::new();
-        Self { home, environment, slowness: Duration::ZERO, custom: Custom::default(), pipe: 64 * 1024 }
+        // This process is no program that could be started again for it.
+        let custom = Custom { supervisor: Some(crate::binary().to_owned()), ..Custom::default() };
+        Self { home, environment, slowness: Duration::ZERO, custom, pipe: 64 * 1024 }
     }
 
     /// A user with a model server that speaks this format.

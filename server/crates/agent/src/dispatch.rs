@@ -46,9 +46,14 @@ pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
 fn offers(mode: Mode, access: Access) -> bool {
     match mode {
         Mode::Ask => access == Access::Read,
-        Mode::Plan => access != Access::Edit,
+        Mode::Plan => matches!(access, Access::Read | Access::Execute),
         Mode::Agent | Mode::AcceptEdits | Mode::Bypass => true,
     }
+}
+
+/// Whether a call may have effects outside, whatever becomes of its result.
+fn acts(access: Access) -> bool {
+    matches!(access, Access::Execute | Access::Background)
 }
 
 /// The gate, as it stands for one turn.
@@ -164,7 +169,7 @@ impl Gate {
 
     /// Whether a call, once begun, may have changed something outside.
     pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
-        self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
+        self.tool(&call.name).is_some_and(|tool| acts(tool.access()))
     }
 
     /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
@@ -276,9 +281,12 @@ impl Gate {
             Ok(only_reads) => only_reads,
             Err(outcome) => return outcome,
         };
-        let executes = tool.access() == Access::Execute;
+        let executes = acts(tool.access());
         if executes {
-            if let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await {
+            // What only goes on sees no more of the disk than before.
+            if matches!(description.action, Action::Execute { .. })
+                && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
+            {
                 return outcome;
             }
             // What may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
@@ -380,7 +388,7 @@ impl Gate {
         match permission::judge(&self.session.rules(), &case) {
             Verdict::Allow { reason, only_reads } => {
                 // That reading and reviewed edits go on is no news.
-                if matches!(action, Action::Execute { .. }) {
+                if matches!(action, Action::Execute { .. } | Action::Type(_)) {
                     self.judged(call, true, &reason);
                 }
                 Ok(only_reads)
@@ -423,7 +431,7 @@ fn only(mode: Mode) -> &'static str {
 fn unnamed(plan: &EditPlan, description: &Description) -> Option<Description> {
     let named = match &description.action {
         Action::Edit { paths } => paths.as_slice(),
-        Action::Read | Action::Execute { .. } => &[],
+        Action::Read | Action::Execute { .. } | Action::Type(_) => &[],
     };
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.clone()).filter(|path| !named.contains(path)).collect();
     let rest = |paths| Description { action: Action::Edit { paths }, ..description.clone() };

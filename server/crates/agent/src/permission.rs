@@ -35,6 +35,8 @@
 //! project's own file allows is void until the workspace is trusted. While it is not, what the user allows everywhere does
 //! not count for commands either, since `cargo test` runs what the workspace supplies; what they allowed for this
 //! project or session by an answer does.
+//!
+//! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
 mod destructive;
@@ -46,12 +48,14 @@ mod rule;
 mod shell;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
+use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
@@ -87,6 +91,25 @@ pub enum Action {
         /// Whether it is to run outside the sandbox.
         outside: bool,
     },
+    /// Types into a program that runs.
+    Type(Box<Typing>),
+}
+
+/// Something that is typed into a program that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typing {
+    /// The terminal, as the model names it.
+    pub terminal: String,
+    /// The command line that runs there.
+    pub command: String,
+    /// That line, parsed.
+    pub parsed: ShellLine,
+    /// The text.
+    pub text: String,
+    /// A key that is pressed then, by its name: `enter`, `ctrl-c`.
+    pub key: Option<String>,
+    /// Whether the program was seen to wait for input, and for what.
+    pub waiting: Option<Waiting>,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
@@ -254,8 +277,11 @@ pub enum Verdict {
 ///    build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are asked.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
-        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
-        (Mode::Plan, Action::Edit { .. }) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
+        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. } | Action::Type(_)) => {
+            Verdict::Deny { reason: ONLY_LOOKS.to_owned() }
+        }
+        (Mode::Plan, Action::Edit { .. } | Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
+        (_, Action::Type(typing)) => typing::judge(rules, case, typing),
         (_, Action::Execute { line, parsed, cwd, links, outside }) => {
             shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, outside: *outside })
         }

@@ -288,8 +288,13 @@ fn commands(active: &Active<'_>) -> Lines {
         ),
         (
             runs,
-            "- Never start what does not end by itself: servers, watchers, pagers, editors, anything that asks questions. \
+            "- Never run what does not end by itself: servers, watchers, pagers, editors, anything that asks questions. \
              Use the flags that keep a program from asking.",
+        ),
+        (
+            active.has("shell_start"),
+            "- Servers and watchers are started with shell_start. They go on while you work: read what they print with \
+             shell_read, and end with shell_kill what the user did not ask you to leave running.",
         ),
         (
             runs,

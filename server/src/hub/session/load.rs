@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
+use protocol::terminal::Typist;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
@@ -18,10 +19,11 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::{Confinement, Observer, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
+use super::confinement;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
@@ -101,11 +103,14 @@ pub(super) async fn load(
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last());
+    let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
+    let sandboxed = confinement.is_sandboxed();
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), trust.last(), confinement);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
     let tags = tools::Tags::default();
+    let intercept = tools::Intercept::default();
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
@@ -115,6 +120,7 @@ pub(super) async fn load(
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
+        intercept: intercept.clone(),
     };
     let alerts = own.clone();
     open.feed.announce(last);
@@ -164,9 +170,12 @@ pub(super) async fn load(
         seen,
         results,
         tags,
+        intercept,
         overlay,
         shell,
+        sandboxed,
         terminal,
+        shown: None,
         last_caller: None,
         given: None,
         _lock: lock,
@@ -182,6 +191,7 @@ pub(super) async fn load(
         Some(new) => {
             session.begin(new).await?;
             warnings.extend(session.config.warnings.iter().cloned());
+            warnings.extend(unconfined);
         }
         None => session.restore().await,
     }
@@ -239,11 +249,12 @@ fn shell(
     spool: Arc<Spool>,
     terminal: TerminalId,
     trusted: &Arc<AtomicBool>,
+    confinement: Confinement,
 ) -> Arc<Shell> {
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trust = Trust { trusted: Arc::clone(trusted), folders };
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust };
+    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust, confinement };
     Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
 }
 
@@ -268,6 +279,20 @@ impl Observer for Commands {
         let terminal_id = self.terminal.clone();
         let tool_call_id = call.clone();
         let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
+    }
+
+    fn changed(&self) {
+        let _ = self.own.send(Own::TerminalChanged);
+    }
+
+    fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        let _ = self.own.send(Own::Event(Event::TerminalInput {
+            terminal_id: self.terminal.clone(),
+            tool_call_id: call.cloned(),
+            by,
+            text: text.to_owned(),
+            hidden,
+        }));
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Port {
     pub(super) results: Results,
     /// The workspace, and what the turn's home says of the trust in it.
     pub(super) trust: (Workspace, Word),
+    /// Whether the session's shell is in a sandbox that keeps commands from writing elsewhere.
+    pub(super) sandboxed: bool,
     /// How many questions this turn has asked.
     pub(super) questions: std::sync::atomic::AtomicU64,
 }
@@ -77,7 +79,7 @@ impl agent::session::Session for Port {
     fn surroundings(&self) -> Surroundings {
         // Read anew for each call, so that what the user says in any window counts at once.
         let (workspace, word) = &self.trust;
-        Surroundings { trusted: workspace.decided(word) == Some(true), ..Surroundings::default() }
+        Surroundings { trusted: workspace.decided(word) == Some(true), sandboxed: self.sandboxed }
     }
 
     async fn grant(&self, rule: Rule, scope: GrantScope) {

@@ -81,7 +81,7 @@ enum News {
     /// The host has shown the session to us.
     Opened(Caller, u64, Owed<Opened>, Result<Opened, Error>),
     /// The host sends the terminal's output to us.
-    TerminalOpened(Caller, u64, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
+    TerminalOpened(Caller, TerminalOpenParams, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
     /// The session was deleted, or was not.
     Deleted(Owed<Done>, Result<Done, Error>),
     /// What is pending now, where the host said it.
@@ -287,6 +287,12 @@ impl Relay<'_> {
     }
 
     async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
+        if let Request::TerminalAck(params, reply) = request {
+            // The output comes out of this process's own copy of it.
+            caller.editor.acknowledge_terminal(&self.open.id, &params.terminal_id, params.offset);
+            let _ = reply.send(Ok(Done {}));
+            return None;
+        }
         if let Request::SessionClose(SessionCloseParams { .. }, reply) = request {
             // The host need not know: a turn that runs is still this client's.
             self.open.followers.remove(&caller.id);
@@ -316,11 +322,11 @@ impl Relay<'_> {
             }
             Request::TerminalOpen(params, reply) => {
                 let reply = Owed::to(reply);
-                let asked = TerminalOpenParams { since: u64::MAX, ..params.clone() };
+                let asked = TerminalOpenParams { since: u64::MAX, acknowledges: false, ..params.clone() };
                 let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
                     let opened = read(answer.await);
-                    let _ = news.send(News::TerminalOpened(caller, params.since, reply, opened));
+                    let _ = news.send(News::TerminalOpened(caller, params, reply, opened));
                 });
             }
             Request::SessionDelete(params, reply) => {
@@ -410,7 +416,7 @@ impl Relay<'_> {
                 self.begun -= 1;
                 reply.give(Err(error));
             }
-            News::TerminalOpened(caller, since, reply, Ok(opened)) => {
+            News::TerminalOpened(caller, params, reply, Ok(opened)) => {
                 self.begun -= 1;
                 self.open.terminal_shown = true;
                 let (id, spool) = (self.open.id.clone(), Arc::clone(&self.spool));
@@ -418,10 +424,13 @@ impl Relay<'_> {
                     if let Err(error) = spool.catch_up() {
                         tracing::warn!(%error, "earlier output of the terminal cannot be read");
                     }
-                    let (since, _) = spool.read_from(since, 0);
+                    let (since, _) = spool.read_from(params.since, 0);
                     let terminal = opened.terminal_id.clone();
                     reply.give(Ok(TerminalOpenResult { since, ..opened }));
                     caller.editor.follow_terminal(&id, &terminal, spool, since);
+                    if params.acknowledges {
+                        caller.editor.acknowledge_terminal(&id, &terminal, since);
+                    }
                 });
             }
             News::Deleted(reply, Err(error)) => {

@@ -224,7 +224,7 @@ impl State {
 }
 
 /// The beginning of a command.
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     let line = command.lines().next().unwrap_or_default();
     let short: String = line.chars().take(LONGEST_COMMAND).collect();
     let rest = if short.len() < command.len() { "…" } else { "" };

@@ -4,15 +4,24 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use protocol::event::Severity;
 use protocol::terminal::{
-    Done, TerminalKillParams, TerminalOpenParams, TerminalOpenResult, TerminalResizeParams, TerminalSize,
-    TerminalWriteParams,
+    Done, RunningCommand, TerminalAckParams, TerminalInfo, TerminalKillParams, TerminalKind, TerminalOpenParams,
+    TerminalOpenResult, TerminalResizeParams, TerminalSize, TerminalTakeParams, TerminalWriteParams,
 };
-use protocol::{ErrorCode, TerminalId};
-use workspace::shell::{Shell, ShellError};
+use protocol::{ErrorCode, Event, TerminalId};
+use workspace::shell::{InFlight, Shell, ShellError, Status};
 
 use super::{Caller, Session};
 use crate::hub::{Error, Reply};
+
+/// What clients were told of a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    status: Status,
+    /// What runs at the user's prompt.
+    running: Option<InFlight>,
+}
 
 impl Session {
     pub(super) fn terminal_open(
@@ -39,6 +48,15 @@ impl Session {
         let result = TerminalOpenResult { terminal_id: id.clone(), since, alive: shell.is_alive() };
         let _ = reply.send(Ok(result));
         caller.editor.follow_terminal(&self.id, &id, spool, since);
+        if params.acknowledges {
+            caller.editor.acknowledge_terminal(&self.id, &id, since);
+        }
+    }
+
+    /// How far a client has come. Of a terminal that it does not follow, that means nothing.
+    pub(super) fn terminal_ack(&self, caller: &Caller, params: &TerminalAckParams, reply: Reply<Done>) {
+        caller.editor.acknowledge_terminal(&self.id, &params.terminal_id, params.offset);
+        let _ = reply.send(Ok(Done {}));
     }
 
     pub(super) fn terminal_write(&mut self, params: TerminalWriteParams, reply: Reply<Done>) {
@@ -72,6 +90,70 @@ impl Session {
                     let _ = reply.send(Ok(Done {}));
                 });
             }
+        }
+    }
+
+    /// Takes a terminal over for the user, or hands it back.
+    pub(super) fn terminal_take(&mut self, params: &TerminalTakeParams, reply: Reply<Done>) {
+        let taken = self.terminal(&params.terminal_id).map(|shell| {
+            shell.take(params.taken);
+            Done {}
+        });
+        let _ = reply.send(taken);
+    }
+
+    /// Tells clients what the terminal does, where that is otherwise than they know.
+    pub(super) fn terminal_changed(&mut self) {
+        let status = self.shell.status().borrow().clone();
+        let running = if status.taken { self.shell.running() } else { None };
+        let now = Shown { status, running };
+        let before = self.shown.replace(now.clone()).unwrap_or_default();
+        if before == now {
+            return;
+        }
+        let is_hidden = |shown: &Shown| shown.status.waiting.as_ref().is_some_and(|waiting| waiting.hidden);
+        if is_hidden(&now) && !is_hidden(&before) && !now.status.taken {
+            let asked = now.status.waiting.as_ref().map(|waiting| waiting.prompt.trim()).filter(|it| !it.is_empty());
+            let asked = asked.map(|prompt| format!(" (“{prompt}”)")).unwrap_or_default();
+            let text = format!(
+                "A command asks for something that is not shown, such as a password{asked}. Type it in the terminal: it \
+                 is kept nowhere, and the model does not see it."
+            );
+            self.record(Event::Notice { severity: Severity::Info, text });
+        }
+        let terminal = Box::new(self.terminal_info());
+        self.record(Event::TerminalChanged { terminal });
+    }
+
+    /// The session's shell as it is now.
+    fn terminal_info(&self) -> TerminalInfo {
+        let Status { waiting, taken } = self.shell.status().borrow().clone();
+        let running = self.shell.running();
+        let started = |running: &InFlight| {
+            running
+                .began
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |time| time.as_millis().try_into().unwrap_or(0))
+        };
+        TerminalInfo {
+            terminal_id: self.terminal.clone(),
+            kind: TerminalKind::Shell,
+            title: "shell".to_owned(),
+            cwd: self.shell.cwd().display().to_string(),
+            sandbox: protocol::terminal::SandboxMode::Full,
+            alive: self.shell.is_alive(),
+            started_at: running.as_ref().map_or(0, started),
+            running: running.map(|running| RunningCommand {
+                started_at: started(&running),
+                tool_call_id: running.call,
+                command: running.command,
+            }),
+            waiting,
+            taken,
+            ready: None,
+            ended_at: None,
+            exit_code: None,
+            end: self.shell.spool().end(),
         }
     }
 

@@ -205,6 +205,8 @@ impl Session {
         self.tags.set(turn.form == EditForm::Hashline);
         let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
         let asking = word.and_then(|word| self.asking(word));
+        let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
+        self.intercept.set(tools);
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
                 let word = running.home.trust.clone();
@@ -215,6 +217,7 @@ impl Session {
                     rules: Arc::clone(&self.rules),
                     results: self.results.clone(),
                     trust: (self.trust.clone(), word),
+                    sandboxed: self.sandboxed,
                     questions: AtomicU64::new(0),
                 });
                 let context = TurnContext {

@@ -43,7 +43,8 @@ impl Session {
         let UserCommand { command, in_context } = command.map_err(invalid)?;
         if let Some(running) = self.shell.running() {
             let text = format!(
-                "the session's shell is busy with `{running}`: wait for its end, stop it, or type into its terminal"
+                "the session's shell is busy with `{}`: wait for its end, stop it, or type into its terminal",
+                super::state::short(&running.command)
             );
             return Err(Error::new(ErrorCode::OperationFailed, text));
         }

@@ -55,7 +55,7 @@ pub(super) fn permission(
     }
     let about = match action {
         Action::Execute { outside: true, .. } => PermissionAbout::Outside,
-        Action::Execute { .. } | Action::Edit { .. } | Action::Read => PermissionAbout::ToolCall,
+        Action::Execute { .. } | Action::Edit { .. } | Action::Read | Action::Type(_) => PermissionAbout::ToolCall,
     };
     Question { call: call.id.clone(), about, title, detail, reason, options }
 }

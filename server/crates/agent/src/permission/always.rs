@@ -99,6 +99,7 @@ pub(super) fn in_words(rules: &[Rule]) -> String {
         .map(|rule| match rule.pattern.as_deref() {
             Some(pattern) => match pattern.strip_suffix(":*") {
                 Some(prefix) => format!("`{prefix} …`"),
+                None if rule.tool == "Type" => format!("typing into `{pattern}`"),
                 None => format!("exactly `{pattern}`"),
             },
             None => format!("everything of {}", rule.tool),

@@ -108,6 +108,7 @@ fn names(rule: &Rule, case: &Case<'_>) -> bool {
         Action::Read => (Class::Read, false),
         Action::Edit { .. } => (Class::Edit, false),
         Action::Execute { outside, .. } => (Class::Shell, *outside),
+        Action::Type(_) => (Class::Type, false),
     };
     class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool) || (outside && is_about_outside(rule))
 }
@@ -152,6 +153,7 @@ pub(super) enum Class {
     Read,
     Edit,
     Shell,
+    Type,
 }
 
 impl Class {
@@ -160,6 +162,7 @@ impl Class {
             Self::Read => &["read"],
             Self::Edit => &["edit", "write"],
             Self::Shell => &["shell", "bash"],
+            Self::Type => &["type"],
         };
         names.iter().any(|known| name.eq_ignore_ascii_case(known))
     }

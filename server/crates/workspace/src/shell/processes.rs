@@ -13,10 +13,26 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(super) const MARK: &str = "AZIMUTH_TERMINAL";
 
 /// A process. A process id may be used again; with the time it started it means one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pid: Pid,
     started: u64,
+}
+
+impl Process {
+    pub(super) fn pid(self) -> Pid {
+        self.pid
+    }
+
+    /// Whether it has not ended, so that its id is still its own.
+    pub(super) fn is_there(self) -> bool {
+        stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
 }
 
 /// Now, in the unit that processes are dated by: hundredths of a second since boot.
@@ -40,29 +56,22 @@ pub(super) enum Which {
     Since(u64),
 }
 
-/// The living processes of the terminal whose session has this leader: members of the session, what descends from them,
-/// and what carries the mark. Empty where there is no `/proc`.
+/// The living processes of the terminal whose session has this leader: members of the session, what its supervisor has
+/// besides, what descends from them, and what carries the mark. Empty where there is no `/proc`.
 pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process> {
     let all = all();
     let leader = leader.as_raw_nonzero().get();
-    let mut members: HashSet<i32> = all
-        .iter()
-        .filter(|(pid, stat)| **pid == leader || stat.session == leader || carries(**pid, mark))
-        .map(|(pid, _)| *pid)
-        .collect();
-    loop {
-        let before = members.len();
-        let children: Vec<i32> =
-            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
-        members.extend(children);
-        if members.len() == before {
-            break;
-        }
-    }
     let ours = i32::try_from(std::process::id()).unwrap_or(0);
-    members
+    // The leader's parent is its supervisor, unless that is us; and a supervisor is a child of ours.
+    let supervisor = all.get(&leader).map(|stat| stat.parent).filter(|parent| *parent != ours);
+    let supervisor = supervisor.filter(|parent| all.get(parent).is_some_and(|stat| stat.parent == ours));
+    let is_member = |pid: i32, stat: &Stat| {
+        pid == leader || stat.session == leader || Some(stat.parent) == supervisor || carries(pid, mark)
+    };
+    let members = all.iter().filter(|(pid, stat)| is_member(**pid, stat)).map(|(pid, _)| *pid).collect();
+    with_descendants(members, &all)
         .into_iter()
-        .filter(|pid| *pid != ours)
+        .filter(|pid| *pid != ours && Some(*pid) != supervisor)
         .filter_map(|pid| {
             let stat = all.get(&pid)?;
             let process = Process { pid: Pid::from_raw(pid)?, started: stat.started };
@@ -75,11 +84,28 @@ pub(super) fn of_terminal(leader: Pid, mark: &str, which: Which) -> Vec<Process>
         .collect()
 }
 
+/// The living descendants of a process. Empty where there is no `/proc`.
+#[cfg(target_os = "linux")]
+pub(super) fn descendants(process: Pid) -> Vec<Process> {
+    let (all, process) = (all(), process.as_raw_nonzero().get());
+    let found = with_descendants(HashSet::from([process]), &all).into_iter().filter(|pid| *pid != process);
+    let living = found.filter_map(|pid| {
+        let stat = all.get(&pid).filter(|stat| !stat.dead)?;
+        Some(Process { pid: Pid::from_raw(pid)?, started: stat.started })
+    });
+    living.collect()
+}
+
+/// The parent of a process, which may have none. Nothing where the process is not there.
+#[cfg(target_os = "linux")]
+pub(super) fn parent(process: Pid) -> Option<Option<Pid>> {
+    stat(process.as_raw_nonzero().get()).map(|stat| Pid::from_raw(stat.parent))
+}
+
 /// Sends a signal to those that still live.
 pub(super) fn signal(processes: &[Process], signal: Signal) {
     for process in processes {
-        let same = stat(process.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == process.started);
-        if same {
+        if process.is_there() {
             let _ = kill_process(process.pid, signal);
         }
     }
@@ -97,6 +123,31 @@ pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
         std::thread::sleep(Duration::from_millis(5));
     }
     tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
+}
+
+/// How much of the processor's time processes have used. Another number of processes is another use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    ticks: u64,
+    processes: usize,
+}
+
+/// What a process group and all that descends from it has used; none where it cannot be known.
+pub(super) fn used(group: Pid) -> Option<Use> {
+    let (all, group) = (all(), group.as_raw_nonzero().get());
+    if all.is_empty() {
+        return None;
+    }
+    let members: HashSet<i32> = all.iter().filter(|(_, stat)| stat.group == group).map(|(pid, _)| *pid).collect();
+    let members = with_descendants(members, &all);
+    let ticks = members.iter().filter_map(|pid| all.get(pid)).map(|stat| stat.ticks).sum();
+    Some(Use { ticks, processes: members.len() })
+}
+
+/// The living processes of a process group.
+#[cfg(target_os = "linux")]
+pub(super) fn members(group: i32) -> Vec<i32> {
+    all().into_iter().filter(|(_, stat)| stat.group == group && !stat.dead).map(|(pid, _)| pid).collect()
 }
 
 /// Whether one of a process group's programs does what it likes with an interrupt: it catches or ignores it.
@@ -120,11 +171,25 @@ pub(super) fn handles_interrupts(shell: Pid, group: Pid) -> bool {
 /// One that is older is a subshell.
 const FORK: u64 = 50;
 
+fn with_descendants(mut members: HashSet<i32>, all: &HashMap<i32, Stat>) -> HashSet<i32> {
+    loop {
+        let before = members.len();
+        let children: Vec<i32> =
+            all.iter().filter(|(_, stat)| members.contains(&stat.parent)).map(|(pid, _)| *pid).collect();
+        members.extend(children);
+        if members.len() == before {
+            return members;
+        }
+    }
+}
+
 struct Stat {
     parent: i32,
     group: i32,
     session: i32,
     started: u64,
+    /// The processor time that it used, and that its children used that have ended.
+    ticks: u64,
     dead: bool,
 }
 
@@ -152,6 +217,7 @@ fn stat(pid: i32) -> Option<Stat> {
         group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
+        ticks: fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum(),
     })
 }
 

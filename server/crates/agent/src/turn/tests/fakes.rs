@@ -382,7 +382,7 @@ impl Tool for FakeTool {
         match self.access {
             Access::Read => ToolKind::Read,
             Access::Edit => ToolKind::Edit,
-            Access::Execute => ToolKind::Execute,
+            Access::Execute | Access::Background => ToolKind::Execute,
         }
     }
 
@@ -401,7 +401,7 @@ impl Tool for FakeTool {
         let action = match self.access {
             Access::Read => Action::Read,
             Access::Edit => Action::Edit { paths: vec![PathBuf::from("/ws/a.rs")] },
-            Access::Execute => Action::Execute {
+            Access::Execute | Access::Background => Action::Execute {
                 outside: false,
                 line: line.clone(),
                 parsed: ShellLine::Commands(vec![command]),

@@ -1,0 +1,259 @@
+//! What commands may do to the machine (design D6): a [`Policy`], and how a process enters it.
+//!
+//! A policy is plain data, made from the user's settings, the environment and the workspace without a look at the disk. On
+//! Linux the child of the [supervisor](super::supervisor) enters it before it becomes the shell, by Landlock and seccomp, so
+//! that it holds for everything that comes from there, as root too, and can never be lifted again. On macOS it becomes a
+//! profile of `sandbox-exec`; that is untested. Elsewhere there is no sandbox.
+//!
+//! docs/security.md says what it keeps from what, and what it does not.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use protocol::terminal::SandboxMode;
+
+mod places;
+
+mod profile;
+
+mod refusal;
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::enter;
+pub use places::{make_caches, repositories};
+
+/// The argument that begins a policy on a command line.
+pub(super) const NAME: &str = "--sandbox";
+
+/// What the user has set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What commands may do.
+    pub mode: SandboxMode,
+    /// Whether they may use the network.
+    pub network: bool,
+    /// Files and folders that they may write besides; `~/` is the home folder. They may read them too.
+    pub write: Vec<String>,
+    /// Files and folders that they may read besides.
+    pub read: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { mode: SandboxMode::default(), network: true, write: Vec::new(), read: Vec::new() }
+    }
+}
+
+/// What a policy is made for.
+pub struct World<'a> {
+    /// The workspace's folders, absolute.
+    pub folders: &'a [PathBuf],
+    /// What git needs of repositories that the folders lie in; see [`repositories`].
+    pub repositories: &'a [PathBuf],
+    /// Our own files, which no command may read: the data folder and the configuration.
+    pub own: &'a [PathBuf],
+    /// The environment.
+    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// What the processes of a sandbox may do. Whatever is named holds with all that is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Its name: `read_only` or `workspace_write`.
+    pub mode: SandboxMode,
+    /// Whether they may use the network.
+    pub network: bool,
+    /// What they may read and run.
+    pub read: Vec<PathBuf>,
+    /// What they may also write.
+    pub write: Vec<PathBuf>,
+    /// Temporary folders, which they may write too. Nothing in them is kept from anyone.
+    pub temporary: Vec<PathBuf>,
+    /// Devices that they may use.
+    pub devices: Vec<PathBuf>,
+    /// What they may not even read, wherever it lies but in temporary folders.
+    pub hidden: Vec<PathBuf>,
+}
+
+/// A way to use a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Reading it.
+    Read,
+    /// Writing, making or deleting it.
+    Write,
+}
+
+/// What can be enforced on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// What enforces it, such as `Landlock (ABI 6)`; none where nothing does.
+    pub by: Option<String>,
+    /// What is not kept here, though it is elsewhere; in words.
+    pub missing: Vec<&'static str>,
+}
+
+/// What can be enforced on this machine. Asks the system, and costs next to nothing.
+pub fn support() -> Support {
+    #[cfg(target_os = "linux")]
+    return linux::support();
+    #[cfg(target_os = "macos")]
+    return Support {
+        by: Path::new(profile::PROGRAM).exists().then(|| "sandbox-exec".to_owned()),
+        missing: vec!["it is untested on macOS"],
+    };
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    Support { by: None, missing: Vec::new() }
+}
+
+/// Whether a variable leads out of the sandbox, such as to the sockets of an agent, a display or an editor, which do for
+/// whoever asks what the sandbox forbids.
+pub(super) fn is_withheld(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "SSH_AUTH_SOCK",
+        "SSH_AGENT_PID",
+        "SSH_ASKPASS",
+        "GIT_ASKPASS",
+        "SUDO_ASKPASS",
+        "GPG_AGENT_INFO",
+        "GNOME_KEYRING_CONTROL",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "DBUS_SYSTEM_BUS_ADDRESS",
+        "DOCKER_HOST",
+        "CONTAINER_HOST",
+        "XDG_RUNTIME_DIR",
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "TMUX",
+        "STY",
+        "NVIM",
+        "NVIM_LISTEN_ADDRESS",
+        "EMACS_SERVER_FILE",
+        "KITTY_LISTEN_ON",
+        "WEZTERM_UNIX_SOCKET",
+        "ALACRITTY_SOCKET",
+        "SWAYSOCK",
+        "I3SOCK",
+    ];
+    NAMES.contains(&name) || name.starts_with("VSCODE_")
+}
+
+impl Policy {
+    /// The policy of these settings; none where there is to be no sandbox.
+    pub fn new(settings: &Settings, world: &World<'_>) -> Option<Self> {
+        (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
+    }
+
+    /// Whether a file may be used. The path is absolute, and links in it are resolved.
+    pub fn allows(&self, path: &Path, how: Use) -> bool {
+        let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
+        if lies_in(&self.temporary) || lies_in(&self.devices) {
+            return true;
+        }
+        let granted = lies_in(&self.write) || (how == Use::Read && lies_in(&self.read));
+        let is_hidden = lies_in(&self.hidden);
+        // A folder that something hidden is in is granted by what else is in it.
+        let is_split = |folder: &Path| self.hidden.iter().any(|hidden| hidden.starts_with(folder));
+        let is_new = || how == Use::Write && path.parent().is_some_and(is_split) && !path.exists();
+        granted && !is_hidden && !(how == Use::Write && is_split(path)) && !is_new()
+    }
+
+    /// Why a command failed, where this policy is the reason: which file it was refused, or that the network is off. `folders`
+    /// are those that its relative paths may be meant from. None where its output does not show that. Blocks shortly.
+    pub fn explain(&self, output: &str, folders: &[&Path]) -> Option<String> {
+        refusal::explain(self, output, folders)
+    }
+
+    /// The policy as arguments, with files that may be read though nothing else says so.
+    pub(super) fn to_args(&self, reads: &[PathBuf]) -> Vec<OsString> {
+        let mode = if self.mode == SandboxMode::ReadOnly { "read-only" } else { "workspace-write" };
+        let network = if self.network { "network" } else { "no-network" };
+        let mut args: Vec<OsString> = [NAME, mode, network].map(OsString::from).to_vec();
+        let lists = [
+            ("--read", &self.read),
+            ("--write", &self.write),
+            ("--temporary", &self.temporary),
+            ("--device", &self.devices),
+            ("--hide", &self.hidden),
+        ];
+        let lists = lists.into_iter().map(|(name, paths)| (name, paths.as_slice())).chain([("--own", reads)]);
+        for (name, paths) in lists {
+            args.extend(paths.iter().flat_map(|path| [OsString::from(name), path.into()]));
+        }
+        args
+    }
+
+    /// Reads arguments that end with `--` and a program. Gives the policy, if one is there, with the files of
+    /// [`Self::to_args`], and the program with its arguments.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the supervisor of Linux reads them"))]
+    #[expect(clippy::type_complexity, reason = "it is taken apart at once")]
+    pub(super) fn from_args(args: &[OsString]) -> Option<(Option<(Self, Vec<PathBuf>)>, &[OsString])> {
+        let end = args.iter().position(|arg| arg == "--")?;
+        let (policy, program) = (args.get(..end)?, args.get(end + 1..)?);
+        let [name, mode, network, lists @ ..] = policy else {
+            return policy.is_empty().then_some((None, program));
+        };
+        if name != NAME {
+            return None;
+        }
+        let mode = match mode.to_str()? {
+            "read-only" => SandboxMode::ReadOnly,
+            "workspace-write" => SandboxMode::WorkspaceWrite,
+            _ => return None,
+        };
+        let mut policy = Self { mode, network: network == "network", ..Self::nothing() };
+        let mut reads = Vec::new();
+        for pair in lists.chunks(2) {
+            let [list, path] = pair else { return None };
+            let list = match list.to_str()? {
+                "--read" => &mut policy.read,
+                "--write" => &mut policy.write,
+                "--temporary" => &mut policy.temporary,
+                "--device" => &mut policy.devices,
+                "--hide" => &mut policy.hidden,
+                "--own" => &mut reads,
+                _ => return None,
+            };
+            list.push(path.into());
+        }
+        Some((Some((policy, reads)), program))
+    }
+
+    /// The arguments of the program that runs another one in this policy, where the system has one.
+    pub(super) fn as_profile_args(&self, reads: &[PathBuf]) -> Vec<OsString> {
+        if cfg!(target_os = "macos") {
+            vec![profile::PROGRAM.into(), "-p".into(), profile::of(self, reads).into()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn nothing() -> Self {
+        Self {
+            mode: SandboxMode::ReadOnly,
+            network: false,
+            read: Vec::new(),
+            write: Vec::new(),
+            temporary: Vec::new(),
+            devices: Vec::new(),
+            hidden: Vec::new(),
+        }
+    }
+}
+
+/// A path that is absolute, without `.` and `..`.
+fn is_plain(path: &Path) -> bool {
+    path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// A path that a variable holds, where it is a usable one.
+fn path_in(value: Option<&OsStr>) -> Option<PathBuf> {
+    value.map(PathBuf::from).filter(|path| is_plain(path))
+}
+
+#[cfg(test)]
+mod tests;

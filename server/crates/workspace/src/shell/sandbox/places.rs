@@ -1,0 +1,414 @@
+//! The places that commands need, and those that hold secrets.
+
+#![expect(clippy::disallowed_methods, reason = "caches and repositories are no project files")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use protocol::terminal::SandboxMode;
+
+use super::{Policy, Settings, World, is_plain, path_in};
+
+/// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/etc",
+    "/proc",
+    "/sys",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/run/nscd",
+    "/run/resolvconf",
+    "/run/systemd/resolve",
+    "/run/NetworkManager/resolv.conf",
+    "/var/cache/fontconfig",
+    "/var/cache/man",
+    "/var/lib/apt",
+    "/var/lib/dpkg",
+    "/var/lib/flatpak",
+    "/var/lib/pacman",
+    "/var/lib/rpm",
+    "/var/lib/snapd",
+    // macOS.
+    "/Applications",
+    "/Library",
+    "/System",
+    "/private/etc",
+    "/private/var/db",
+    "/private/var/select",
+];
+
+/// What root could read.
+const SYSTEM_SECRETS: &[&str] = &[
+    "/etc/NetworkManager/system-connections",
+    "/etc/docker/key.json",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/kubernetes",
+    "/etc/letsencrypt",
+    "/etc/openvpn",
+    "/etc/pki/tls/private",
+    "/etc/ppp",
+    "/etc/rancher",
+    "/etc/security/opasswd",
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/ssh/ssh_host_dsa_key",
+    "/etc/ssh/ssh_host_ecdsa_key",
+    "/etc/ssh/ssh_host_ed25519_key",
+    "/etc/ssh/ssh_host_rsa_key",
+    "/etc/ssl/private",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/etc/wireguard",
+    "/etc/wpa_supplicant",
+];
+
+/// What is read in the home folder: how tools are set up, and toolchains that live there.
+const HOME: &[&str] = &[
+    // Settings without secrets.
+    ".config/fontconfig",
+    ".config/git",
+    ".config/mise",
+    ".config/nvim",
+    ".editorconfig",
+    ".gitattributes",
+    ".gitconfig",
+    ".gitignore",
+    ".gitignore_global",
+    ".inputrc",
+    ".lesskey",
+    ".terminfo",
+    ".tool-versions",
+    ".vim",
+    ".vimrc",
+    // Toolchains and what they install.
+    ".asdf",
+    ".bun",
+    ".cabal",
+    ".cargo",
+    ".dart-tool",
+    ".deno",
+    ".dotnet",
+    ".elan",
+    ".fnm",
+    ".foundry",
+    ".ghcup",
+    ".goenv",
+    ".gradle",
+    ".jbang",
+    ".jenv",
+    ".juliaup",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/bash-completion",
+    ".local/share/fnm",
+    ".local/share/fonts",
+    ".local/share/man",
+    ".local/share/mise",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".luarocks",
+    ".m2/wrapper",
+    ".mix",
+    ".moon",
+    ".nimble",
+    ".nix-profile",
+    ".nodenv",
+    ".nvm",
+    ".opam",
+    ".phpenv",
+    ".pixi",
+    ".poetry",
+    ".proto",
+    ".pub-cache",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".rvm",
+    ".sdkman",
+    ".stack",
+    ".swiftly",
+    ".volta",
+    ".zig",
+    "go",
+    "miniconda3",
+    "miniforge3",
+    "anaconda3",
+];
+
+/// What holds secrets, or shows the user's life. It matters where the workspace, or a folder that is granted, holds it.
+const HOME_SECRETS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".bitcoin",
+    ".boto",
+    ".bundle/config",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".composer/auth.json",
+    ".config/BraveSoftware",
+    ".config/Bitwarden",
+    ".config/chromium",
+    ".config/composer/auth.json",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/glab-cli",
+    ".config/google-chrome",
+    ".config/hub",
+    ".config/microsoft-edge",
+    ".config/op",
+    ".config/rclone",
+    ".config/sops",
+    ".dart-tool/pub-credentials.json",
+    ".docker",
+    ".electrum",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".gradle/gradle.properties",
+    ".kube",
+    ".local/share/fish/fish_history",
+    ".local/share/keyrings",
+    ".m2/settings-security.xml",
+    ".m2/settings.xml",
+    ".mozilla",
+    ".my.cnf",
+    ".netrc",
+    ".node_repl_history",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pub-cache/credentials.json",
+    ".psql_history",
+    ".pypirc",
+    ".python_history",
+    ".s3cfg",
+    ".ssh",
+    ".terraform.d/credentials.tfrc.json",
+    ".thunderbird",
+    ".vault-token",
+    ".yarnrc.yml",
+    ".zsh_history",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/Google",
+    "Library/Cookies",
+    "Library/Keychains",
+    "Library/Messages",
+    "Library/Safari",
+];
+
+/// Package caches in the home folder, by the program that fills them. No folder is among them whose programs are run by
+/// name (`bin`), or that configures anything.
+const CACHES: &[(&str, &[&str])] = &[
+    ("cargo", &["$CARGO_HOME/registry", "$CARGO_HOME/git"]),
+    ("npm", &[".npm"]),
+    ("node", &["$CACHE/node", "$CACHE/node-gyp", "$CACHE/prisma", "$CACHE/turbo", "$CACHE/vite"]),
+    ("yarn", &["$CACHE/yarn", ".yarn/berry"]),
+    ("pnpm", &["$CACHE/pnpm", ".local/share/pnpm/store", ".local/state/pnpm"]),
+    ("bun", &[".bun/install/cache"]),
+    ("deno", &["$CACHE/deno"]),
+    ("pip", &["$CACHE/pip"]),
+    ("uv", &["$CACHE/uv"]),
+    ("poetry", &["$CACHE/pypoetry"]),
+    ("pipenv", &["$CACHE/pipenv"]),
+    ("pre-commit", &["$CACHE/pre-commit"]),
+    ("go", &["$GOPATH/pkg", "$CACHE/go-build", "$CACHE/golangci-lint", "$CACHE/staticcheck", "$CACHE/gopls"]),
+    ("ccache", &["$CACHE/ccache", ".ccache"]),
+    ("sccache", &["$CACHE/sccache"]),
+    ("mvn", &[".m2/repository"]),
+    ("gradle", &[".gradle/caches", ".gradle/daemon", ".gradle/native", ".gradle/wrapper"]),
+    ("dotnet", &[".nuget/packages", ".local/share/NuGet"]),
+    ("composer", &["$CACHE/composer"]),
+    ("bundle", &[".bundle/cache"]),
+    ("zig", &["$CACHE/zig"]),
+    ("bazel", &["$CACHE/bazel", "$CACHE/bazelisk"]),
+    ("conan", &[".conan2/p"]),
+    ("stack", &[".stack/pantry", ".stack/snapshots"]),
+    ("cabal", &[".cabal/packages", ".cabal/store", "$CACHE/cabal"]),
+    ("dart", &[".pub-cache/hosted", ".pub-cache/git"]),
+    ("fc-cache", &["$CACHE/fontconfig"]),
+];
+
+/// Files beside caches that are written where they are there: how one process keeps another out, and when what was used.
+const CACHE_FILES: &[&str] =
+    &["$CARGO_HOME/.package-cache", "$CARGO_HOME/.package-cache-mutate", "$CARGO_HOME/.global-cache"];
+
+/// What tests and browsers have downloaded for them. They are read.
+const DOWNLOADS: &[&str] = &["$CACHE/Cypress", "$CACHE/electron", "$CACHE/ms-playwright", "$CACHE/puppeteer"];
+
+/// Devices that programs expect. `/dev/pts` has the terminals of programs that make some, and those of others.
+const DEVICES: &[&str] =
+    &["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+
+/// Beside a folder with programs, what these need.
+const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
+
+pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
+    let home = path_in((world.environment)("HOME").as_deref());
+    let dirs = Dirs { home: home.as_deref(), environment: world.environment };
+    let holds_home = |folder: &Path| home.as_deref().is_some_and(|home| home.starts_with(folder));
+
+    let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
+    hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
+    hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
+    hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
+
+    let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    read.extend(HOME.iter().chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
+    let homes = ["$CARGO_HOME", "$RUSTUP_HOME", "$GOPATH", "$GOROOT", "$JAVA_HOME", "$NVM_DIR", "$PYENV_ROOT"];
+    read.extend(homes.iter().filter_map(|name| dirs.find(name)));
+    let programs = (world.environment)("PATH").unwrap_or_default();
+    for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
+        if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent)) {
+            read.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
+        }
+        read.push(folder);
+    }
+
+    let temporary = ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"].map(PathBuf::from);
+    let mut temporary = temporary.to_vec();
+    let own = path_in((world.environment)("TMPDIR").as_deref());
+    temporary.extend(own.filter(|folder| folder.parent().is_some() && !holds_home(folder)));
+
+    let caches: Vec<PathBuf> = caches(&dirs).map(|(_, path)| path).collect();
+    let cache_files = CACHE_FILES.iter().filter_map(|name| dirs.find(name));
+    let mut write = Vec::new();
+    if settings.mode == SandboxMode::WorkspaceWrite {
+        write.extend(world.folders.iter().chain(world.repositories).cloned());
+        write.extend(caches.into_iter().chain(cache_files));
+    } else {
+        read.extend(world.folders.iter().chain(world.repositories).cloned());
+        read.extend(caches);
+    }
+
+    // What the user names is meant, whatever it holds.
+    let named = |texts: &[String]| texts.iter().filter_map(|text| dirs.named(text)).collect::<Vec<_>>();
+    let (also_read, also_write) = (named(&settings.read), named(&settings.write));
+    hidden.retain(|hidden| {
+        world.own.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
+    });
+    read.extend(also_read);
+    match settings.mode {
+        SandboxMode::ReadOnly => read.extend(also_write),
+        _ => write.extend(also_write),
+    }
+
+    let mut devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+    for list in [&mut read, &mut write, &mut temporary, &mut devices, &mut hidden] {
+        list.sort();
+        list.dedup();
+    }
+    Policy { mode: settings.mode, network: settings.network, read, write, temporary, devices, hidden }
+}
+
+/// Makes the folders of the caches whose programs are there, since what is not there cannot be granted. Blocks.
+pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>) {
+    let home = path_in(environment("HOME").as_deref());
+    let Some(home) = home.filter(|home| home.is_dir()) else { return };
+    let dirs = Dirs { home: Some(&home), environment };
+    let programs = environment("PATH").unwrap_or_default();
+    let is_there = |name: &str| std::env::split_paths(&programs).any(|folder| folder.join(name).is_file());
+    let mut known = None;
+    for (program, folder) in caches(&dirs) {
+        let (_, there) = *match known {
+            Some((name, _)) if name == program => known.get_or_insert((program, false)),
+            _ => known.insert((program, is_there(program))),
+        };
+        if there && !folder.exists() {
+            let _ = std::fs::create_dir_all(&folder);
+        }
+    }
+}
+
+/// What git needs to work in these folders and does not lie in them: where a folder is a part of a repository, that one; where
+/// it is a work tree, the repository that it belongs to. Blocks.
+pub fn repositories(folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in folders {
+        let Some((top, git)) =
+            folder.ancestors().map(|folder| (folder, folder.join(".git"))).find(|(_, git)| git.exists())
+        else {
+            continue;
+        };
+        // A home folder that is a repository is not granted for it.
+        if home.is_some_and(|home| home.starts_with(top)) && top != folder {
+            continue;
+        }
+        found.push(git.clone());
+        let Some(there) = pointed_at(&git, "gitdir: ") else { continue };
+        found.extend(pointed_at_from(&there, &there.join("commondir")));
+        found.push(there);
+    }
+    found.retain(|path| !folders.iter().any(|folder| path.starts_with(folder)));
+    found
+}
+
+/// The folder that a file of git's names after some word.
+fn pointed_at(file: &Path, word: &str) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let path = file.parent()?.join(text.strip_prefix(word)?.trim_end());
+    path.canonicalize().ok()
+}
+
+fn pointed_at_from(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(file).ok()?;
+    folder.join(text.trim_end()).canonicalize().ok()
+}
+
+/// The caches, each with its program.
+fn caches<'a>(dirs: &'a Dirs<'a>) -> impl Iterator<Item = (&'static str, PathBuf)> + 'a {
+    CACHES.iter().flat_map(move |(program, names)| {
+        names.iter().filter_map(move |name| dirs.find(name).map(|path| (*program, path)))
+    })
+}
+
+/// Finds folders by name.
+struct Dirs<'a> {
+    home: Option<&'a Path>,
+    environment: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+impl Dirs<'_> {
+    /// A path in the home folder, or one that begins with a variable.
+    fn find(&self, name: &str) -> Option<PathBuf> {
+        let Some(variable) = name.strip_prefix('$') else { return self.home.map(|home| home.join(name)) };
+        let (variable, rest) = variable.split_once('/').unwrap_or((variable, ""));
+        let set = |name: &str| path_in((self.environment)(name).as_deref());
+        let below = |name: &str| self.home.map(|home| home.join(name));
+        let base = match variable {
+            "CACHE" => set("XDG_CACHE_HOME").or_else(|| below(".cache")),
+            "CARGO_HOME" => set(variable).or_else(|| below(".cargo")),
+            "RUSTUP_HOME" => set(variable).or_else(|| below(".rustup")),
+            "GOPATH" => set(variable).or_else(|| below("go")),
+            _ => set(variable),
+        };
+        // A variable must not open what it was not meant for.
+        let base = base.filter(|base| !self.home.is_some_and(|home| home.starts_with(base)))?;
+        Some(if rest.is_empty() { base } else { base.join(rest) })
+    }
+
+    /// A path as the user writes it.
+    fn named(&self, text: &str) -> Option<PathBuf> {
+        let path = match text.strip_prefix('~') {
+            Some(rest) => self.home?.join(rest.trim_start_matches('/')),
+            None => PathBuf::from(text),
+        };
+        let path: PathBuf = path.components().collect();
+        is_plain(&path).then_some(path)
+    }
+}

@@ -1,0 +1,200 @@
+use std::collections::HashMap;
+
+use super::*;
+
+fn policy(settings: &Settings, more: &[(&str, &str)]) -> Policy {
+    let known = [("HOME", "/home/ada"), ("PATH", "/usr/bin:/home/ada/tools/node/bin:relative:/home/ada")];
+    let environment: HashMap<_, _> = known.iter().chain(more).copied().collect();
+    let world = World {
+        folders: &[PathBuf::from("/home/ada/project")],
+        repositories: &[PathBuf::from("/home/ada/main/.git")],
+        own: &[PathBuf::from("/home/ada/.local/share/azimuth"), PathBuf::from("/home/ada/.config/azimuth")],
+        environment: &|name| environment.get(name).map(OsString::from),
+    };
+    Policy::new(settings, &world).expect("there is a sandbox")
+}
+
+fn may(policy: &Policy, how: Use, path: &str) -> bool {
+    policy.allows(Path::new(path), how)
+}
+
+#[test]
+fn the_workspace_its_repository_temporary_files_and_caches_are_written() {
+    let policy = policy(&Settings::default(), &[("CARGO_HOME", "/home/ada/cargo")]);
+    for path in [
+        "/home/ada/project/src/main.rs",
+        "/home/ada/main/.git/objects",
+        "/tmp/x",
+        "/home/ada/cargo/registry/cache",
+        "/home/ada/.npm/_cacache",
+        "/home/ada/.cache/pip",
+        "/dev/null",
+    ] {
+        assert!(may(&policy, Use::Write, path), "{path}");
+    }
+    for path in [
+        "/home/ada/.bashrc",
+        "/home/ada/cargo/bin/cargo",
+        "/home/ada/cargo/config.toml",
+        "/home/ada/.local/bin/x",
+        "/home/ada/projects",
+        "/usr/bin/ls",
+        "/etc/passwd",
+        "/home/ada/main/src",
+        "/dev/sda",
+    ] {
+        assert!(!may(&policy, Use::Write, path), "{path}");
+    }
+}
+
+#[test]
+fn the_system_and_toolchains_are_read_and_keys_are_not() {
+    let policy = policy(&Settings::default(), &[]);
+    for path in [
+        "/usr/lib/x",
+        "/etc/passwd",
+        "/home/ada/.gitconfig",
+        "/home/ada/.cargo/bin/cargo",
+        "/home/ada/tools/node/lib/x",
+        "/home/ada/.pyenv/shims/python3",
+    ] {
+        assert!(may(&policy, Use::Read, path), "{path}");
+    }
+    for path in [
+        "/home/ada/.ssh/id_ed25519",
+        "/home/ada/.aws/credentials",
+        "/home/ada/.cargo/credentials.toml",
+        "/home/ada/.npmrc",
+        "/home/ada/.mozilla/firefox",
+        "/home/ada/.local/share/azimuth/azimuth.db",
+        "/home/ada/.config/azimuth/config.toml",
+        "/home/ada/letter.txt",
+        "/home/ada/tools/other",
+        "/etc/shadow",
+        "/root/.bashrc",
+        "/dev/sda",
+    ] {
+        assert!(!may(&policy, Use::Read, path), "{path}");
+    }
+}
+
+#[test]
+fn read_only_writes_temporary_files_only() {
+    let policy = policy(&Settings { mode: SandboxMode::ReadOnly, ..Settings::default() }, &[]);
+    assert!(may(&policy, Use::Read, "/home/ada/project/a") && may(&policy, Use::Write, "/tmp/a"));
+    for path in ["/home/ada/project/a", "/home/ada/.cargo/registry", "/home/ada/main/.git"] {
+        assert!(!may(&policy, Use::Write, path), "{path}");
+    }
+}
+
+#[test]
+fn without_a_sandbox_there_is_no_policy() {
+    let world = World { folders: &[], repositories: &[], own: &[], environment: &|_| None };
+    assert_eq!(Policy::new(&Settings { mode: SandboxMode::Full, ..Settings::default() }, &world), None);
+}
+
+#[test]
+fn what_the_user_names_is_added_even_if_it_holds_keys_but_never_our_own_files() {
+    let settings = Settings {
+        read: vec!["~/.ssh/known_hosts".into(), "~/.aws".into(), "~".into()],
+        write: vec!["/srv/data/".into(), "relative".into()],
+        ..Settings::default()
+    };
+    let policy = policy(&settings, &[]);
+    assert!(may(&policy, Use::Read, "/home/ada/.aws/credentials"));
+    assert!(may(&policy, Use::Read, "/home/ada/letter.txt"));
+    assert!(may(&policy, Use::Write, "/srv/data/x"));
+    assert!(!may(&policy, Use::Write, "/home/ada/.aws/credentials"));
+    assert!(!may(&policy, Use::Read, "/home/ada/.local/share/azimuth/azimuth.db"));
+}
+
+#[test]
+fn a_variable_does_not_open_the_home_folder() {
+    let more = [("TMPDIR", "/home"), ("CARGO_HOME", "/home/ada"), ("GOPATH", "/"), ("XDG_CACHE_HOME", "../x")];
+    let policy = policy(&Settings::default(), &more);
+    assert!(!may(&policy, Use::Read, "/home/ada/letter.txt"));
+    assert!(!may(&policy, Use::Write, "/home/ada/letter.txt"));
+}
+
+#[test]
+fn a_policy_is_read_back_from_the_arguments_that_it_makes() {
+    let settings = Settings { network: false, ..Settings::default() };
+    let (policy, own) = (policy(&settings, &[]), [PathBuf::from("/data/pipe")]);
+    let mut args = policy.to_args(&own);
+    args.extend(["--", "bash", "--"].map(OsString::from));
+    let (read, program) = Policy::from_args(&args).unwrap();
+    assert_eq!(read, Some((policy, own.to_vec())));
+    assert_eq!(program, ["bash", "--"].map(OsString::from));
+    assert_eq!(Policy::from_args(&args[args.len() - 3..]).unwrap().0, None);
+    assert_eq!(Policy::from_args(&["bash".into()]), None);
+}
+
+#[test]
+fn what_leads_out_of_the_sandbox_is_not_passed_on() {
+    for name in ["SSH_AUTH_SOCK", "DOCKER_HOST", "DISPLAY", "VSCODE_IPC_HOOK_CLI", "NVIM"] {
+        assert!(is_withheld(name), "{name}");
+    }
+    for name in ["PATH", "HOME", "LANG", "SSH_CONNECTION"] {
+        assert!(!is_withheld(name), "{name}");
+    }
+}
+
+#[test]
+fn a_profile_for_macos_denies_first_and_allows_what_the_policy_does() {
+    let settings = Settings { network: false, ..Settings::default() };
+    let profile = profile::of(&policy(&settings, &[]), &[PathBuf::from("/data/a \"pipe\"")]);
+    let at = |line: &str| profile.find(line).unwrap_or_else(|| panic!("{line} is not in\n{profile}"));
+    assert!(at("(deny file-write* (subpath \"/\"))") < at("(allow file-write* (subpath \"/home/ada/project\"))"));
+    assert!(
+        at("(deny file-read-data (subpath \"/Users\"))") < at("(allow file-read-data (subpath \"/home/ada/.cargo\"))")
+    );
+    let hidden = at("(deny file-read* file-write* (subpath \"/home/ada/.ssh\"))");
+    assert!(at("(allow file-read-data (subpath \"/home/ada/project\"))") < hidden);
+    assert!(at("(allow file-read* (subpath \"/data/a \\\"pipe\\\"\"))") > hidden);
+    at("(deny network*)\n");
+}
+
+#[test]
+fn a_refusal_is_explained_only_where_the_policy_is_the_reason() {
+    let place = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let place = place.path().canonicalize().unwrap();
+    let (project, outside) = (place.join("project"), place.join("outside"));
+    for folder in [&project, &outside] {
+        rustix::fs::mkdir(folder, rustix::fs::Mode::RWXU).unwrap();
+    }
+    std::os::unix::fs::symlink(&outside, project.join("link")).unwrap();
+    let policy = Policy { write: vec![project.clone()], network: true, ..Policy::nothing() };
+    let explain = |output: &str| policy.explain(output, &[&project]);
+    let in_words = |output: String| explain(&output).unwrap_or_else(|| panic!("nothing is said about {output}"));
+
+    let path = outside.display();
+    for output in [
+        format!("bash: {path}/new: Permission denied"),
+        format!("touch: cannot touch '{path}/new': Permission denied"),
+        "bash: line 1: ../outside/new: Permission denied".to_owned(),
+        "bash: link/new: Permission denied".to_owned(),
+        format!("Error: EACCES: permission denied, open '{path}/new'\n    at x"),
+        format!("PermissionError: [Errno 13] Permission denied: '{path}/new'"),
+    ] {
+        let words = in_words(output.clone());
+        assert!(words.contains(&format!("{path}/new cannot be written in it")), "{output}: {words}");
+        assert!(words.contains("`outside: true`"), "{words}");
+    }
+    let listed = in_words(format!("ls: cannot open directory '{path}': Permission denied"));
+    assert!(listed.contains(&format!("{path} cannot be read in it")), "{listed}");
+    for output in [
+        "bash: ./script: Permission denied".to_owned(),
+        format!("cat: {}/a: Permission denied", project.display()),
+        "remote: Permission denied to ada".to_owned(),
+        "Operation not permitted".to_owned(),
+        "curl: (6) Could not resolve host: example.org".to_owned(),
+        format!("{path}/new: no such file"),
+    ] {
+        assert_eq!(explain(&output), None, "{output}");
+    }
+
+    let offline = Policy { network: false, ..policy.clone() };
+    for output in ["curl: (6) Could not resolve host: x", "bash: socket: Operation not permitted"] {
+        assert!(offline.explain(output, &[&project]).is_some_and(|words| words.contains("network is off")), "{output}");
+    }
+}
