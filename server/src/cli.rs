@@ -66,7 +66,7 @@ struct Exec {
     /// The model: an id such as `anthropic/claude-sonnet-4-5`, or an alias.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// Look only, or work.
+    /// Look only, or work. Bypass is no mode of a run: `--yes` is what asks nothing there.
     #[arg(long, value_enum)]
     mode: Option<ModeName>,
     /// A permission rule that holds for this run, such as `Shell(cargo test:*)` or `Edit`. May be given more than once.
@@ -75,6 +75,9 @@ struct Exec {
     /// Accept every edit and allow every command that no rule denies.
     #[arg(long)]
     yes: bool,
+    /// Trust the current folder in this run: what it supplies may run. Nothing of it is kept.
+    #[arg(long)]
+    trust: bool,
     /// Go on with this session.
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
@@ -135,14 +138,18 @@ enum Sessions {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModeName {
     Ask,
+    Plan,
     Agent,
+    AcceptEdits,
 }
 
 impl From<ModeName> for Mode {
     fn from(name: ModeName) -> Self {
         match name {
             ModeName::Ask => Self::Ask,
+            ModeName::Plan => Self::Plan,
             ModeName::Agent => Self::Agent,
+            ModeName::AcceptEdits => Self::AcceptEdits,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Configuration, resolved: what the layers (defaults, the environment, the user's file, the editor, the project's
 //! file) come to.
 //!
-//! Provider hosts and keys, and permission allows, come only from the user's file, the environment or
-//! `initializationOptions`. What a repository can bring along, its own file and what editors read out of it as their
-//! settings, can only restrict (design D7). What a layer says and may not is told in [`Config::warnings`]. A layer that
+//! Provider hosts and keys come only from the user's file, the environment or `initializationOptions`, and so do permission
+//! allows that count at once. What a repository can bring along, its own file and what editors read out of it as their
+//! settings, can only restrict (design D7); what its file allows is void until the user trusts the folder. What a layer says and may not is told in [`Config::warnings`]. A layer that
 //! cannot be understood makes every action a question, since what it was to forbid is not known.
 
 pub mod dirs;
@@ -72,6 +72,8 @@ pub struct Config {
     pub model: Option<String>,
     /// The permission rules, each with where it comes from.
     pub rules: Rules,
+    /// Whether mode `bypass` may be entered.
+    pub allow_bypass: bool,
     /// Models, their hosts and keys.
     pub providers: providers::Settings,
     /// Whether edits are accepted as they come. They stay listed.
@@ -92,6 +94,8 @@ pub struct Config {
     pub file_blocks: bool,
     /// Whether a model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
+    /// Whether a command that does what a tool does is not run, and the model is told the tool.
+    pub intercept_commands: bool,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
@@ -124,6 +128,7 @@ impl Default for Config {
         Self {
             model: None,
             rules: Rules::default(),
+            allow_bypass: true,
             providers: providers::Settings::default(),
             accept_edits: false,
             format_edits: FormatEdits::Off,
@@ -134,6 +139,7 @@ impl Default for Config {
             stop_early: false,
             file_blocks: true,
             canonical_edits: false,
+            intercept_commands: false,
             log: None,
             checkpoint_days: 30,
             undo_commands: true,

@@ -14,6 +14,7 @@ pub mod request;
 
 mod router;
 mod session;
+mod trust;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Where the processes meet that share the store.
     pub sockets: Arc<Sockets>,
+    /// The user's home folder, which is trusted for itself alone.
+    pub home: Option<PathBuf>,
     /// What holds the processes of shells: this program, which is started again for it, or another one whose `main` calls
     /// [`workspace::shell::supervisor::main`]. Without it nothing holds them, and there is no sandbox.
     pub supervisor: Option<PathBuf>,
@@ -126,6 +129,8 @@ pub struct Client {
     pub encoding: PositionEncoding,
     /// How to reach it.
     pub editor: Arc<dyn Editor>,
+    /// Whether it says itself that the workspace is trusted, or is not; then its user is not asked.
+    pub trusted: Option<bool>,
 }
 
 /// A client's end of the hub. Dropping it disconnects the client.

@@ -90,9 +90,11 @@ where
     let config = load(&user_file, &environment, Editor::default(), &[]);
     let catalog = Arc::new(providers::Catalog::new(config.providers.clone()));
     let sockets = Arc::new(Sockets::new(runtime_folder, &data_folder));
+    let home = config::dirs::home(&|name| environment(name));
     let config = Arc::new(config);
     let (Custom { resolve, tools, supervisor }, file) = (custom, user_file.clone());
-    let parts = Parts { store, data_folder, warnings, catalog, config, tools, sockets, supervisor, user_file: file };
+    let parts =
+        Parts { store, data_folder, warnings, catalog, config, tools, sockets, supervisor, user_file: file, home };
     let hub = Hub::start(parts);
     let others = serve_others(hub.clone(), Arc::clone(&resolve), log_file.clone());
     let load_config =

@@ -1,5 +1,5 @@
-//! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, and
-//! edits beside `git`.
+//! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, edits
+//! beside `git`, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
@@ -9,6 +9,7 @@
 mod corpus;
 mod edits;
 mod search;
+mod shell;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,12 +34,12 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
-    let with_binary = ["start", "rounds", "tokens", "open"].map(runs);
+    let with_binary = ["start", "rounds", "tokens", "open", "shell"].map(runs);
     if with_binary.contains(&true) {
         let binary = build();
         let size = std::fs::metadata(&binary).expect("the binary").len();
         println!("{:<44} {:>10.1} MB   (aim 40)", "release binary", size as f64 / 1e6);
-        let parts = [start, rounds, tokens, open];
+        let parts = [start, rounds, tokens, open, shell::run];
         parts.iter().zip(with_binary).filter(|(_, wanted)| *wanted).for_each(|(part, _)| part(&binary));
     }
     if runs("search") {

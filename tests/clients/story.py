@@ -21,6 +21,9 @@ def story(editor, world):
     editor.type_last(PROMPT)
 
     editor.choose("Send to Azimuth")
+    editor.until("the question of trust", "Trust this folder?")
+    assert not world.model.asked, "the model was asked before the folder was trusted"
+    editor.choose("Trust this folder")
     editor.until("the question", lambda text: "Run a command?" in text and COMMAND in text)
     assert not (world.project / "made.txt").exists(), "the command ran before it was allowed"
     # A line break that is meant for the text answers nothing.
@@ -39,8 +42,8 @@ def story(editor, world):
     asked = str(world.model.asked[0]["messages"])
     assert UNSAVED in asked, f"the model was not given the unsaved text: {asked}"
     if editor.one_edit_a_turn:
-        # One where the turn asks for the first time, one for the second, and one at its end.
-        assert (edits := editor.edits_of_the_chat()) == 3, f"the chat was edited {edits} times"
+        # One each time that the turn asks, and one at its end.
+        assert (edits := editor.edits_of_the_chat()) == 4, f"the chat was edited {edits} times"
 
     # No editor shows a file that is not there yet.
     assert not (world.project / NEW_FILE).exists(), "the new file was made before it was accepted"

@@ -26,7 +26,7 @@ export class Neovim {
       vim.o.columns, vim.o.lines = 120, 40
       vim.g.mapleader = " "
       vim.opt.runtimepath:prepend(${JSON.stringify(plugin)})
-      require("azimuth").setup({ cmd = { ${JSON.stringify(this.server)}, "lsp" } })
+      require("azimuth").setup({ cmd = { ${JSON.stringify(this.server)}, "lsp" }, trust = true })
       vim.cmd("runtime plugin/azimuth.lua")`);
     this.process = spawn(this.program, ['--clean', '--headless', '--listen', this.socket, '-c', `luafile ${init}`], { cwd: project, env, stdio: 'ignore' });
     await until('the socket of Neovim', () => fs.existsSync(this.socket));

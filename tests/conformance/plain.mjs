@@ -24,6 +24,7 @@ export class Plain {
     const uri = pathToFileURL(project).href;
     await this.connection.request('initialize', {
       processId: process.pid, clientInfo: { name: 'conformance' }, rootUri: uri, workspaceFolders: [{ uri, name: 'project' }],
+      initializationOptions: { workspaceTrust: 'trusted' },
       capabilities: {
         textDocument: {
           codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: [] } } }, publishDiagnostics: {}, synchronization: {},

@@ -17,7 +17,7 @@ fn result_of(prepare: impl Fn(&std::path::Path), tool: &str, input: &Value) -> (
     let script = folder.path().join("script.json");
     std::fs::write(&script, json!({ "name": "test", "steps": steps }).to_string()).unwrap();
     let output = Command::new(harness::binary())
-        .args(["exec", "--json", "--yes", "--script"])
+        .args(["exec", "--trust", "--json", "--yes", "--script"])
         .arg(&script)
         .arg("Do it.")
         .current_dir(&project)

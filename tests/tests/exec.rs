@@ -9,6 +9,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+/// The arguments of one who trusts the folder, so that it is not asked.
+fn trusting<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = arguments.to_vec();
+    if arguments.first() == Some(&"exec") {
+        arguments.insert(1, "--trust");
+    }
+    arguments
+}
+
 /// A folder to work in, a data folder of its own, and the program.
 struct World {
     folder: tempfile::TempDir,
@@ -44,18 +53,23 @@ impl World {
 
     /// Runs the program in the project, without a terminal and without any key.
     fn azimuth(&self, arguments: &[&str]) -> Output {
-        self.command(harness::binary()).args(arguments).output().unwrap()
+        self.command(harness::binary()).args(trusting(arguments)).output().unwrap()
     }
 
     /// Starts the program and leaves it running.
     fn start(&self, arguments: &[&str]) -> Child {
-        self.command(harness::binary()).args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        self.command(harness::binary())
+            .args(trusting(arguments))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     /// Starts the program in a terminal.
     fn terminal(&self, arguments: &[&str]) -> Terminal {
         let program = harness::binary().display().to_string();
-        let words = std::iter::once(program.as_str()).chain(arguments.iter().copied());
+        let words = std::iter::once(program.as_str()).chain(trusting(arguments));
         let line: Vec<_> = words.map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
         let mut command = self.command(Path::new("script"));
         command.args(["-q", "-e", "-c", &line.join(" "), "/dev/null"]);

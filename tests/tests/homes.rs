@@ -38,6 +38,7 @@ fn hub(setup: &Setup) -> Hub {
         config: Arc::new(config),
         tools: Vec::new(),
         sockets: Arc::new(Sockets::new(setup.home().join("run"), &setup.data_folder())),
+        home: None,
         supervisor: None,
         user_file: setup.config_file(),
     })
@@ -61,8 +62,12 @@ impl Window {
     fn new(hub: &Hub, project: &Project) -> Self {
         let screen = Arc::<Screen>::default();
         let folders = vec![project.folder().to_owned()];
-        let client =
-            Client { folders, encoding: PositionEncoding::Utf8, editor: Arc::clone(&screen) as Arc<dyn Editor> };
+        let client = Client {
+            folders,
+            encoding: PositionEncoding::Utf8,
+            editor: Arc::clone(&screen) as Arc<dyn Editor>,
+            trusted: Some(true),
+        };
         let connection = Arc::new(hub.connect(client));
         *screen.connection.lock().unwrap() = Some(Arc::clone(&connection));
         Self { connection, screen, seen: 0 }

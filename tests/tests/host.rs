@@ -36,7 +36,7 @@ impl World {
     /// Goes on with the session on the command line, which looks for other processes in this folder.
     fn exec(&self, runtime: &Path) -> (Option<i32>, String) {
         let Output { status, stdout, stderr } = Command::new(harness::binary())
-            .args(["exec", "--resume", &self.session, "Go on."])
+            .args(["exec", "--trust", "--resume", &self.session, "Go on."])
             .current_dir(self.folder.path().join("project"))
             .env("AZIMUTH_DATA_DIR", self.data())
             .env("AZIMUTH_CONFIG", self.data().join("no-config.toml"))

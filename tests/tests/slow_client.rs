@@ -26,6 +26,13 @@ const LINES: usize = 300_000;
 /// messages, would be 12,000 more.
 const MEMORY: u64 = 10_000;
 
+/// So many bytes a flood has at least, and so many are sent to a client that does not say how far it has come.
+const FLOOD: u64 = 200_000_000;
+const WINDOW: u64 = 256 << 10;
+/// It has long lines, since this is a debug build that is slow with many.
+const LINE: &str =
+    "a-line-that-comes-again-and-again-and-again-and-again-and-again-and-again-and-again-and-again-and-again";
+
 struct Work {
     session: SessionId,
     terminal: TerminalId,
@@ -108,6 +115,91 @@ async fn ten_seconds_without_reading_lose_nothing_and_pile_nothing_up() {
     client.notify("exit", serde_json::Value::Null);
     let status = harness::patiently("the program's end", child.wait()).await.unwrap();
     assert_eq!(status.code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_view_that_is_slow_to_show_a_flood_of_output_delays_nothing_and_ends_with_its_last_bytes() {
+    let model = ModelServer::responding(|asked| match asked.said().last() {
+        Some(Said::User(text)) if text.contains("Flood") => {
+            shell(&format!("yes {LINE} | head -c {FLOOD}; echo The flood is over."))
+        }
+        Some(Said::User(text)) if text.contains("Greet") => shell("echo hello"),
+        Some(Said::User(_)) => shell("true"),
+        _ => Answer::says("Done."),
+    })
+    .await;
+    let setup = Setup::empty();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let project = Project::new([]);
+    let mut child = start(&setup);
+    let pid = child.id().expect("a process");
+    let mut client = Client::over(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    client.initialize(Some(project.folder()), Profile::panel(), json!({ "processId": null })).await;
+    let (session, other) = (client.new_session().await, client.new_session().await);
+    for session in [&session, &other] {
+        client.prompt(session, "Warm up.").await;
+        client.until_end(session, StopReason::EndTurn).await;
+    }
+    let before = memory(pid);
+    let (slow, quick) = (client.open_terminal_slowly(&session).await, client.open_terminal(&other).await);
+    client.prompt(&session, "Flood.").await;
+
+    // It gets so much and no more, and what else happens is told at once: in the other session, and in this one.
+    client.terminal_until(&slow, LINE).await;
+    client.prompt(&other, "Greet.").await;
+    client.terminal_until(&quick, "hello\r\n").await;
+    client.until_end(&other, StopReason::EndTurn).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let (got, end) = client.terminal_got(&slow);
+    assert!(end <= WINDOW, "{end} bytes were sent ahead of the client");
+    let grown = memory(pid).saturating_sub(before);
+    assert!(grown < 20_000, "the server grew by {grown} KiB");
+
+    // As it goes on, the older bytes are gone, and it comes to the end.
+    let all = harness::patiently("the last bytes", async {
+        loop {
+            client.acknowledge(&session, &slow).await;
+            let (_, end) = client.terminal_got(&slow);
+            if end > FLOOD {
+                return client.terminal_until(&slow, "The flood is over.\r\n").await;
+            }
+        }
+    })
+    .await;
+    assert!(all.len() > got && (all.len() as u64) < 9 << 20, "{} bytes were shown", all.len());
+    drop(client);
+    drop(child);
+}
+
+#[tokio::test]
+async fn a_command_that_prints_without_end_keeps_no_other_session_waiting() {
+    let model = ModelServer::responding(|asked| match asked.said().last() {
+        Some(Said::User(text)) if text.contains("Flood") => shell("yes"),
+        Some(Said::User(_)) => shell("echo hello"),
+        _ => Answer::says("Done."),
+    })
+    .await;
+    let setup = Setup::empty();
+    setup.configure(&(Setup::configuration(&model, Wire::Chat) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let project = Project::new([]);
+    let mut child = start(&setup);
+    let mut client = Client::over(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    client.initialize(Some(project.folder()), Profile::panel(), json!({ "processId": null })).await;
+    let (flooded, other) = (client.new_session().await, client.new_session().await);
+    let (flood, quick) = (client.open_terminal(&flooded).await, client.open_terminal(&other).await);
+    client.prompt(&flooded, "Flood.").await;
+    client.terminal_until(&flood, "y\r\n").await;
+    for _ in 0..3 {
+        client.prompt(&other, "Greet.").await;
+        client.until_end(&other, StopReason::EndTurn).await;
+    }
+    client.terminal_until(&quick, "hello\r\nhello\r\nhello\r\n").await;
+    let (got, _) = client.terminal_got(&flood);
+    client.call::<protocol::methods::TerminalKill>(json!({ "sessionId": flooded, "terminalId": flood })).await;
+    client.until_end(&flooded, StopReason::EndTurn).await;
+    assert!(client.terminal_got(&flood).0 > got, "the flood was shown all the time");
+    drop(client);
+    drop(child);
 }
 
 fn shell(command: &str) -> Answer {

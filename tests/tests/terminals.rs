@@ -75,7 +75,7 @@ async fn a_terminal_shows_what_a_command_prints_byte_for_byte() {
 async fn what_the_model_was_not_shown_of_a_long_output_it_reads_by_its_handle_after_a_restart_too() {
     let model = ModelServer::responding(|asked| match asked.said().last() {
         Some(Said::User(text)) => match text.rsplit_once("It is ") {
-            Some((_, handle)) => Answer::calls("read_result", json!({ "handle": handle, "containing": "45678" })),
+            Some((_, handle)) => Answer::calls("expand_output", json!({ "handle": handle, "query": "45678" })),
             None => Answer::calls("shell_run", json!({ "command": "seq 100000" })),
         },
         _ => Answer::says("Done."),

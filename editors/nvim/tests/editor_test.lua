@@ -30,7 +30,7 @@ function T.subcommands_are_completed_and_unknown_ones_are_told()
   local place = support.place({})
   local child = support.start(place)
   support.equal(child:lua("return vim.fn.getcompletion('Azimuth mo', 'cmdline')"), { "mode", "models" })
-  support.equal(child:lua("return vim.fn.getcompletion('Azimuth mode ', 'cmdline')"), { "agent", "ask" })
+  support.equal(child:lua("return vim.fn.getcompletion('Azimuth mode ', 'cmdline')"), { "agent", "accept-edits", "plan", "ask", "bypass" })
   child:command("Azimuth nonsense")
   support.contains(said(child), 'no subcommand "nonsense"')
   child:stop()
@@ -190,6 +190,7 @@ function T.health_says_what_is_there()
   local report = child:lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")
   support.contains(report, "Found by the setting `cmd`")
   support.contains(report, "The server is not running")
+  support.contains(report, "shell: bash")
   support.lacks(report, "ERROR")
   child:lua("require('azimuth').setup({ cmd = { '/no/such' } })")
   child:command("checkhealth azimuth")
@@ -226,13 +227,17 @@ function T.the_help_names_every_subcommand_setting_and_mapping()
     assert(help:find(name .. "%s+" .. link), name .. " is not in the help")
   end
   local tags = vim.uv.fs_mkdtemp(vim.uv.os_tmpdir() .. "/azimuth-doc-XXXXXX")
-  local review = support.read(support.plugin .. "/doc/azimuth-review.txt")
+  local all = help
   support.write(tags .. "/azimuth.txt", help)
-  support.write(tags .. "/azimuth-review.txt", review)
+  for _, page in ipairs({ "azimuth-review.txt", "azimuth-shell.txt" }) do
+    local text = support.read(support.plugin .. "/doc/" .. page)
+    support.write(tags .. "/" .. page, text)
+    all = all .. text
+  end
   vim.cmd("helptags " .. tags)
   local known = support.read(tags .. "/tags")
   vim.fn.delete(tags, "rf")
-  for tag in (help .. review):gmatch("|(:?[aA]zimuth[%w:.-]*)|") do
+  for tag in all:gmatch("|(:?[aA]zimuth[%w:.-]*)|") do
     support.contains(known, tag .. "\t")
   end
 end

@@ -248,7 +248,7 @@ vim.o.termguicolors = true
 vim.o.swapfile = false
 vim.o.laststatus = 2
 vim.g.mapleader = " "
-require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" } })
+require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, trust = true })
 vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit(scene.file or "src/temperature.sh")
 if scene.file then

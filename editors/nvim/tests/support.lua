@@ -95,9 +95,9 @@ end
 local Child = {}
 Child.__index = Child
 
---- Starts a Neovim with the plugin, in the project.
+--- Starts a Neovim with the plugin, in the project, whose folder is trusted unless the test is about being asked.
 ---@param place Place
----@param options? { setup?: string, columns?: integer, lines?: integer, environment?: table<string, string> }
+---@param options? { setup?: string, asks_trust?: boolean, columns?: integer, lines?: integer, environment?: table<string, string> }
 ---@return Child
 function M.start(place, options)
   options = options or {}
@@ -116,9 +116,15 @@ function M.start(place, options)
     vim.opt.runtimepath:prepend(%q)
     _G.said = {}
     vim.notify = function(message, level) table.insert(_G.said, { message, level or 2 }) end
-    require("azimuth").setup(vim.tbl_deep_extend("force", { cmd = { vim.env.AZIMUTH_SERVER, "lsp" } }, %s))
+    require("azimuth").setup(vim.tbl_deep_extend("force", { cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, trust = %s }, %s))
     vim.cmd("runtime plugin/azimuth.lua")
-  ]]):format(options.columns or 120, options.lines or 40, M.plugin, options.setup or "{}"))
+  ]]):format(
+    options.columns or 120,
+    options.lines or 40,
+    M.plugin,
+    options.asks_trust and "nil" or "true",
+    options.setup or "{}"
+  ))
   return child
 end
 

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
-import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId } from './generated/protocol';
+import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, TerminalId } from './generated/protocol';
 import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
 import { place } from './review/layout';
@@ -13,10 +13,12 @@ import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
-import { pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
+import { showPermissions } from './session/permissions';
+import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
-import type { Terminals } from './terminal/terminals';
+import { showJobs } from './terminal/jobs';
+import type { GivenTerminal, Terminals } from './terminal/terminals';
 import { iconless, unlinked, visible } from './text';
 
 /** All that a command may need. */
@@ -55,8 +57,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.model.select': () => pickModel(session, request),
     'azimuth.mode.select': async (mode?: Mode) => {
       const chosen = mode ?? (await pickMode(session.mode));
-      if (chosen !== undefined) session.mode = chosen;
+      if (chosen !== undefined) await chooseMode(session, chosen);
     },
+    'azimuth.permissions.show': () => showPermissions(session, request),
     'azimuth.acceptEdits.select': () => pickAcceptEdits(session),
     'azimuth.turn.undo': () => restore('undo', {}, session, request),
     'azimuth.turn.redo': () => restore('redo', {}, session, request),
@@ -79,8 +82,12 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.all.keep': () => decideAll(review, 'accept', review.landed),
     'azimuth.all.takeBack': () => decideAll(review, 'reject', review.landed),
 
-    'azimuth.terminal.show': () => terminals.show(),
-    'azimuth.terminal.kill': () => terminals.kill(),
+    'azimuth.terminal.show': (terminalId?: TerminalId) => terminals.show(terminalId),
+    'azimuth.terminal.take': (given?: GivenTerminal) => terminals.take(true, given),
+    'azimuth.terminal.handBack': (given?: GivenTerminal) => terminals.take(false, given),
+    'azimuth.terminal.signal': (given?: GivenTerminal) => terminals.signal(given),
+    'azimuth.terminal.kill': (given?: GivenTerminal) => terminals.kill(given),
+    'azimuth.jobs.show': () => showJobs(session, terminals),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),

@@ -20,6 +20,8 @@ import { Server } from './server/server';
 import { Notices } from './session/notices';
 import { Session } from './session/session';
 import { Status } from './session/status';
+import { Feeds } from './terminal/feeds';
+import { Tails } from './terminal/tails';
 import { Terminals } from './terminal/terminals';
 
 let server: Server | undefined;
@@ -33,7 +35,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const request: Request = (method, params) => started.request(method, params);
 
   const session = new Session(started, context.workspaceState);
-  const terminals = new Terminals(started, session);
+  const feeds = new Feeds(started);
+  const terminals = new Terminals(feeds, request, session);
 
   const review = new Review(session);
   const files = new ReviewFiles(request, session, review);
@@ -47,21 +50,24 @@ export function activate(context: vscode.ExtensionContext): void {
     request,
     tell: (message) => chat.tell(message),
     attach: (attachments) => chat.attach(attachments),
-    showTerminal: (terminalId) => terminals.show(terminalId),
+    terminals,
     openDiff: async (proposalId, hunkId) => {
       await vscode.commands.executeCommand('azimuth.review.open', { proposalId, ...(hunkId === undefined ? {} : { hunkId }) });
     },
   }));
 
+  const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
+
   context.subscriptions.push(
-    output, session, terminals, review, files, diffs, threads, facts, chat,
+    output, session, feeds, terminals, tails, review, files, diffs, threads, facts, chat,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
     new LandedMarks(review),
     new ReviewTree(review),
     new Status(started, session, review),
-    new Notices(session, chat),
+    new Notices(session, chat, terminals),
+    chat.onShown((on) => tails.show(on)),
     registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, output }),
   );
   void started.start();

@@ -64,6 +64,8 @@ pub(super) async fn run(args: Demo, log: Option<String>) -> Result<ExitCode, Fai
         mode: None,
         resume: None,
         rules: agent::permission::Rules::default(),
+        // It was made above.
+        trusted: Some(true),
         json: false,
         answerer: Answerer::new(args.yes, &signals),
         style,

@@ -9,7 +9,7 @@ use protocol::ToolCallId;
 use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
 use workspace::shell::sandbox::{self, Support};
-use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig};
+use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
 use super::Failure;
 use super::setup::{configuration, environment, log_file};
@@ -114,6 +114,7 @@ async fn shell(folder: &Path) -> Result<String, String> {
         folder: private.path().to_path_buf(),
         pass: Vec::new(),
         program: None,
+        trust: Trust::default(),
         confinement: Confinement { supervisor: serve::this_program(), policy: None },
     };
     let shell = Shell::new(config, Arc::new(())).map_err(|error| error.to_string())?;

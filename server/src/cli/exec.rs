@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use agent::commands::{self, Command, Invocation};
 use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
+use agent::user_command;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::model::ModelSelectParams;
-use protocol::permission::PermissionAnswerParams;
+use protocol::permission::{PermissionAnswerParams, RuleOrigin};
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams};
 use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
 use protocol::terminal::TerminalOpenParams;
@@ -45,7 +46,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
     let mut config = setup.config.clone();
     for text in &args.allow {
         let rule = text.parse::<Rule>().map_err(|error| Failure::Usage(format!("--allow {text}: {error}")))?;
-        config.rules.allow.push(SourcedRule { rule, source: "--allow".into() });
+        config.rules.allow.push(SourcedRule { rule, origin: RuleOrigin::Session, source: "--allow".into() });
     }
     let rules = config.rules.clone();
     let parts = setup.parts(config);
@@ -69,6 +70,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         mode: args.mode.map(Mode::from),
         resume: args.resume.map(SessionId::new),
         rules,
+        trusted: args.trust.then_some(true),
         json: args.json,
         answerer: Answerer::new(args.yes, &signals),
         style: if args.json { Style::PLAIN } else { Style::for_stdout() },
@@ -92,6 +94,8 @@ pub(super) struct Job {
     pub(super) resume: Option<SessionId>,
     /// The rules given, to see whether one accepts an edit.
     pub(super) rules: Rules,
+    /// Whether the folder is trusted in this run, where it is said.
+    pub(super) trusted: Option<bool>,
     pub(super) json: bool,
     pub(super) answerer: Answerer,
     pub(super) style: Style,
@@ -106,6 +110,7 @@ impl Job {
             folders: vec![self.folder.clone()],
             encoding: PositionEncoding::Utf8,
             editor: Arc::new(Terminal { shows }),
+            trusted: self.trusted,
         });
         let signals = self.signals.clone();
         let all = async {
@@ -141,8 +146,11 @@ impl Job {
             prompt: vec![PromptBlock::Text { text: self.prompt.clone() }],
             mode: self.mode,
         };
-        if ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id.is_none() {
-            turn.only_commands();
+        let is_command = user_command::parse(&params.prompt).is_some();
+        match ask(connection, |reply| Request::TurnStart(params, reply)).await?.turn_id {
+            _ if is_command => turn.only_a_command(),
+            None => turn.only_commands(),
+            Some(_) => {}
         }
         loop {
             let (late, seq) = (turn.late(), turn.seq);
@@ -389,6 +397,11 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
         None => {
             let mut text = String::new();
             io::stdin().read_to_string(&mut text).map_err(|error| Failure::Said(format!("standard input: {error}")))?;
+            // The user's own hand is on the command line; what is read may come from anywhere.
+            if text.starts_with('!') {
+                let words = "a prompt from standard input runs no command: give `!command` as an argument";
+                return Err(Failure::Usage(words.into()));
+            }
             text
         }
     };
@@ -396,9 +409,17 @@ fn prompt(argument: Option<&str>) -> Result<String, Failure> {
         return Err(Failure::Usage("the prompt is empty: azimuth exec \"what to do\"".into()));
     }
     // What it switches would hold after this prompt, and the text may come from anywhere.
-    let switches = |it: &Invocation| matches!(it.command, Ok(Command::Auto(Some((true, _)))));
-    if commands::parse(&text).invocations.iter().any(switches) {
+    let invocations = commands::parse(&text).invocations;
+    let is_any = |switches: fn(&Command) -> bool| {
+        invocations.iter().any(|it: &Invocation| it.command.as_ref().is_ok_and(switches))
+    };
+    if is_any(|command| matches!(command, Command::Auto(Some((true, _))))) {
         return Err(Failure::Usage("`/auto on` is not for azimuth exec: `--yes` accepts what this prompt does".into()));
+    }
+    if is_any(|command| matches!(command, Command::Trust(Some(true)))) {
+        return Err(Failure::Usage(
+            "`/trust yes` is not for azimuth exec: `--trust` trusts the folder in one run".into(),
+        ));
     }
     Ok(text)
 }

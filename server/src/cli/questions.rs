@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use protocol::permission::{PermissionOption, PermissionOptionKind, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};
 use tokio::sync::mpsc;
@@ -58,6 +58,9 @@ pub(super) struct Decided {
 const NOBODY: &str =
     "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
 
+/// What is said where nobody was asked whether the folder is trusted.
+const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";
+
 impl Answerer {
     /// Whoever can answer in this process.
     pub(super) fn new(yes: bool, signals: &Signals) -> Self {
@@ -88,6 +91,11 @@ impl Answerer {
         };
         let reject = option(&[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]);
         match self {
+            // Whoever says yes to what this run does has not said so of the folder for good. The run goes on.
+            Self::Yes | Self::Nobody if request.about == PermissionAbout::Trust => {
+                view.line(&style.yellow(format!("  {} {NOT_TRUSTED}", request.title)))?;
+                Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
+            }
             Self::Yes => {
                 let allow = option(&[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]);
                 Ok(allow.or(reject).map(|option| chosen(option, None)))
@@ -111,7 +119,8 @@ impl Answerer {
                     view.answered();
                     let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     if let Some(option) = number.and_then(|number| request.options.get(number)) {
-                        return Ok(Some(chosen(option, None)));
+                        let refused = is_refusal(option.kind) && request.about != PermissionAbout::Trust;
+                        return Ok(Some(Chosen { refused, ..chosen(option, None) }));
                     }
                 }
             }

@@ -48,6 +48,7 @@ impl Setup {
             config: Arc::new(config),
             tools: Vec::new(),
             sockets: Arc::new(Sockets::new(dirs::runtime_folder(&environment), &self.data_folder)),
+            home: dirs::home(&environment),
             supervisor: serve::this_program(),
             user_file: dirs::config_file(&environment).unwrap_or_default(),
         }

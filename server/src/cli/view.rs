@@ -114,6 +114,17 @@ impl<W: Write> View<W> {
             Event::CommandExecuted { message, is_error, .. } => {
                 self.line(&if *is_error { style.red(message) } else { message.clone() })
             }
+            Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
+                // What it printed was shown as it came, if it ran.
+                if !(text.is_empty() || self.live && self.commands.contains(tool_call_id)) {
+                    self.line(text)?;
+                }
+                match exit_code {
+                    Some(0) => Ok(()),
+                    Some(code) => self.line(&style.red(format!("exit code {code}"))),
+                    None => self.line(&style.red("stopped, or not run")),
+                }
+            }
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
                 self.plan.clear();
                 if let Some(error) = error {

@@ -34,6 +34,12 @@ pub fn runtime_folder(environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
     }
 }
 
+/// The user's home folder, if one is known.
+pub fn home(environment: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let home = environment(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).filter(|home| !home.is_empty());
+    home.map(PathBuf::from)
+}
+
 /// No home folder is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no home folder is known; set HOME, or AZIMUTH_DATA_DIR and AZIMUTH_CONFIG")]
@@ -57,6 +63,5 @@ fn base(environment: &dyn Fn(&str) -> Option<String>, xdg: &str, below_home: &st
     if let Some(folder) = environment(xdg).map(PathBuf::from).filter(|folder| folder.is_absolute()) {
         return Ok(folder);
     }
-    let home = environment(if cfg!(windows) { "USERPROFILE" } else { "HOME" }).filter(|home| !home.is_empty());
-    home.map(|home| PathBuf::from(home).join(below_home)).ok_or(NoHome)
+    home(environment).map(|home| home.join(below_home)).ok_or(NoHome)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::EditForm;
 use agent::permission::{Rule, SourcedRule};
+use protocol::permission::RuleOrigin;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -44,6 +45,9 @@ pub struct Layer {
     /// Whether a model reads its edits as they were applied, where it had slipped.
     #[serde(alias = "canonicalEdits")]
     pub canonical_edits: Option<bool>,
+    /// Whether a command that does what a tool does is not run.
+    #[serde(alias = "interceptCommands")]
+    pub intercept_commands: Option<bool>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -61,6 +65,15 @@ pub struct Layer {
     /// Whether what commands and other programs change is listed for review.
     #[serde(alias = "reviewCommands")]
     pub review_commands: Option<bool>,
+    /// Whether mode `bypass` may be entered.
+    #[serde(alias = "allowBypass")]
+    pub allow_bypass: Option<bool>,
+    /// Whether the project's own commands, such as its tests, run unasked in the sandbox of a trusted workspace.
+    #[serde(alias = "projectCommands")]
+    pub project_commands: Option<bool>,
+    /// Whether the editor trusts its workspace: `trusted` or `restricted`. Only an editor says it, as it starts.
+    #[serde(alias = "workspaceTrust")]
+    pub workspace_trust: Option<WorkspaceTrust>,
     /// What commands may do to the machine: `read-only`, `workspace-write` or `full`.
     pub sandbox: Option<Sandbox>,
     /// Whether commands in the sandbox may use the network.
@@ -76,6 +89,16 @@ pub struct Layer {
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
     pub providers: BTreeMap<String, Provider>,
+}
+
+/// What an editor says of the trust in its workspace. It is the client's and not part of the configuration in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkspaceTrust {
+    /// Its user trusts it.
+    Trusted,
+    /// Its user does not, or not yet.
+    Restricted,
 }
 
 /// Permission rules, each `Tool` or `Tool(pattern)`.
@@ -177,7 +200,11 @@ pub fn load(sources: Sources<'_>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
-    let user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    let mut user = files::of_user(&user_file).and_then(|text| parse(text.as_deref().unwrap_or_default()));
+    if user.as_mut().is_ok_and(|layer| layer.workspace_trust.take().is_some()) {
+        let text = "workspace_trust ignored: it would be said of every folder; `/trust yes` says it of one";
+        config.warnings.push(format!("{place}: {text}"));
+    }
     config.take_or_fail(user.map_err(|problem| ConfigError { place: place.clone(), problem }), &place, environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", environment);
     match editor.settings {
@@ -266,10 +293,14 @@ impl Config {
         self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
         self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
         self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+        self.allow_bypass = layer.allow_bypass.unwrap_or(self.allow_bypass);
+        self.rules.asks_project_commands =
+            layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
+        self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         let Permissions { allow, ask, deny } = layer.permissions;
-        let mut problems = add(&mut self.rules.allow, &allow, place);
-        problems.extend(add(&mut self.rules.ask, &ask, place));
-        problems.extend(add(&mut self.rules.deny, &deny, place));
+        let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
+        problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
+        problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
         if let Some(file) = layer.ca_file {
             self.providers.ca_file = Some(file);
         }
@@ -316,6 +347,7 @@ impl Config {
             self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
             self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
             self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
+            self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
@@ -325,6 +357,7 @@ impl Config {
             ignored.extend(layer.stop_early.is_some().then_some("stop_early"));
             ignored.extend(layer.file_blocks.is_some().then_some("file_blocks"));
             ignored.extend(layer.canonical_edits.is_some().then_some("canonical_edits"));
+            ignored.extend(layer.intercept_commands.is_some().then_some("intercept_commands"));
             // It may have less done to its files, and not more.
             match layer.format_edits {
                 Some(FormatEdits::Off) => self.format_edits = FormatEdits::Off,
@@ -335,12 +368,22 @@ impl Config {
                 other => ignored.extend(other.map(|_| "save_edits")),
             }
         }
+        ignored.extend(layer.workspace_trust.is_some().then_some("workspace_trust"));
         ignored.extend(layer.accept_edits.is_some().then_some("accept_edits"));
         ignored.extend(layer.ca_file.is_some().then_some("ca_file"));
         ignored.extend(layer.idle_timeout.is_some().then_some("idle_timeout"));
         ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
         ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend(layer.review_commands.is_some().then_some("review_commands"));
+        // Both may be forbidden, and not allowed again.
+        match layer.allow_bypass {
+            Some(false) => self.allow_bypass = false,
+            other => ignored.extend(other.map(|_| "allow_bypass")),
+        }
+        match layer.project_commands {
+            Some(false) => self.rules.asks_project_commands = true,
+            other => ignored.extend(other.map(|_| "project_commands")),
+        }
         match layer.sandbox {
             Some(stricter) if stricter < self.sandbox => self.sandbox = stricter,
             other => ignored.extend(other.filter(|other| *other != self.sandbox).map(|_| "sandbox")),
@@ -351,7 +394,9 @@ impl Config {
         }
         ignored.extend(layer.sandbox_write.is_some().then_some("sandbox_write"));
         ignored.extend(layer.sandbox_read.is_some().then_some("sandbox_read"));
-        ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
+        // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
+        let is_heard = kind == Kind::Project;
+        ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");
@@ -365,8 +410,11 @@ impl Config {
                 ),
             });
         }
-        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, place);
-        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, place));
+        let mut problems = add(&mut self.rules.ask, &layer.permissions.ask, RuleOrigin::Project, place);
+        problems.extend(add(&mut self.rules.deny, &layer.permissions.deny, RuleOrigin::Project, place));
+        if is_heard && self.errors.is_empty() {
+            problems.extend(add(&mut self.rules.allow, &layer.permissions.allow, RuleOrigin::Project, place));
+        }
         for problem in problems {
             self.distrust(place, &problem);
         }
@@ -401,7 +449,8 @@ impl Config {
     }
 
     fn ask_everything(&mut self, place: &str) {
-        let everything = SourcedRule { rule: Rule { tool: "*".into(), pattern: None }, source: place.into() };
+        let rule = Rule { tool: "*".into(), pattern: None };
+        let everything = SourcedRule { rule, origin: RuleOrigin::User, source: place.into() };
         if !self.rules.ask.contains(&everything) {
             self.rules.ask.push(everything);
         }
@@ -413,11 +462,11 @@ impl Config {
 }
 
 /// Adds rules as they are written. Gives what is wrong with those that are none.
-fn add(rules: &mut Vec<SourcedRule>, texts: &[String], place: &str) -> Vec<String> {
+fn add(rules: &mut Vec<SourcedRule>, texts: &[String], origin: RuleOrigin, place: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for text in texts {
         match text.parse::<Rule>() {
-            Ok(rule) => rules.push(SourcedRule { rule, source: place.into() }),
+            Ok(rule) => rules.push(SourcedRule { rule, origin, source: place.into() }),
             Err(error) => problems.push(format!("permissions: {error}")),
         }
     }

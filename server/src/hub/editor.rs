@@ -22,6 +22,13 @@ pub trait Editor: Send + Sync {
     /// Begins to show a terminal, from offset `since` on.
     fn follow_terminal(&self, session: &SessionId, terminal: &TerminalId, spool: Arc<Spool>, since: u64);
 
+    /// The client has come so far with a terminal that it follows. From the first time on it is sent output only so far
+    /// ahead of that. One that shows all output at once has no use for it.
+    fn acknowledge_terminal(&self, _session: &SessionId, _terminal: &TerminalId, _offset: u64) {}
+
+    /// Ends showing a terminal. One that shows none by itself has nothing to end.
+    fn unfollow_terminal(&self, _session: &SessionId, _terminal: &TerminalId) {}
+
     /// Something that the user must know and that no session can say, such as a full disk.
     fn alert(&self, text: &str);
 

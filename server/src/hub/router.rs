@@ -12,7 +12,8 @@ use std::time::Duration;
 use agent::store::{SessionFilter, StoreError};
 use futures_util::FutureExt;
 use protocol::model::{ModelListResult, ModelSelectResult};
-use protocol::session::{SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
+use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
+use protocol::session::{Mode, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::{ErrorCode, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -23,6 +24,7 @@ use workspace::text::PositionEncoding;
 use self::begun::Begun;
 use super::feed::blocking;
 use super::session::{self, Caller, NewSession};
+use super::trust::{Book, Word, Workspace};
 use super::{Board, Client, ClientId, Error, GRACE, Input, Parts, Reply, Request};
 use crate::config::Config;
 
@@ -56,6 +58,8 @@ pub(super) enum Message {
     Created(SessionId, NewSession, Caller, Reply<SessionNewResult>),
     /// Edits in every session of a project are accepted as they come from now on, or no longer.
     Always(Arc<str>, bool),
+    /// What is said of the trust in some folder is other than it was.
+    TrustChanged,
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -78,13 +82,16 @@ enum Done {
 pub(super) struct Shared {
     pub(super) parts: Arc<Parts>,
     pub(super) board: Board,
+    /// What the user said of the trust in folders.
+    pub(super) trust: Book,
     pub(super) router: mpsc::WeakUnboundedSender<Post>,
 }
 
 /// Starts the router.
 pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
-    let shared = Shared { board, router: posts.downgrade(), parts: Arc::new(parts) };
+    let trust = Book::new(Arc::clone(&parts.store), parts.home.clone());
+    let shared = Shared { board, trust, router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
         shared,
@@ -158,8 +165,9 @@ impl Router {
 
     fn take(&mut self, Post { client, message }: Post) {
         match (message, client) {
-            (Message::Connected(Client { folders, encoding, editor }, buffers), Some(id)) => {
-                self.clients.insert(id, Connected { folders, encoding, caller: Caller { id, editor, buffers } });
+            (Message::Connected(Client { folders, encoding, editor, trusted }, buffers), Some(id)) => {
+                let caller = Caller { id, editor, buffers, trust: Word::new(trusted) };
+                self.clients.insert(id, Connected { folders, encoding, caller });
             }
             (Message::Disconnected, Some(id)) => self.disconnected(id),
             (Message::Input(input), Some(id)) => self.input(id, input),
@@ -171,6 +179,7 @@ impl Router {
             (Message::Always(project, on), _) => {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
+            (Message::TrustChanged, _) => self.tell_all(|| session::Message::Trust(None)),
             (Message::Shutdown(done), _) => self.shutdown(done),
             (Message::Connected(..) | Message::Disconnected | Message::Input(_), None) => {}
         }
@@ -305,6 +314,7 @@ impl Router {
                     let _ = reply.send(Ok(ModelListResult { models, default }));
                 });
             }
+            Request::WorkspaceTrust(params, reply) => self.workspace_trust(id, params, reply),
             Request::ModelSelect(params, reply) if params.session_id.is_none() => {
                 let shared = self.shared.clone();
                 tokio::spawn(async move {
@@ -343,9 +353,15 @@ impl Router {
         let caller = client.caller.clone();
         let (shared, of_client) = (self.shared.clone(), client.folders.clone());
         tokio::spawn(async move {
+            // It has to be confirmed for a session that is there.
+            if params.mode == Some(Mode::Bypass) {
+                let text =
+                    "mode `bypass` has to be confirmed: make the session first, then enter it by azimuth/session/mode";
+                return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
+            }
             let folders = match params.folders {
                 None => Ok(of_client),
-                Some(uris) => folders(uris).await,
+                Some(uris) => folders("folders", uris).await,
             };
             let error = match folders {
                 Ok(folders) if !folders.is_empty() => {
@@ -359,6 +375,42 @@ impl Router {
                 Err(error) => error,
             };
             let _ = reply.send(Err(error));
+        });
+    }
+
+    /// Tells whether folders are trusted, or keeps what the user or the editor says of it, which counts at once.
+    fn workspace_trust(&mut self, id: ClientId, params: WorkspaceTrustParams, reply: Reply<WorkspaceTrustResult>) {
+        let Some(client) = self.clients.get(&id) else { return };
+        let (word, of_client) = (client.caller.trust.clone(), client.folders.clone());
+        let WorkspaceTrustParams { folder, trusted, by_editor } = params;
+        if by_editor && let Some(trusted) = trusted {
+            word.say(trusted);
+            self.tell_all(|| session::Message::Trust(Some((id, trusted))));
+        }
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let folders = match folder {
+                None => Ok(of_client),
+                Some(uri) => folders("folder", vec![uri]).await,
+            };
+            let folders = match folders {
+                Ok(folders) => folders,
+                Err(error) => return drop(reply.send(Err(error))),
+            };
+            let book = shared.trust.clone();
+            let told = blocking(move || {
+                let workspace = Workspace::new(&book, folders);
+                if let Some(trusted) = trusted.filter(|_| !by_editor) {
+                    workspace.decide(trusted)?;
+                }
+                let decided = workspace.decided(&word);
+                Ok(WorkspaceTrustResult { trusted: decided == Some(true), decided: decided.is_some() })
+            });
+            let told = told.await;
+            if let (Some(_), Some(router)) = (trusted, shared.router.upgrade()) {
+                let _ = router.send(Post { client: None, message: Message::TrustChanged });
+            }
+            let _ = reply.send(told.map_err(Error::from));
         });
     }
 
@@ -476,15 +528,15 @@ fn session_of(request: &Request) -> Option<SessionId> {
 }
 
 /// The workspace folders that a client names. Where a disk does not answer, only this waits.
-async fn folders(uris: Vec<String>) -> Result<Vec<PathBuf>, Error> {
-    let read = tokio::task::spawn_blocking(move || uris.iter().map(|uri| folder(uri)).collect());
+async fn folders(field: &'static str, uris: Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    let read = tokio::task::spawn_blocking(move || uris.iter().map(|uri| folder(field, uri)).collect());
     read.await.unwrap_or_else(|error| Err(Error::new(ErrorCode::InternalError, error.to_string())))
 }
 
 /// Blocks.
-fn folder(uri: &str) -> Result<PathBuf, Error> {
+fn folder(field: &str, uri: &str) -> Result<PathBuf, Error> {
     let invalid =
-        |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `folders`: {uri}: {why}"));
+        |why: String| Error::new(ErrorCode::InvalidParams, format!("invalid params: `{field}`: {uri}: {why}"));
     let path = paths::from_uri(uri).map_err(|error| invalid(error.to_string()))?;
     if path.is_dir() { Ok(path) } else { Err(invalid("there is no such folder".into())) }
 }

@@ -3,9 +3,9 @@
 //! It never waits for the store, the editor, the model or a human, nor for the project's files; such work runs in tasks
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
-//! its session), `reviews` (decisions), `accepting` (edits accepted as they come), `carry` (their way into the
+//! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `carry` (their way into the
 //! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
-//! `rounds` (that in the review), `terminals`, `complete`; `relay` (a session that another process holds).
+//! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
 mod carry;
@@ -17,6 +17,7 @@ mod confinement;
 mod formatting;
 mod load;
 mod overlay;
+mod permissions;
 mod port;
 mod prepare;
 mod relay;
@@ -24,28 +25,30 @@ mod reviews;
 mod rounds;
 mod state;
 mod terminals;
+mod trusting;
 mod turns;
 mod undo;
+mod user_commands;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::model::Model;
-use agent::permission::{Rule, Rules, SourcedRule};
+use agent::permission::Rules;
 use agent::session::Interjection;
 use agent::store::{SessionLock, Store, StoreError};
 use agent::tool::Tool;
 use protocol::checkpoint::Direction;
 use protocol::model::ModelSelectResult;
-use protocol::permission::{PermissionAnswerResult, PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
 use protocol::terminal::Done;
-use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, ToolCallId, TurnId};
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
 use workspace::buffers::Buffers;
@@ -55,30 +58,36 @@ use workspace::results::Results;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Shell, Spool};
+use workspace::shell::{Jobs, Shell};
 
 use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
 use self::overlay::Overlay;
+use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
 use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
 use self::state::State;
+use self::terminals::Spools;
 use self::turns::{Running, TurnEnd};
 use self::undo::{Held, Restored, Restoring};
+use self::user_commands::{UserEnd, UserRunning};
 use super::feed::{Feed, Log, blocking};
 use super::request::Opened;
 use super::router::{self, LAST_MODEL, Shared};
+use super::trust::{Word, Workspace};
 use super::{ClientId, Editor, Error, Reply, Request};
 use crate::config::Config;
 
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
-/// How long a command may take to end with its session.
+/// How long commands may take to end with their session.
 const SHELL: Duration = Duration::from_secs(3);
+/// How long what an ended command came to may take to be said.
+const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
 const AGAIN: Duration = Duration::from_millis(20);
 
@@ -89,6 +98,8 @@ pub(super) struct Caller {
     pub(super) editor: Arc<dyn Editor>,
     /// The documents that it has open.
     pub(super) buffers: Arc<Buffers>,
+    /// What it says of the trust in its workspace.
+    pub(super) trust: Word,
 }
 
 /// What a new session begins with.
@@ -114,6 +125,8 @@ pub(super) enum Message {
     Config(Arc<Config>),
     /// Edits in every session of a project are accepted as they come from now on, or no longer.
     Always(Arc<str>, bool),
+    /// What is said of the trust in some folder, or by this editor, is other than it was.
+    Trust(Option<(ClientId, bool)>),
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -150,8 +163,12 @@ enum Own {
     Saved { own: bool, failures: Vec<String>, done: oneshot::Sender<Vec<String>> },
     /// Documents that edits arrived in were saved, but for these.
     EditsSaved(Vec<NotSaved>),
+    /// The user's own command ended.
+    UserCommandEnded(UserEnd),
     /// An event of one of its services, such as a command's start.
     Event(Event),
+    /// A terminal is otherwise than was last said.
+    TerminalChanged(TerminalId),
     /// The configuration changed; it is restricted by the files of the session's own folders.
     Config(Arc<Config>),
     /// Whether edits are accepted as they come in the whole project was kept, or could not be.
@@ -160,6 +177,10 @@ enum Own {
     Alert(String),
     /// A model was chosen, or was not there to choose.
     ModelSelected(Result<Arc<dyn Model>, Error>, Reply<ModelSelectResult>),
+    /// Whether the workspace is trusted, as just read; none where that was not decided.
+    Trust(Option<bool>),
+    /// An answer about trust that came after its turn had ended was kept.
+    TrustKept(Caller),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -185,7 +206,8 @@ pub(super) fn start(shared: Shared, config: Arc<Config>, id: SessionId, new: Opt
     let feed = Feed::new(Arc::clone(&shared.parts.store), id.clone());
     let inbox = Inbox { messages, handled: 0 };
     let followers = HashMap::new();
-    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spool: None, terminal_shown: false };
+    let (spools, shown) = (Spools::default(), HashSet::new());
+    let open = Open { shared, config, id, inbox, holds, home, followers, feed, spools, shown };
     tokio::spawn(begin(open, new));
     task
 }
@@ -201,10 +223,10 @@ struct Open {
     home: Caller,
     followers: HashMap<ClientId, Caller>,
     feed: Feed,
-    /// What its terminal printed, once somebody asked.
-    spool: Option<Arc<Spool>>,
-    /// Whether somebody sees its terminal.
-    terminal_shown: bool,
+    /// What its terminals printed, once somebody asked.
+    spools: Spools,
+    /// The terminals that somebody sees.
+    shown: HashSet<TerminalId>,
 }
 
 /// What was sent to a session, and how much of it was taken: the router lets go of a task only if that is all.
@@ -342,7 +364,8 @@ async fn refuse(open: Open, error: &Error) {
             | Message::TextChanged(..)
             | Message::FilesChanged(_)
             | Message::Config(_)
-            | Message::Always(..) => {}
+            | Message::Always(..)
+            | Message::Trust(_) => {}
         }
     }
 }
@@ -365,12 +388,16 @@ struct Session {
     log: Log,
     state: State,
     roots: Arc<Roots>,
+    /// Whether its folders are trusted.
+    trust: Workspace,
     /// Those who see it.
     followers: HashMap<ClientId, Caller>,
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
     /// first one, and once that is gone, any that follows (design D2).
     home: Option<Caller>,
     turn: Option<Running>,
+    /// The user's own command that runs.
+    user_command: Option<UserRunning>,
     queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// What was said to the running turn and not yet heard; until then each is a waiting prompt, too.
     interjections: Vec<(QueueId, Interjection)>,
@@ -390,6 +417,8 @@ struct Session {
     results: Results,
     /// Whether the model of the turn reads lines with tags.
     tags: tools::Tags,
+    /// To which tools the model's commands are pointed.
+    intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
     settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
     /// What the user was last told could not be saved.
@@ -417,14 +446,17 @@ struct Session {
     ours: HashMap<PathBuf, agent::edit::TextHash>,
     /// The rules in force, for the turn to read at any time.
     rules: Arc<RwLock<Arc<Rules>>>,
-    grants: Vec<Rule>,
+    grants: Grants,
     /// Who said that edits are accepted as they come, or not.
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
     /// Whether it is in a sandbox that keeps commands from writing elsewhere.
     sandboxed: bool,
-    terminal: protocol::TerminalId,
+    /// Its commands in the background.
+    jobs: Arc<Jobs>,
+    /// The shell's.
+    terminal: TerminalId,
     /// How many requests have begun whose work comes back to this task.
     begun: usize,
     /// Grows with each id given out.
@@ -469,11 +501,14 @@ impl Session {
 
     fn is_idle(&self) -> bool {
         self.turn.is_none()
+            && self.user_command.is_none()
             && self.followers.is_empty()
             && self.begun == 0
             && self.held.is_none()
             && !self.review.is_applying()
             && !self.formatting.is_running()
+            // What goes on in the background goes on until the process ends, whoever looks.
+            && self.jobs.all().iter().all(|job| !job.is_alive())
     }
 
     /// Ends the session in this process: the turn is cancelled and waited for, and all is stored.
@@ -483,13 +518,27 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
-        self.shell.kill().await;
         // Nothing that it runs outlives this process.
-        if tokio::time::timeout(SHELL, self.shell.at_rest()).await.is_err() {
+        let shell = async {
+            self.shell.kill().await;
+            self.shell.at_rest().await;
+        };
+        let all = async { tokio::join!(shell, self.jobs.end()) };
+        if tokio::time::timeout(SHELL, all).await.is_err() {
             tracing::error!(session = %self.id, "a command could not be ended in time");
         }
         while let Ok(message) = own.try_recv() {
             self.own(message);
+        }
+        let command_ended = async {
+            while self.user_command.is_some()
+                && let Some(message) = own.recv().await
+            {
+                self.own(message);
+            }
+        };
+        if tokio::time::timeout(AT_ONCE, command_ended).await.is_err() {
+            tracing::warn!("what the user's command came to was not heard in time");
         }
         // Edits on their way are waited for, so that the log says what became of them.
         while self.review.is_applying() || self.held.is_some() {
@@ -544,6 +593,7 @@ impl Session {
                 });
             }
             Message::Always(project, on) => self.always(&project, on),
+            Message::Trust(_) => self.look_at_trust(),
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -575,10 +625,12 @@ impl Session {
             Own::LookEnded(number) => self.look_ended(number),
             Own::Saved { own, failures, done } => self.saved(own, failures, done),
             Own::EditsSaved(failures) => self.edits_saved(&failures),
-            Own::Event(event) => self.record(event),
+            Own::UserCommandEnded(end) => self.user_command_ended(end),
+            Own::Event(event) => self.service_event(event),
+            Own::TerminalChanged(terminal) => self.terminal_changed(&terminal),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
-                self.set_rules();
+                self.permissions_configured();
                 self.accepting_configured(&before);
             }
             Own::Alert(text) => self.followers.values().for_each(|follower| follower.editor.alert(&text)),
@@ -592,6 +644,8 @@ impl Session {
                 self.answer_when_stored(reply, selected);
             }
             Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
+            Own::Trust(decided) => self.trust_read(decided),
+            Own::TrustKept(caller) => self.trust_kept(caller),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -641,10 +695,20 @@ impl Session {
                 self.answer_when_stored(reply, result);
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
+            Request::SessionMode(params, reply) => self.set_mode(&params, reply),
+            Request::PermissionList(_, reply) => {
+                let _ = reply.send(Ok(self.list_permissions(self.surroundings())));
+            }
+            Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),
             Request::TerminalResize(params, reply) => self.terminal_resize(params, reply),
             Request::TerminalKill(params, reply) => self.terminal_kill(params, reply),
+            Request::TerminalAck(params, reply) => self.terminal_ack(&caller, &params, reply),
+            Request::TerminalTake(params, reply) => self.terminal_take(&params, reply),
+            Request::TerminalList(_, reply) => self.terminal_list(reply),
+            Request::TerminalSignal(params, reply) => self.terminal_signal(&params, reply),
+            Request::TerminalClose(params, reply) => self.terminal_close(&caller, &params, reply),
             // Begun here; the answer comes from a task of its own.
             Request::CheckpointList(params, reply) => self.checkpoint_list(&params, reply),
             Request::CheckpointPreview(params, reply) => self.checkpoint_preview(&params, reply),
@@ -654,15 +718,6 @@ impl Session {
             Request::TurnStart(params, reply) => self.start_turn(caller, params, reply),
             Request::ModelSelect(params, reply) => self.select_model(params.model, reply),
             Request::PromptComplete(params, reply) => self.complete(params, reply),
-            // Being built.
-            request @ (Request::SessionMode(..)
-            | Request::PermissionList(..)
-            | Request::PermissionRevoke(..)
-            | Request::TerminalList(..)
-            | Request::TerminalSignal(..)
-            | Request::TerminalTake(..)
-            | Request::TerminalAck(..)
-            | Request::TerminalClose(..)) => request.fail(Error::new(ErrorCode::OperationFailed, "not built yet")),
             // The router's and the loop's own.
             Request::SessionNew(..)
             | Request::SessionList(..)
@@ -763,14 +818,6 @@ impl Session {
         self.state.info(&self.id, self.log.feed().last())
     }
 
-    /// The rules in force: the configuration's, and what was granted for this project.
-    fn set_rules(&self) {
-        let mut rules = self.config.rules.clone();
-        let source = String::from("what you always allowed in this project");
-        rules.allow.extend(self.grants.iter().cloned().map(|rule| SourcedRule { rule, source: source.clone() }));
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
-    }
-
     fn answer(
         &mut self,
         caller: Caller,
@@ -795,6 +842,9 @@ impl Session {
         let answer = agent::session::Answer::Selected { option_id: params.option_id, message: params.message };
         match question {
             Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
+            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
+                self.keep_trust(caller, answer);
+            }
             // The turn that asked ended with an earlier process: it goes on from here, with the answer.
             Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),
             None => {}

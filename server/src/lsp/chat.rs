@@ -65,6 +65,8 @@ struct View {
     is_open: bool,
     session: Option<SessionId>,
     turn: Option<TurnId>,
+    /// Whether a command of the user's own runs.
+    runs_command: bool,
     questions: Vec<PermissionRequest>,
 }
 
@@ -179,6 +181,10 @@ impl Chats {
             let turn = json!({ "sessionId": session, "turnId": turn });
             actions.push(action("Cancel what Azimuth does", commands::CANCEL_TURN, turn));
         }
+        if let (Some(session), None, true) = (&view.session, &view.turn, view.runs_command) {
+            let session = json!({ "sessionId": session });
+            actions.push(action("Stop the command", commands::CANCEL_TURN, session));
+        }
         if let Some(session) = &view.session {
             actions.extend(review::file_actions(reviews, session, abilities));
         }
@@ -205,6 +211,7 @@ impl Chats {
             session: None,
             last: 0,
             turn: None,
+            runs_command: false,
             transcript: Transcript::default(),
             place: Place::default(),
             unwritten: String::new(),
@@ -235,6 +242,8 @@ struct Chat {
     /// The number of its last event that was taken. One that came while the session was opened may come twice.
     last: u64,
     turn: Option<TurnId>,
+    /// Whether a command of the user's own runs.
+    runs_command: bool,
     transcript: Transcript,
     /// Where the answer goes on.
     place: Place,
@@ -277,8 +286,8 @@ impl Chat {
     /// Has the code actions say how things stand.
     fn show(&self) {
         let questions = self.transcript.questions().to_vec();
-        let (session, turn) = (self.session.clone(), self.turn.clone());
-        *lock(&self.view) = View { is_open: self.is_open, session, turn, questions };
+        let (session, turn, runs_command) = (self.session.clone(), self.turn.clone(), self.runs_command);
+        *lock(&self.view) = View { is_open: self.is_open, session, turn, runs_command, questions };
     }
 
     async fn post(&mut self, post: Post) {
@@ -316,6 +325,8 @@ impl Chat {
         match event {
             Event::TurnStarted { turn_id, .. } => self.turn = Some(turn_id.clone()),
             Event::TurnEnded { .. } => self.turn = None,
+            Event::UserCommandStarted { .. } => self.runs_command = true,
+            Event::UserCommandEnded { .. } => self.runs_command = false,
             _ => {}
         }
     }
@@ -352,7 +363,8 @@ impl Chat {
         self.settle(text);
         let said = read(text);
         // Until the mark below an answer is written, what stands below the last one holds what was sent, and the answer.
-        let is_answering = self.turn.is_some() || self.commands.is_some() || !self.unwritten.trim().is_empty();
+        let is_busy = self.turn.is_some() || self.commands.is_some() || self.runs_command;
+        let is_answering = is_busy || !self.unwritten.trim().is_empty();
         let prompt = if is_answering { self.place.below(text) } else { said.prompt };
         let goes_on = self.turn.is_none() && self.transcript.is_broken_off();
         if prompt.is_empty() && !goes_on {
@@ -360,8 +372,12 @@ impl Chat {
         }
         let end = Place::at_end(text);
         let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
+        let is_command = prompt.starts_with('!');
         let commands = agent::commands::parse(&prompt).invocations.len();
-        let prompt = tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default();
+        let prompt = match is_command {
+            true => vec![PromptBlock::Text { text: prompt }],
+            false => tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default(),
+        };
         let session_id = match (&self.session, said.session) {
             (Some(session), _) => session.clone(),
             (None, Some(named)) => {
@@ -374,7 +390,7 @@ impl Chat {
         // A question may come before the answer to the request.
         self.show();
         self.transcript.sent();
-        let sent = match self.turn.clone() {
+        let sent = match self.turn.clone().filter(|_| !is_command) {
             Some(expected_turn_id) => {
                 let params = TurnSteerParams { session_id, expected_turn_id, prompt };
                 self.connection.ask(|reply| Request::TurnSteer(params, reply)).await.map(|_| None)
@@ -387,7 +403,7 @@ impl Chat {
         let started = sent.inspect_err(|_| self.transcript.not_sent())?;
         // What the user types from now on stays below the answer.
         self.place = end;
-        if let Some(started) = started {
+        if let Some(started) = started.filter(|_| !is_command) {
             self.turn = started.turn_id;
             if self.turn.is_none() {
                 self.transcript.not_sent();

@@ -55,6 +55,7 @@ impl Connector {
             folders: folders.clone(),
             encoding: abilities.encoding,
             editor: Arc::new(outbox.clone()),
+            trusted: params.workspace_trust(),
         }));
         settings.take_options(params.initialization_options.clone().unwrap_or_default());
         settings::reload(&settings, &connection, &outbox);

@@ -42,6 +42,14 @@ impl Initialize {
         };
         uris.into_iter().filter_map(path).collect()
     }
+
+    /// What the editor says of the trust in its workspace, if anything.
+    pub(super) fn workspace_trust(&self) -> Option<bool> {
+        let options = self.initialization_options.as_ref()?;
+        let said = options.get("workspaceTrust").or_else(|| options.get("workspace_trust"))?;
+        // What is no word of it is told where the options are read, and gives no trust.
+        Some(said.as_str() == Some("trusted"))
+    }
 }
 
 /// A workspace folder.

@@ -82,6 +82,8 @@ enum Command {
     Follow(Feed, u64),
     Unfollow(SessionId),
     FollowTerminal(SessionId, TerminalId, Arc<Spool>, u64),
+    AcknowledgeTerminal(SessionId, TerminalId, u64),
+    UnfollowTerminal(SessionId, TerminalId),
     Say(MessageType, String),
     Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
     /// A word that says nothing.
@@ -178,6 +180,14 @@ impl Editor for Outbox {
 
     fn follow_terminal(&self, session: &SessionId, terminal: &TerminalId, spool: Arc<Spool>, since: u64) {
         self.send(Command::FollowTerminal(session.clone(), terminal.clone(), spool, since));
+    }
+
+    fn acknowledge_terminal(&self, session: &SessionId, terminal: &TerminalId, offset: u64) {
+        self.send(Command::AcknowledgeTerminal(session.clone(), terminal.clone(), offset));
+    }
+
+    fn unfollow_terminal(&self, session: &SessionId, terminal: &TerminalId) {
+        self.send(Command::UnfollowTerminal(session.clone(), terminal.clone()));
     }
 
     fn alert(&self, text: &str) {
@@ -356,6 +366,10 @@ impl Task {
             Command::FollowTerminal(session, terminal, spool, since) => {
                 self.cursors.follow_terminal(session, terminal, spool, since);
             }
+            Command::AcknowledgeTerminal(session, terminal, offset) => {
+                self.cursors.acknowledge(session, terminal, offset);
+            }
+            Command::UnfollowTerminal(session, terminal) => self.cursors.unfollow_terminal(session, terminal),
             Command::Say(kind, text) => self.say(kind, text).await,
             Command::Ask(method, params, reply) => {
                 let answer = self.call(method, params);

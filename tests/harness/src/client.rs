@@ -29,6 +29,9 @@ pub struct Profile {
     pub capabilities: Value,
     /// Its `initializationOptions`.
     pub options: Value,
+    /// What it says of the trust in its workspace as it starts, if anything: `trusted` or `restricted`. What its options say
+    /// of it counts more.
+    pub trust: Option<&'static str>,
     /// When it sends the change that an edit of the server's makes.
     pub timing: Timing,
 }
@@ -45,6 +48,7 @@ impl Profile {
                 "experimental": { "azimuth": azimuth },
             }),
             options: Value::Null,
+            trust: Some("trusted"),
             timing: Timing::BeforeAnswer,
         }
     }
@@ -54,6 +58,12 @@ impl Profile {
         let mut profile = Self::panel();
         profile.capabilities["experimental"] = Value::Null;
         profile
+    }
+
+    /// The same, of an editor that says nothing of the trust in its workspace.
+    #[must_use]
+    pub fn that_trusts_nothing(self) -> Self {
+        Self { trust: None, ..self }
     }
 
     /// The same with another capability, by its JSON pointer.
@@ -184,6 +194,10 @@ impl Client {
         });
         if !profile.options.is_null() {
             params["initializationOptions"] = profile.options;
+        }
+        let says = |options: &Value| options.is_null() || options.is_object() && options["workspaceTrust"].is_null();
+        if let Some(trust) = profile.trust.filter(|_| says(&params["initializationOptions"])) {
+            params["initializationOptions"]["workspaceTrust"] = trust.into();
         }
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.server = self.request("initialize", params).await.unwrap();

@@ -20,7 +20,7 @@ pub struct Process {
     pub arrived: Instant,
     /// The events that came, in order.
     pub events: Vec<Value>,
-    next: i64,
+    next_id: i64,
 }
 
 impl Process {
@@ -40,10 +40,13 @@ impl Process {
             .expect("the server starts");
         let input = child.stdin.take().expect("a pipe");
         let messages = read(BufReader::new(child.stdout.take().expect("a pipe")));
-        let mut client = Self { child, input, messages, arrived: Instant::now(), events: Vec::new(), next: 1 };
+        let mut client = Self { child, input, messages, arrived: Instant::now(), events: Vec::new(), next_id: 1 };
         let root = format!("file://{}", project.display());
         let capabilities = json!({ "experimental": { "azimuth": { "panel": true } } });
-        client.request("initialize", &json!({ "processId": null, "rootUri": root, "capabilities": capabilities }));
+        let options = json!({ "workspaceTrust": "trusted" });
+        let params = json!({ "processId": null, "rootUri": root, "capabilities": capabilities,
+            "initializationOptions": options });
+        client.request("initialize", &params);
         client.send(&json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
         client
     }
@@ -103,8 +106,8 @@ impl Process {
 
     /// Sends a request and does not wait. Gives its id.
     pub fn ask(&mut self, method: &str, params: &Value) -> i64 {
-        let id = self.next;
-        self.next += 1;
+        let id = self.next_id;
+        self.next_id += 1;
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
@@ -116,6 +119,18 @@ impl Process {
         // utime and stime are the 14th and 15th field of proc(5), in ticks of 10 ms.
         let ticks: u64 = fields[11].parse::<u64>().expect("utime") + fields[12].parse::<u64>().expect("stime");
         Duration::from_millis(ticks * 10)
+    }
+
+    /// The next message, whatever it is.
+    pub fn next(&mut self) -> Value {
+        self.receive().expect("the server ended")
+    }
+
+    /// The memory that it has taken for itself, without files that it maps, in MiB.
+    pub fn memory(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process");
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("a line");
+        line.trim().trim_end_matches("kB").trim().parse::<f64>().expect("a number") / 1024.0
     }
 
     /// The memory that is its own, in MiB.

@@ -46,22 +46,28 @@ local draw_waits = false
 local running_since = nil
 local clock = nil
 
---- What stands above the transcript: as much as fits, the title first, and always that edits are accepted unseen.
+--- What stands above the transcript: as much as fits, the title first, and always that edits are accepted unseen, or that
+--- nothing is asked any more.
 ---@param state azimuth.State
 ---@param room integer
 ---@return string
 local function title_bar(state, room)
   local title = text.one_line(state.title ~= "" and state.title or "New session")
   local accepting = state.accept_edits and status.accepting(state)
-  local parts = { text.bar(text.shortened(title, math.max(15, room - 16 - (accepting and #accepting or 0)))) }
+  local mode, group = status.mode(state)
+  local warned = (accepting and #accepting + 3 or 0) + (group and #mode + 3 or 0)
+  local parts = { text.bar(text.shortened(title, math.max(15, room - 13 - warned))) }
+  if group then
+    table.insert(parts, ("%%#%s#%s%%*"):format(group, mode))
+  end
   if accepting then
     table.insert(parts, "%#AzimuthWarning#" .. accepting .. "%*")
   end
   if state.model then
     table.insert(parts, text.bar(state.model) .. (state.scripted and " (plays a script)" or ""))
   end
-  if state.mode == "ask" then
-    table.insert(parts, "only asks")
+  if mode and not group then
+    table.insert(parts, mode)
   end
   if state.context and state.context.limit > 0 then
     table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
@@ -90,6 +96,10 @@ local function status_bar(state, room)
   if state and #state.questions > 0 then
     table.insert(parts, ("%s %%#AzimuthAsk#%s%%*"):format(text.bar(key_of("permission")), text.plural(#state.questions, "question")))
   end
+  local waits = state and status.waits(state)
+  if waits then
+    table.insert(parts, ("%s answers what %%#AzimuthAsk#%s%%*"):format(text.bar(key_of("answer")), waits))
+  end
   if state and state.running then
     local seconds = math.floor((vim.uv.now() - (running_since or vim.uv.now())) / 1000)
     table.insert(parts, ("<C-c> cancels, %%#AzimuthRunning#%d s%%*"):format(seconds))
@@ -104,7 +114,7 @@ local function status_bar(state, room)
     end
   end
   if #parts == 0 then
-    for _, hint in ipairs({ "<C-s> sends", "@ mentions a file", "/ a command", "g? helps" }) do
+    for _, hint in ipairs({ "<C-s> sends", "@ mentions a file", "/ a command", "! runs one in the shell", "g? helps" }) do
       table.insert(parts, "%#AzimuthHint#" .. hint .. "%*")
     end
   end
@@ -199,7 +209,7 @@ end
 --- Shows all that a tool call was given and gave, in a window of its own.
 local function show_detail()
   local entry = entry_under_cursor()
-  if not entry or entry.kind ~= "tool" then
+  if not entry or (entry.kind ~= "tool" and entry.kind ~= "ran") then
     vim.cmd("silent! normal! za")
     return
   end
@@ -242,6 +252,66 @@ local function go_to_location()
   end
 end
 
+--- The terminal of the command under the cursor, as it is now.
+---@return azimuth.TerminalInfo?
+local function terminal_under_cursor()
+  local entry = entry_under_cursor()
+  local session_id = client.session()
+  if entry and entry.terminal_id and session_id then
+    return require("azimuth.terminal.act").now(session_id, entry.terminal_id)
+  end
+end
+
+--- Whether the command under the cursor runs in its terminal now. Another one may.
+---@param info? azimuth.TerminalInfo
+---@return boolean
+local function runs_under_cursor(info)
+  local entry = entry_under_cursor()
+  return info ~= nil and info.alive and (info.kind == "job" or (info.running ~= nil and info.running.toolCallId == entry.id))
+end
+
+--- Answers the command under the cursor, or else the one that waits.
+local function answer()
+  local act = require("azimuth.terminal.act")
+  local session_id = client.session()
+  local info = terminal_under_cursor()
+  if session_id and info and info.waiting and runs_under_cursor(info) then
+    act.answer(session_id, info)
+  elseif session_id then
+    act.answer_any(session_id)
+  end
+end
+
+local function show_terminal()
+  local session_id = client.session()
+  if session_id then
+    require("azimuth.terminal").open(session_id, { terminal = terminal_under_cursor(), focus = true })
+  end
+end
+
+--- Takes the terminal of the command under the cursor over, or hands it back.
+local function toggle_taken()
+  local info = terminal_under_cursor()
+  if info and info.taken then
+    require("azimuth.terminal.act").take(client.session() --[[@as string]], info.terminalId, false)
+  elseif runs_under_cursor(info) then
+    ---@cast info azimuth.TerminalInfo
+    vim.cmd.Azimuth({ args = { "takeover", info.terminalId } })
+  else
+    vim.notify("Azimuth: no command runs here. :Azimuth takeover takes the shell over.")
+  end
+end
+
+local function end_command()
+  local info = terminal_under_cursor()
+  if runs_under_cursor(info) then
+    ---@cast info azimuth.TerminalInfo
+    require("azimuth.terminal.act").kill(client.session() --[[@as string]], info.terminalId)
+  else
+    vim.notify("Azimuth: no command runs here.")
+  end
+end
+
 ---@param step 1|-1
 local function to_prompt(step)
   local line = vim.api.nvim_win_get_cursor(0)[1]
@@ -264,7 +334,11 @@ local function set_keys(bufnr)
     vim.keymap.set("n", key, action, { buffer = bufnr, nowait = true, desc = "Azimuth: " .. desc })
   end
   map("<Tab>", "za", "open or close what is folded")
-  map("<CR>", show_detail, "show the whole of a tool call")
+  map("<CR>", show_detail, "show the whole of a tool call or command")
+  map("s", answer, "answer a command that waits for input")
+  map("t", show_terminal, "show the terminal of a command")
+  map("T", toggle_taken, "take the terminal of a command over, or hand it back")
+  map("x", end_command, "end a command that runs")
   map("gd", go_to_location, "go to the place a tool call is about")
   map("]]", function()
     to_prompt(1)

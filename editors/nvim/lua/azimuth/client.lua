@@ -624,6 +624,14 @@ local function on_exit(code, signal, client_id)
   vim.defer_fn(M.start, 100 * 2 ^ (#restarts - 1))
 end
 
+--- What the server is told at its start, beside its own files.
+---@return table?
+local function init_options()
+  local options = config.values.init_options
+  local trust = require("azimuth.trust").option()
+  return trust and vim.tbl_extend("keep", options or {}, { workspaceTrust = trust }) or options
+end
+
 --- What makes a language client of ours, for `vim.lsp.start` and for `lsp/azimuth.lua`.
 ---@return vim.lsp.ClientConfig
 function M.lsp_config()
@@ -648,7 +656,7 @@ function M.lsp_config()
     name = "azimuth",
     cmd = server.spawn,
     capabilities = capabilities,
-    init_options = config.values.init_options,
+    init_options = init_options(),
     handlers = handlers,
     -- A prompt is about what the user sees, so changes are not held back.
     flags = { debounce_text_changes = 0 },

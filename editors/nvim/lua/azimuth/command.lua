@@ -11,7 +11,7 @@ local M = {}
 
 ---@class azimuth.Subcommand
 ---@field run fun(args: azimuth.Arguments, name: string)
----@field complete? string[] What can follow it.
+---@field complete? string[]|fun(): string[] What can follow it.
 
 ---@param module string
 ---@return fun(args: azimuth.Arguments, name: string)
@@ -26,6 +26,17 @@ end
 local review = delegate("azimuth.review")
 local terminal = delegate("azimuth.terminal")
 local undo = delegate("azimuth.undo")
+
+--- What can follow a command for terminals.
+---@param more? string[]
+---@return fun(): string[]
+local function terminals(more)
+  return function()
+    -- Completion does not start the server.
+    local act = package.loaded["azimuth.terminal.act"]
+    return vim.list_extend(vim.list_slice(more or {}), type(act) == "table" and act.names() or {})
+  end
+end
 
 --- The selected lines as a part of a prompt: a mention, or their text where they are of no file.
 ---@param first integer
@@ -136,13 +147,15 @@ M.subcommands = {
     run = function(args)
       require("azimuth.pick").mode(args.words[1])
     end,
-    complete = { "agent", "ask" },
+    complete = { "agent", "accept-edits", "plan", "ask", "bypass" },
   },
   permission = {
     run = function()
       require("azimuth.permission").focus()
     end,
   },
+  permissions = { run = delegate("azimuth.permissions") },
+  trust = { run = delegate("azimuth.trust"), complete = { "yes", "no" } },
   key = {
     run = function()
       require("azimuth.keys").ask()
@@ -166,7 +179,13 @@ M.subcommands = {
   auto = { run = review, complete = { "on", "off", "project" } },
   undo = { run = undo },
   redo = { run = undo },
-  terminal = { run = terminal },
+  terminal = { run = terminal, complete = terminals({ "close", "kill" }) },
+  jobs = { run = terminal },
+  answer = { run = terminal },
+  takeover = { run = terminal, complete = terminals() },
+  handback = { run = terminal, complete = terminals() },
+  kill = { run = terminal, complete = terminals() },
+  signal = { run = terminal, complete = terminals() },
 }
 
 --- Runs `:Azimuth`. Without a subcommand it opens or closes the chat.
@@ -198,7 +217,8 @@ function M.complete(lead, line)
     table.sort(candidates)
   else
     local subcommand = M.subcommands[words[1]]
-    candidates = subcommand and subcommand.complete or {}
+    local complete = subcommand and subcommand.complete or {}
+    candidates = type(complete) == "function" and complete() or complete
   end
   return vim.tbl_filter(function(candidate)
     return vim.startswith(candidate, lead)

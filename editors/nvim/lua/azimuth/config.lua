@@ -7,6 +7,7 @@ local M = {}
 ---@field autostart boolean Start the server with the first file, not with the first command.
 ---@field root_markers string[] What marks the top of a project. Without a mark above it, the current folder is the project.
 ---@field init_options? table What the server gets as `initializationOptions`.
+---@field trust? boolean Whether the folders that are opened are trusted; without it, the server asks, once for each.
 ---@field mappings boolean Whether the default mappings are made.
 ---@field prefix string What the default mappings begin with.
 ---@field chat azimuth.Config.Chat
@@ -28,6 +29,7 @@ M.defaults = {
   autostart = false,
   root_markers = { ".azimuth", ".git", ".hg", ".jj" },
   init_options = nil,
+  trust = nil,
   mappings = true,
   prefix = "<leader>a",
   chat = {

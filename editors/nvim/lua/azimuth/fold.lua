@@ -3,15 +3,17 @@
 --- `apply` changes the state in place, since a session has thousands of entries and an event touches one of them.
 --- An entry that was touched gets a new `version`, so that a view can tell what to draw anew.
 
+local entries = require("azimuth.fold.entries")
 local live_diff = require("azimuth.live_diff")
+local terminals = require("azimuth.fold.terminals")
 
 local M = {}
 
 ---@class azimuth.Entry
----@field kind "user"|"assistant"|"thinking"|"diff"|"tool"|"plan"|"permission"|"notice"|"command"|"files"|"formatted"|"restored"|"turn_end"
+---@field kind "user"|"assistant"|"thinking"|"diff"|"tool"|"ran"|"plan"|"permission"|"notice"|"command"|"files"|"formatted"|"restored"|"turn_end"
 ---@field version integer Grows with each change.
 ---@field at integer When it happened, in milliseconds since the Unix epoch.
----@field id? string The message, tool call or question it stands for.
+---@field id? string The message, tool call, question or command of the user's own it stands for.
 ---@field turn_id? azimuth.TurnId
 ---@field text? string
 ---@field done? boolean Whether nothing more comes.
@@ -31,6 +33,10 @@ local M = {}
 ---@field duration_ms? integer
 ---@field judged? string Why a call was allowed or denied without asking.
 ---@field terminal_id? azimuth.TerminalId
+---@field terminal? azimuth.TerminalInfo The terminal, while the call's command runs in it; of a job, also afterwards.
+---@field typed? azimuth.Event.TerminalInput[] What was typed into the command, in order.
+---@field in_context? boolean Of a command of the user's own: whether the model reads of it.
+---@field exit_code? integer Of a command of the user's own that ended by itself.
 ---@field steps? azimuth.PlanEntry[] Of a plan.
 ---@field trimmed? boolean Whether the model no longer sees the result.
 ---@field request? azimuth.PermissionRequest Of a question.
@@ -87,6 +93,8 @@ local M = {}
 ---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.
 ---@field proposal_order azimuth.ProposalId[] In the order in which they appeared.
 ---@field terminals azimuth.TerminalCommand[] The commands that ran in terminals, in order.
+---@field terminal_info table<azimuth.TerminalId, azimuth.TerminalInfo> The terminals as they are.
+---@field terminal_order azimuth.TerminalId[] In the order in which they appeared.
 ---@field planning table<azimuth.ToolCallId, true> The calls that made plans.
 ---@field context? { used: integer, limit: integer }
 ---@field usage azimuth.Usage Tokens of all turns.
@@ -114,6 +122,8 @@ function M.new()
     proposals = {},
     proposal_order = {},
     terminals = {},
+    terminal_info = {},
+    terminal_order = {},
     planning = {},
     context = nil,
     usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 },
@@ -122,53 +132,7 @@ function M.new()
   }
 end
 
----@param state azimuth.State
----@param at integer
----@param entry table
----@return azimuth.Entry
-local function add(state, at, entry)
-  entry.version = state.version
-  entry.at = at
-  table.insert(state.entries, entry)
-  if entry.id then
-    state.index[entry.kind .. ":" .. entry.id] = #state.entries
-  end
-  return entry
-end
-
----@param state azimuth.State
----@param kind string
----@param id string
----@return azimuth.Entry?
-local function find(state, kind, id)
-  local at = state.index[kind .. ":" .. id]
-  return at and state.entries[at] or nil
-end
-
---- The entry, marked as changed.
----@param state azimuth.State
----@param kind string
----@param id string
----@return azimuth.Entry?
-local function touch(state, kind, id)
-  local entry = find(state, kind, id)
-  if entry then
-    entry.version = state.version
-  end
-  return entry
-end
-
----@param state azimuth.State
----@param kind string
----@param id string
-local function void(state, kind, id)
-  local key = kind .. ":" .. id
-  local at = state.index[key]
-  if at then
-    state.entries[at] = false
-    state.index[key] = nil
-  end
-end
+local add, touch, void, retain = entries.add, entries.touch, entries.void, entries.retain
 
 --- Voids the diffs of edits whose calls no longer arrive; what they came to stands elsewhere. They are the last entries.
 ---@param state azimuth.State
@@ -220,19 +184,9 @@ local function complete(state, at, kind, event, text)
   entry.done = true
 end
 
----@param list any[]
----@param keep fun(item: any): boolean
-local function retain(list, keep)
-  for at = #list, 1, -1 do
-    if not keep(list[at]) then
-      table.remove(list, at)
-    end
-  end
-end
-
 --- What each event does. An event that is not here is passed over: a later server may have more of them.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
-local on = {}
+local on = vim.tbl_extend("error", {}, terminals.on)
 
 function on.sessionStarted(state, event)
   state.folders = event.folders or {}
@@ -543,31 +497,6 @@ function on.checkpointRestored(state, event, at)
   add(state, at, { kind = "restored", direction = event.direction, turn_ids = event.turnIds, files = event.files, done = true })
 end
 
-function on.terminalStarted(state, event)
-  table.insert(state.terminals, {
-    terminal_id = event.terminalId,
-    tool_call_id = event.toolCallId,
-    command = event.command,
-    cwd = event.cwd,
-    offset = event.offset,
-  })
-  local call = touch(state, "tool", event.toolCallId)
-  if call then
-    call.terminal_id = event.terminalId
-  end
-end
-
-function on.terminalEnded(state, event)
-  for at = #state.terminals, 1, -1 do
-    local run = state.terminals[at]
-    if run.terminal_id == event.terminalId and run.tool_call_id == event.toolCallId then
-      run.ended = true
-      run.exit_code = event.exitCode
-      return
-    end
-  end
-end
-
 function on.notice(state, event, at)
   add(state, at, { kind = "notice", severity = event.severity, text = event.text, done = true })
 end
@@ -593,7 +522,8 @@ function on.turnEnded(state, event, at)
   for place = #state.entries, 1, -1 do
     local entry = state.entries[place]
     if entry then
-      if not entry.done and (entry.turn_id == event.turnId or entry.turn_id == nil) then
+      -- A command of the user's own is no part of a turn.
+      if not entry.done and entry.kind ~= "ran" and (entry.turn_id == event.turnId or entry.turn_id == nil) then
         entry.done = true
         entry.version = state.version
         if entry.kind == "tool" then
@@ -669,6 +599,8 @@ function M.prompts(state)
       end
     elseif entry and entry.kind == "command" then
       table.insert(prompts, entry.command)
+    elseif entry and entry.kind == "ran" then
+      table.insert(prompts, (entry.in_context and "!" or "!!") .. entry.command)
     end
   end
   return prompts

@@ -101,12 +101,36 @@ local function check_keys(cmd)
   end
 end
 
+--- What `azimuth doctor` says: of the shell, the sandbox, and where the server keeps its files.
+---@param cmd string[]
+local function check_machine(cmd)
+  health.start("Azimuth: this machine, by `azimuth doctor`")
+  local ran, result = pcall(function()
+    return vim.system({ cmd[1], "doctor" }, { text = true, env = keys.environment(), cwd = client.root() }):wait(10000)
+  end)
+  if not ran or result.stdout == "" then
+    health.warn("`azimuth doctor` failed.", { "Run it in a terminal." })
+    return
+  end
+  local says = { ok = health.ok, bad = health.warn }
+  for line in vim.gsplit(vim.trim(result.stdout), "\n") do
+    local sign, rest = line:match("^(%S+)%s+(.*)$")
+    local say = says[sign]
+    if say then
+      say(rest)
+    else
+      health.info(rest or line)
+    end
+  end
+end
+
 function M.check()
   check_editor()
   local cmd = check_program()
   if cmd then
     check_connection()
     check_keys(cmd)
+    check_machine(cmd)
   end
 end
 

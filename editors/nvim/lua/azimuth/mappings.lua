@@ -26,6 +26,8 @@ M.defaults = {
   { action = "comment", modes = { "n" }, key = "w", command = "<Cmd>Azimuth comment<CR>", desc = "say something of the hunk" },
   { action = "diff", modes = { "n" }, key = "d", command = "<Cmd>Azimuth diff<CR>", desc = "see the proposal side by side" },
   { action = "terminal", modes = { "n" }, key = "t", command = "<Cmd>Azimuth terminal<CR>", desc = "open the terminal" },
+  { action = "answer", modes = { "n" }, key = "i", command = "<Cmd>Azimuth answer<CR>", desc = "answer what waits for input" },
+  { action = "jobs", modes = { "n" }, key = "j", command = "<Cmd>Azimuth jobs<CR>", desc = "list terminals and jobs" },
 }
 
 --- What was mapped, so that `setup` after the start can take it back.

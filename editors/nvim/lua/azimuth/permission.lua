@@ -162,7 +162,7 @@ function M.set_keys(bufnr, which)
       end
     end
   end
-  local keys = { "a", "A", "r", "R" }
+  local keys = { "a", "S", "A", "r", "R" }
   for digit = 1, 9 do
     table.insert(keys, tostring(digit))
   end
@@ -202,6 +202,17 @@ local function close()
     vim.api.nvim_set_current_win(came_from)
   end
   window, shown = nil, nil
+end
+
+---@type table<azimuth.PermissionAbout, string>
+local titles = { outside = "Azimuth asks: outside the sandbox", trust = "Azimuth asks: trust" }
+
+---@param request azimuth.PermissionRequest
+---@param more integer How many others wait.
+---@return string
+local function title(request, more)
+  local asks = titles[request.about] or "Azimuth asks"
+  return more > 0 and (" %s, and %d more "):format(asks, more) or (" %s "):format(asks)
 end
 
 ---@param question azimuth.Question
@@ -246,7 +257,7 @@ local function show(question, more)
     style = "minimal",
     focusable = true,
     zindex = 60,
-    title = more > 0 and (" Azimuth asks, and %d more "):format(more) or " Azimuth asks ",
+    title = title(question.request, more),
     footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
   }
   if window and vim.api.nvim_win_is_valid(window) then
@@ -290,7 +301,7 @@ function M.refresh()
   if shown ~= first.request.permissionId or not (window and vim.api.nvim_win_is_valid(window)) then
     show(first, #waiting - 1)
   elseif #waiting > 1 then
-    vim.api.nvim_win_set_config(window, { title = (" Azimuth asks, and %d more "):format(#waiting - 1) })
+    vim.api.nvim_win_set_config(window, { title = title(first.request, #waiting - 1) })
   end
 end
 

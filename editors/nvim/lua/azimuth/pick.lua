@@ -143,22 +143,58 @@ function M.model(model, all)
   end)
 end
 
----@type { mode: azimuth.Mode, what: string }[]
+---@type { mode: azimuth.Mode, name: string, what: string }[]
 M.modes = {
-  { mode = "agent", what = "does everything, within the permissions" },
-  { mode = "ask", what = "looks and answers; changes and runs nothing" },
+  { mode = "agent", name = "agent", what = "does everything, within the permissions; edits wait for your review" },
+  { mode = "accept_edits", name = "accept-edits", what = "as agent, and edits are accepted as they come" },
+  { mode = "plan", name = "plan", what = "looks, also with commands that only read, and plans; changes nothing" },
+  { mode = "ask", name = "ask", what = "looks and answers; changes and runs nothing" },
+  { mode = "bypass", name = "bypass", what = "asks nothing any more; has to be confirmed" },
 }
 
---- Sets the mode by the server's own slash command, which makes no turn.
----@param mode azimuth.Mode
-local function set_mode(mode)
-  require("azimuth.turn").send({ { type = "text", text = "/mode " .. mode } })
+--- Sets the mode of the session's next turns. What has to be confirmed the server refuses at first, with words that say what
+--- it means.
+---@param item { mode: azimuth.Mode, name: string }
+---@param here azimuth.Whereabouts
+---@param confirmed? boolean
+local function set_mode(item, here, confirmed)
+  client.ensure_session(function(no_session, session_id)
+    if failed(no_session) then
+      return
+    end
+    local params = { sessionId = session_id, mode = item.mode, confirmed = confirmed }
+    client.request(requests.session_mode, params, function(err)
+      if err and err.code == protocol.error_codes.operationFailed and item.mode == "bypass" and not confirmed then
+        require("azimuth.confirm").ask({
+          title = "Bypass permission?",
+          said = err.message,
+          yes = "bypasses",
+          here = here,
+          again = ":Azimuth mode bypass asks again.",
+        }, function()
+          set_mode(item, here, true)
+        end)
+      elseif not failed(err) then
+        vim.notify(("Azimuth: the mode of the next turns is %s."):format(item.name))
+      end
+    end)
+  end)
 end
 
----@param mode? azimuth.Mode
-function M.mode(mode)
-  if mode then
-    set_mode(mode)
+--- Sets the mode; without one, the user chooses.
+---@param name? string
+function M.mode(name)
+  if name then
+    for _, item in ipairs(M.modes) do
+      if item.name == name or item.mode == name then
+        set_mode(item, require("azimuth.confirm").here())
+        return
+      end
+    end
+    local names = vim.tbl_map(function(item)
+      return item.name
+    end, M.modes)
+    vim.notify(("Azimuth: there is no mode %s; there are %s."):format(name, table.concat(names, ", ")), vim.log.levels.ERROR)
     return
   end
   vim.ui.select(M.modes, {
@@ -166,11 +202,11 @@ function M.mode(mode)
     kind = "azimuth.mode",
     format_item = function(item)
       local state = client.state()
-      return ("%s%s: %s"):format(state and state.mode == item.mode and "* " or "  ", item.mode, item.what)
+      return ("%s%s: %s"):format(state and state.mode == item.mode and "* " or "  ", item.name, item.what)
     end,
   }, function(item)
     if item then
-      set_mode(item.mode)
+      set_mode(item, require("azimuth.confirm").here())
     end
   end)
 end

@@ -62,6 +62,10 @@ end
 ---@return azimuth.PromptBlock[]
 function M.blocks(text, root, known)
   local blocks = { { type = "text", text = text } }
+  -- A command of the user's own mentions nothing: `git show @{upstream}`.
+  if text:sub(1, 1) == "!" then
+    return blocks
+  end
   local seen = {}
   for _, mention in ipairs(M.mentions(text, known)) do
     local uri = known and known[mention.path] or resolve(mention.path, root)

@@ -2,123 +2,20 @@
 ---
 --- Each entry is drawn alone, whatever stands before it, so that a change of one entry draws nothing else anew.
 
+local blocks = require("azimuth.render.block")
+local commands = require("azimuth.render.commands")
 local live_diff = require("azimuth.live_diff")
 local text = require("azimuth.text")
 
 local M = {}
 
----@class azimuth.Mark
----@field row integer From the block's first line, from 0.
----@field col integer
----@field end_col? integer The line's end without it.
----@field group string The highlight.
----@field rule? boolean Whether a rule is drawn from the line's end to the window's.
-
----@class azimuth.Block
----@field lines string[]
----@field marks azimuth.Mark[]
----@field fold? { first: integer, last: integer } Rows of the block that fold into the first, from 0.
-
---- How many lines of a result or an input the transcript shows; the rest is a key away.
-M.MAX_DETAIL = 40
 --- How many files are listed below a line on them; more are folded.
 M.MAX_FILES = 8
+M.MAX_DETAIL = blocks.MAX_DETAIL
+M.open_fence = blocks.open_fence
 
----@return azimuth.Block
-local function block()
-  return { lines = {}, marks = {} }
-end
-
----@param into azimuth.Block
----@param line string
----@param group? string
-local function put(into, line, group)
-  table.insert(into.lines, line)
-  if group then
-    table.insert(into.marks, { row = #into.lines - 1, col = 0, group = group })
-  end
-end
-
----@param into azimuth.Block
----@param line string
----@param group string
-local function header(into, line, group)
-  put(into, line, group)
-  into.marks[#into.marks].rule = true
-end
-
---- Puts what `inside` puts in a fence that nothing in the text can close.
----@param into azimuth.Block
----@param longest integer The longest run of backticks in the text.
----@param language string
----@param inside fun()
-local function fenced(into, longest, language, inside)
-  local fence = ("`"):rep(math.min(math.max(longest, 2) + 1, 100))
-  put(into, fence .. language, "AzimuthDim")
-  inside()
-  put(into, fence, "AzimuthDim")
-end
-
---- The text as it is.
----@param into azimuth.Block
----@param body string
-local function verbatim(into, body)
-  local lines = text.lines(body)
-  if lines[#lines] == "" then
-    table.remove(lines)
-  end
-  local longest = 0
-  for run in body:gmatch("`+") do
-    longest = math.max(longest, #run)
-  end
-  fenced(into, longest, "", function()
-    for at, line in ipairs(lines) do
-      if at > M.MAX_DETAIL then
-        put(into, ("… %d more lines; <CR> shows all"):format(#lines - M.MAX_DETAIL))
-        break
-      end
-      put(into, line)
-    end
-  end)
-end
-
---- What closes a code fence that the Markdown leaves open, or nil. Without it all that follows would look like code.
----@param lines string[]
----@return string?
-function M.open_fence(lines)
-  local open = nil
-  for _, line in ipairs(lines) do
-    local mark, rest = line:match("^ ? ? ?(```+)(.*)$")
-    if not mark then
-      mark, rest = line:match("^ ? ? ?(~~~+)(.*)$")
-    end
-    if mark and not open then
-      if mark:sub(1, 1) == "~" or not rest:find("`", 1, true) then
-        open = mark
-      end
-    elseif mark and mark:sub(1, 1) == open:sub(1, 1) and #mark >= #open and rest:match("^%s*$") then
-      open = nil
-    end
-  end
-  return open
-end
-
----@param into azimuth.Block
----@param body string
----@param whole boolean
-local function markdown(into, body, whole)
-  local lines = text.lines(body)
-  while whole and #lines > 1 and lines[#lines]:match("^%s*$") do
-    table.remove(lines)
-  end
-  for _, line in ipairs(lines) do
-    put(into, line)
-  end
-  local fence = whole and M.open_fence(lines)
-  if fence then
-    put(into, fence)
-  end
-end
+local block, put, header = blocks.new, blocks.put, blocks.header
+local fenced, verbatim, markdown = blocks.fenced, blocks.verbatim, blocks.markdown
 
 ---@param uri string
 ---@return string
@@ -171,6 +68,10 @@ local function changes(entry)
   return (" · changed %s%s"):format(text.plural(left, "file"), undone > 0 and (", %d taken back"):format(undone) or "")
 end
 
+--- The head of a message, by the mode that it was sent in, where that is not the usual one.
+---@type table<azimuth.Mode, string>
+local asks_as = { ask = "You, asking", plan = "You, for a plan", bypass = "You, bypassing permission" }
+
 --- What each kind of entry looks like.
 ---@type table<string, fun(entry: azimuth.Entry): azimuth.Block>
 local draw = {}
@@ -181,7 +82,7 @@ function draw.user(entry)
     header(into, "Goes on" .. changes(entry), "AzimuthAgent")
     return into
   end
-  local who = entry.how == "steer" and "You, to the running turn" or entry.mode == "ask" and "You, asking" or "You"
+  local who = entry.how == "steer" and "You, to the running turn" or asks_as[entry.mode] or "You"
   header(into, who .. changes(entry), "AzimuthUser")
   put(into, "")
   local said, attached = M.prompt(entry.prompt)
@@ -271,13 +172,42 @@ function M.input(input)
   return table.concat(lines, "\n")
 end
 
+--- What a call was given and gave, folded: into its line, or where its command goes on, into one below what that waits for.
+---@param into azimuth.Block
+---@param entry azimuth.Entry
+---@param goes_on boolean
+local function detail(into, entry, goes_on)
+  local first = goes_on and #into.lines or 0
+  if goes_on then
+    put(into, "  what came so far", "AzimuthDim")
+  end
+  local input = M.input(entry.input)
+  if input ~= "" then
+    verbatim(into, input)
+  end
+  if entry.judged then
+    put(into, text.one_line(entry.judged, 300), "AzimuthDim")
+  end
+  if not goes_on then
+    commands.typed(into, entry)
+  end
+  if entry.result and entry.result.text ~= "" then
+    verbatim(into, entry.result.text)
+  end
+  if #into.lines > first + 1 then
+    into.fold = { first = first, last = #into.lines - 1 }
+  end
+end
+
 function draw.tool(entry)
   local into = block()
-  local look = status[entry.status] or status.running
+  local waits = commands.is_waiting(entry.terminal)
+  local look = waits and status.asking or status[entry.status] or status.running
   local line = look[1] .. " " .. text.one_line(entry.title or entry.name or "", 160)
   local title_end = #line
-  local rest = {}
-  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title then
+  local note = commands.note(entry)
+  local rest = { note }
+  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title and entry.summary ~= note then
     table.insert(rest, text.one_line(entry.summary, 120))
   end
   if entry.status == "cancelled" then
@@ -294,33 +224,33 @@ function draw.tool(entry)
   end
   put(into, line)
   table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
-  table.insert(into.marks, { row = 0, col = title_end, group = entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
+  table.insert(into.marks, { row = 0, col = title_end, group = waits and "AzimuthAsk" or entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
+  local goes_on = waits or (entry.terminal ~= nil and entry.terminal.taken)
+  if goes_on or not entry.done then
+    commands.running(into, entry)
+  end
   if entry.done then
-    local input = M.input(entry.input)
-    if input ~= "" then
-      verbatim(into, input)
-    end
-    if entry.judged then
-      put(into, text.one_line(entry.judged, 300), "AzimuthDim")
-    end
-    if entry.result and entry.result.text ~= "" then
-      verbatim(into, entry.result.text)
-    end
-    if #into.lines > 1 then
-      into.fold = { first = 0, last = #into.lines - 1 }
-    end
+    detail(into, entry, goes_on)
   end
   return into
 end
 
---- The key of each option of a question: `a` and `A` allow, `r` and `R` reject; where two want one key, a digit.
+function draw.ran(entry)
+  local waits = commands.is_waiting(entry.terminal)
+  return commands.ran(entry, waits and status.asking or status[entry.status] or status.running)
+end
+
+--- The option that allows for as long as the session lasts.
+local IN_SESSION = "session"
+
+--- The key of each option of a question: `a`, `S` and `A` allow, `r` and `R` reject; where two want one key, a digit.
 ---@param options azimuth.PermissionOption[]
 ---@return { key: string, option: azimuth.PermissionOption }[]
 function M.keys(options)
   local letters = { allow_once = "a", allow_always = "A", reject_once = "r", reject_always = "R" }
   local taken, keys = {}, {}
   for at, option in ipairs(options) do
-    local key = letters[option.kind]
+    local key = option.optionId == IN_SESSION and "S" or letters[option.kind]
     if not key or taken[key] then
       key = tostring(at)
     end
@@ -335,7 +265,8 @@ end
 ---@param request azimuth.PermissionRequest
 ---@param plain? boolean Whether the window shows no Markdown, so that the detail needs no fence.
 function M.question(into, request, plain)
-  put(into, "? " .. text.one_line(request.title), "AzimuthAsk")
+  local outside = request.about == "outside"
+  put(into, (outside and "! " or "? ") .. text.one_line(request.title), outside and "AzimuthOutside" or "AzimuthAsk")
   if request.detail ~= "" and plain then
     for _, line in ipairs(vim.list_slice(text.lines(request.detail), 1, M.MAX_DETAIL)) do
       put(into, "  " .. line)
@@ -555,10 +486,14 @@ function M.footer(state)
   return into
 end
 
---- The whole of what a tool call was given and gave, for a window of its own.
+--- The whole of what a tool call was given and gave, or of what the user's own command printed, for a window of its own.
 ---@param entry azimuth.Entry
 ---@return string[]
 function M.tool_detail(entry)
+  if entry.kind == "ran" then
+    local lines = { "$ " .. text.one_line(entry.command or "", 400), "" }
+    return vim.list_extend(lines, text.lines(entry.text or ""))
+  end
   local lines = { text.one_line(entry.title or entry.name or "", 400), "" }
   local input = M.input(entry.input)
   if input ~= "" then

@@ -11,7 +11,8 @@ local cached_for = nil
 --- What changes the component. The rest of the events, such as streamed text, leave the status line alone.
 local EVENTS = {
   "turnStarted", "turnEnded", "permissionAsked", "permissionAnswered", "proposalChanged", "reviewDecided", "editApplied",
-  "modelChanged", "acceptEditsChanged", "retrying", "sessionOpened", "sessionSelected", "connection",
+  "modelChanged", "modeChanged", "acceptEditsChanged", "retrying", "sessionOpened", "sessionSelected", "connection",
+  "terminalChanged",
 }
 
 local connection = nil
@@ -43,12 +44,38 @@ function M.doing(state)
     return "no server"
   elseif #state.questions > 0 then
     return "asks"
+  elseif M.waits(state) then
+    return M.waits(state) --[[@as string]]
   elseif state.retrying then
     return "tries again"
   elseif state.running then
     return "works"
   end
   return "ready"
+end
+
+--- That a command waits for input, in a few words, if one does.
+---@param state azimuth.State
+---@return string?
+function M.waits(state)
+  local first = require("azimuth.fold.terminals").waiting(state)[1]
+  return first and (first.waiting.certainty == "certain" and "waits for input" or "may wait for input") or nil
+end
+
+--- The mode, where it is not the usual one.
+---@param state azimuth.State
+---@return string?
+---@return string? group Of what is worth a warning.
+function M.mode(state)
+  if state.mode == "bypass" then
+    return "BYPASS", "AzimuthBypass"
+  elseif state.mode == "accept_edits" and not state.accept_edits then
+    return "accepts edits", "AzimuthWarning"
+  elseif state.mode == "plan" then
+    return "only plans"
+  elseif state.mode == "ask" then
+    return "only asks"
+  end
 end
 
 --- How long edits are accepted as they come, where they are.
@@ -84,11 +111,17 @@ local function compose(state)
   if state.accept_edits then
     table.insert(parts, M.accepting(state))
   end
+  local mode, group = M.mode(state)
+  local is_bypass = group == "AzimuthBypass"
+  if not is_bypass then
+    table.insert(parts, mode)
+  end
   if state.cost > 0 then
     table.insert(parts, text.money(state.cost))
   end
   -- A status line reads `%` as an instruction.
-  return (("azimuth: " .. table.concat(parts, " · ")):gsub("%%", "%%%%"))
+  local line = ("azimuth: " .. table.concat(parts, " · ")):gsub("%%", "%%%%")
+  return is_bypass and ("%%#%s#%s%%* %s"):format(group, mode, line) or line
 end
 
 --- What there is to say, or an empty text before the first session.

@@ -291,7 +291,7 @@ function Transcript:prompts()
   local lines, row = {}, 0
   for at, height in ipairs(self.heights) do
     local entry = self.state.entries[at]
-    if entry and (entry.kind == "user" or entry.kind == "command") then
+    if entry and (entry.kind == "user" or entry.kind == "command" or entry.kind == "ran") then
       table.insert(lines, row + 1)
     end
     row = row + height

@@ -46,6 +46,13 @@ local function is_command(prompt)
   return prompt[1] ~= nil and prompt[1].type == "text" and prompt[1].text:match("^%s*/%a") ~= nil
 end
 
+--- Whether a prompt is a command of the user's own, for the shell.
+---@param prompt azimuth.PromptBlock[]
+---@return boolean
+local function is_for_shell(prompt)
+  return prompt[1] ~= nil and prompt[1].type == "text" and prompt[1].text:sub(1, 1) == "!"
+end
+
 --- Sends a prompt. While a turn runs it is said to that turn, or waits for its end.
 ---@param prompt azimuth.PromptBlock[]
 ---@param how? "steer"|"queue" Without it, what the setting says.
@@ -64,7 +71,7 @@ function M.send(prompt, how, callback)
     ---@cast session_id string
     local running = client.state(session_id).running
     how = how or config.values.chat.while_running
-    if not running then
+    if not running or is_for_shell(prompt) then
       start(session_id, prompt, callback)
     elseif how == "queue" or is_command(prompt) then
       M.queue(session_id, prompt, callback)

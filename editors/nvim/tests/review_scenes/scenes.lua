@@ -137,7 +137,7 @@ vim.o.laststatus = 2
 vim.o.number = true
 vim.o.statusline = " %f %m%=%{%v:lua.require'azimuth.status'.get()%} "
 vim.g.mapleader = " "
-require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" } })
+require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, trust = true })
 vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit("src/temperature.lua")
 vim.treesitter.start()

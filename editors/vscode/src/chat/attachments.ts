@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { PromptBlock } from '../generated/protocol';
-import { mentions } from './mentions';
+import { isCommand, mentions } from './mentions';
 import type { Attachment } from './messages';
 
 /** The selection of the active editor, if there is one. */
@@ -35,6 +35,8 @@ export function labelOf(uri: vscode.Uri, range?: vscode.Range): string {
 
 /** A prompt with the files that its text mentions and its blocks do not hold yet. What is no file stays only text. */
 export async function withMentions(blocks: PromptBlock[]): Promise<PromptBlock[]> {
+  // What a shell command names is its own affair.
+  if (blocks.some((block) => block.type === 'text' && isCommand(block.text))) return blocks;
   const known = new Set(blocks.flatMap((block) => (block.type === 'file' ? [block.uri] : [])));
   const all = [...blocks];
   for (const { path, range } of blocks.flatMap((block) => (block.type === 'text' ? mentions(block.text) : []))) {

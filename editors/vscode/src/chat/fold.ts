@@ -2,11 +2,13 @@
 // its end, and the webview goes on from there.
 
 import type {
-  AutoScope, Direction, Event, FileImage, Hunk, Location, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
-  QueueId, RestoreStep, SequencedEvent, StopReason, TerminalId, ToolCallId, TurnId, Usage,
+  AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal, ProposalId,
+  QueueId, RestoreStep, SequencedEvent, StopReason, TerminalInfo, ToolCallId, TurnId, Usage,
 } from '../generated/protocol';
 import { openProposals, type Groups } from '../session/fold';
+import { waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, type FileNews } from './news';
+import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
 export type Entry = { key: string; version: number } & (
@@ -14,6 +16,7 @@ export type Entry = { key: string; version: number } & (
   | { kind: 'answer'; text: string; thinking: string; done: boolean }
   | DiffEntry
   | ToolEntry
+  | OwnEntry
   | { kind: 'files' } & FileNews
   | { kind: 'plan'; steps: PlanEntry[] }
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
@@ -50,18 +53,6 @@ export interface DiffEntry {
   text: string;
 }
 
-export interface ToolEntry {
-  kind: 'tool';
-  name: string;
-  title: string;
-  state: 'running' | 'done' | 'failed';
-  summary: string;
-  result: string;
-  locations: Location[];
-  milliseconds: number | undefined;
-  terminal: TerminalId | undefined;
-}
-
 /** A chat as it stands, with the last of its entries. It can be sent. */
 export interface ChatSnapshot {
   entries: Entry[];
@@ -83,6 +74,7 @@ export interface ChatSnapshot {
   /** The session's folders, as URIs. */
   folders: string[];
   accepts: AutoScope | undefined;
+  terminals: TerminalInfo[];
 }
 
 /** So many earlier prompts can be recalled. */
@@ -110,6 +102,7 @@ export class Chat {
   accepts: AutoScope | undefined;
 
   private readonly byKey = new Map<string, Entry>();
+  private readonly commands = new Commands((callId) => this.ran(callId), (ran) => this.touch(ran as Entry));
   /** The words that began turns. */
   private readonly byTurn = new Map<TurnId, Entry & PromptEntry>();
   private readonly diffs = new Set<Entry & DiffEntry>();
@@ -124,21 +117,31 @@ export class Chat {
   }
 
   /** A chat that goes on from where another one stood. */
-  static from({ entries, proposals, queue, saidBefore, ...rest }: ChatSnapshot): Chat {
+  static from({ entries, proposals, queue, saidBefore, terminals, ...rest }: ChatSnapshot): Chat {
     const chat = new Chat();
     Object.assign(chat, rest);
     chat.saidBefore = saidBefore;
-    chat.prepend(entries);
+    chat.prepend(entries, terminals);
     for (const proposal of proposals) chat.proposals.set(proposal.proposalId, proposal);
     for (const [queueId, blocks] of queue) chat.queue.set(queueId, blocks);
     return chat;
   }
 
   /** Takes the next event. One that was seen already, or is not known, changes nothing. */
-  take({ seq, event }: SequencedEvent): void {
+  take({ seq, at, event }: SequencedEvent): void {
     if (seq <= this.lastSeq) return;
     this.lastSeq = seq;
     this.apply(seq, event);
+    this.commands.take(event, at);
+  }
+
+  /** Takes the terminals as the server lists them: what ended with a server is in no event. */
+  correct(list: readonly TerminalInfo[]): void {
+    this.commands.correct(list);
+  }
+
+  get terminals(): Terminals {
+    return this.commands.terminals;
   }
 
   /** This chat with its last entries: `count` of them, and more where a question among the earlier ones waits. */
@@ -154,6 +157,7 @@ export class Chat {
       queue: [...queue],
       title, model, scripted, cost, context, runningTurn, doing, lastSeq, folders, accepts,
       saidBefore: saidIn(this.entries.slice(0, from)).slice(0, RECALL),
+      terminals: [...this.terminals.values()],
     };
   }
 
@@ -165,9 +169,10 @@ export class Chat {
     return true;
   }
 
-  private prepend(entries: readonly Entry[]): void {
+  private prepend(entries: readonly Entry[], terminals?: readonly TerminalInfo[]): void {
     this.entries.unshift(...entries);
     for (const entry of entries) this.know(entry);
+    this.commands.know(entries.filter((entry) => entry.kind === 'tool' || entry.kind === 'own'), terminals);
   }
 
   private know(entry: Entry): void {
@@ -269,8 +274,7 @@ export class Chat {
         // A plan shows itself.
         if (event.name === 'update_plan') break;
         this.add(`t${event.toolCallId}`, {
-          kind: 'tool', name: event.name, title: event.title, state: 'running', summary: '', result: '',
-          locations: event.locations, milliseconds: undefined, terminal: undefined,
+          kind: 'tool', ...fresh(event.toolCallId), name: event.name, title: event.title, summary: '', locations: event.locations,
         });
         break;
       case 'toolCallEnded':
@@ -283,8 +287,19 @@ export class Chat {
         });
         this.doing = 'Thinking';
         break;
-      case 'terminalStarted':
-        this.tool(event.toolCallId, (tool) => (tool.terminal = event.terminalId));
+      case 'terminalChanged': {
+        const { running, waiting } = event.terminal;
+        const ran = running && this.ran(running.toolCallId);
+        if (ran?.kind === 'tool' && ran.state === 'running') this.doing = waiting === undefined ? ran.title : `${ran.title}: ${waitingInWords(waiting)}`;
+        break;
+      }
+      case 'userCommandStarted':
+        this.add(`t${event.toolCallId}`, {
+          kind: 'own', ...fresh(event.toolCallId), command: event.command, inContext: event.inContext, exitCode: undefined,
+        });
+        break;
+      case 'userCommandEnded':
+        this.own(event);
         break;
       case 'permissionAsked':
         this.doing = `Waiting for you: ${event.request.title}`;
@@ -391,6 +406,22 @@ export class Chat {
     this.touch(entry);
   }
 
+  /** The call of a tool, or the user's own command, with this id. */
+  private ran(id: ToolCallId): (ToolEntry | OwnEntry) | undefined {
+    const entry = this.byKey.get(`t${id}`);
+    return entry?.kind === 'tool' || entry?.kind === 'own' ? entry : undefined;
+  }
+
+  private own({ toolCallId, text, exitCode, durationMs }: Extract<Event, { type: 'userCommandEnded' }>): void {
+    const entry = this.byKey.get(`t${toolCallId}`);
+    if (entry?.kind !== 'own') return;
+    entry.state = exitCode === 0 ? 'done' : 'failed';
+    entry.result = text;
+    entry.exitCode = exitCode;
+    entry.milliseconds = durationMs;
+    this.touch(entry);
+  }
+
   private note(seq: number, tone: 'info' | 'warning' | 'error', text: string): void {
     this.add(`n${seq}`, { kind: 'note', tone, text });
   }
@@ -479,7 +510,10 @@ function isSame(a: FileImage | undefined, b: FileImage | undefined): boolean {
 
 /** What the user said in these entries, last first, each once. */
 function saidIn(entries: readonly Entry[]): string[] {
-  const texts = entries.flatMap((entry) => (entry.kind === 'prompt' ? [textOf(entry.blocks)] : []));
+  const texts = entries.flatMap((entry) => {
+    if (entry.kind === 'own') return [`${entry.inContext ? '!' : '!!'}${entry.command}`];
+    return entry.kind === 'prompt' ? [textOf(entry.blocks)] : [];
+  });
   return [...new Set(texts.filter((text) => text !== '').reverse())];
 }
 

@@ -5,6 +5,7 @@ import { messageOf, type Request } from '../server/requests';
 import type { Review } from '../review/review';
 import type { Session } from '../session/session';
 import { restore } from '../session/undo';
+import type { Terminals } from '../terminal/terminals';
 import { unlinked } from '../text';
 import { file, labelOf, selection, withMentions } from './attachments';
 import type { Attachment, HostMessage, Intent } from './messages';
@@ -16,7 +17,7 @@ export interface Hands {
   request: Request;
   tell: (message: HostMessage) => void;
   attach: (attachments: Attachment[]) => Promise<void>;
-  showTerminal: (terminalId: string) => Promise<void>;
+  terminals: Terminals;
   openDiff: (proposalId: string, hunkId?: string) => Promise<void>;
 }
 
@@ -43,7 +44,11 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'complete': return complete(intent, hands);
     case 'openFile': return openFile(intent.uri, intent.line);
     case 'openDiff': return hands.openDiff(intent.proposalId, intent.hunkId);
-    case 'openTerminal': return hands.showTerminal(intent.terminalId);
+    case 'openTerminal': return hands.terminals.show(intent.terminalId);
+    case 'typeLine': return hands.terminals.typeLine(intent.terminalId, intent.text);
+    case 'takeTerminal': return hands.terminals.take(intent.taken, intent.terminalId);
+    case 'killTerminal': return hands.terminals.kill(intent.terminalId);
+    case 'showJobs': return run('azimuth.jobs.show');
     case 'openLink': return openLink(intent.href);
     case 'openText': return openText(intent.text);
     case 'insert': return insert(intent.text);

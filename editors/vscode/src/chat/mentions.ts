@@ -30,3 +30,8 @@ export function holdsWord(text: string, word: string): boolean {
   }
   return false;
 }
+
+/** Whether a prompt is a command of the user's own for the shell: `!command` or `!!command`. */
+export function isCommand(text: string): boolean {
+  return text.trimStart().startsWith('!');
+}

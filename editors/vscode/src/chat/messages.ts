@@ -5,7 +5,7 @@
 
 import type {
   AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBlock, PromptCompleteResult, ProposalId,
-  QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TurnId,
+  QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
 
@@ -14,6 +14,8 @@ export type HostMessage =
   | SessionMessage
   | EventsMessage
   | EarlierMessage
+  | TerminalsMessage
+  | TailMessage
   | FactsMessage
   | PromptSettledMessage
   | RefusedMessage
@@ -50,6 +52,20 @@ export interface EarlierMessage {
   sessionId: SessionId;
   from: number;
   entries: Entry[];
+}
+
+/** The terminals as the server lists them, where its events do not say so. */
+export interface TerminalsMessage {
+  type: 'terminals';
+  sessionId: SessionId;
+  terminals: TerminalInfo[];
+}
+
+/** The end of what a command that runs has printed. It replaces what was told before. */
+export interface TailMessage {
+  type: 'tail';
+  toolCallId: ToolCallId;
+  text: string;
 }
 
 /** All facts as they are now; they replace the last ones. */
@@ -161,6 +177,13 @@ export type Intent =
   | { type: 'openFile'; uri: string; line?: number }
   | { type: 'openDiff'; proposalId: ProposalId; hunkId?: HunkId }
   | { type: 'openTerminal'; terminalId: TerminalId }
+  /** Type a line into a terminal, with Enter. */
+  | { type: 'typeLine'; terminalId: TerminalId; text: string }
+  /** Take a terminal over, or hand it back. */
+  | { type: 'takeTerminal'; terminalId: TerminalId; taken: boolean }
+  /** End what runs in a terminal. */
+  | { type: 'killTerminal'; terminalId: TerminalId }
+  | { type: 'showJobs' }
   /** Open a web page, after the user has agreed. The host takes only `http:` and `https:`. */
   | { type: 'openLink'; href: string }
   /** Show a long text, such as a tool's whole result, in an editor. */

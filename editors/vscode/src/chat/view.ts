@@ -17,7 +17,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private ready = false;
   /** What is told as soon as the webview listens. */
   private later: HostMessage[] = [];
+  private readonly shown = new vscode.EventEmitter<boolean>();
   private readonly subscriptions: vscode.Disposable[];
+
+  /** The webview listens, or is gone. */
+  readonly onShown = this.shown.event;
 
   /** `carryOut` does what the webview asks for. */
   constructor(
@@ -31,6 +35,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       vscode.window.registerWebviewViewProvider('azimuth.chat', this),
       session.onStep(({ sessionId, events }) => this.tell({ type: 'events', sessionId, events })),
       session.onSwitch(() => this.tellSession()),
+      session.onTerminals(({ corrected }) => (corrected ? this.tellTerminals() : undefined)),
+      this.shown,
       facts.onChange(() => this.tellFacts()),
     ];
   }
@@ -96,11 +102,13 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.tellFacts();
     this.tellSession();
     for (const message of this.later.splice(0)) this.tell(message);
+    this.shown.fire(true);
     void this.facts.refresh();
   }
 
   private gone(): void {
     this.ready = false;
+    this.shown.fire(false);
     this.focused(false);
   }
 
@@ -115,15 +123,27 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   /** A long session is more than a webview takes in at once: it gets the end, and asks for more when the user looks. */
   private tellSession(): void {
-    const { info, events } = this.session;
-    this.tell({ type: 'session', ...(info === undefined ? {} : { session: { info, chat: Chat.of(events).snapshot(ENTRIES) } }) });
+    const { info } = this.session;
+    this.tell({ type: 'session', ...(info === undefined ? {} : { session: { info, chat: this.chat().snapshot(ENTRIES) } }) });
+  }
+
+  private tellTerminals(): void {
+    const { id: sessionId, terminals } = this.session;
+    if (sessionId !== undefined) this.tell({ type: 'terminals', sessionId, terminals: [...terminals.values()] });
   }
 
   private tellEarlier(before: number): void {
-    const { id: sessionId, events } = this.session;
+    const { id: sessionId } = this.session;
     if (sessionId === undefined) return;
     const from = Math.max(0, before - ENTRIES);
-    this.tell({ type: 'earlier', sessionId, from, entries: Chat.of(events).entries.slice(from, before) });
+    this.tell({ type: 'earlier', sessionId, from, entries: this.chat().entries.slice(from, before) });
+  }
+
+  /** The whole chat as it is. */
+  private chat(): Chat {
+    const chat = Chat.of(this.session.events);
+    chat.correct([...this.session.terminals.values()]);
+    return chat;
   }
 
   private tellFacts(): void {

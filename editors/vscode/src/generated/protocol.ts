@@ -2045,7 +2045,7 @@ export interface TurnCancelParams {
 
 /** Result of `azimuth/turn/cancel`. */
 export interface TurnCancelResult {
-  /** Whether a turn was running. Its end follows as the event `turnEnded`. */
+  /** Whether a turn was running, or else a command of the user's own. Its end follows as an event. */
   cancelled: boolean;
 }
 
@@ -2087,7 +2087,7 @@ export interface TurnQueueResult {
 export interface TurnStartParams {
   /** The session. */
   sessionId: SessionId;
-  /** The prompt. Empty to go on after a turn was interrupted or failed. */
+  /** The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of the user's own. */
   prompt: PromptBlock[];
   /** The mode of this turn and the next ones; without it, the session's. */
   mode?: Mode;
@@ -2095,7 +2095,7 @@ export interface TurnStartParams {
 
 /** Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events. */
 export interface TurnStartResult {
-  /** The turn; absent where the prompt held only slash commands, whose results are events. */
+  /** The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`). What came of those are events. */
   turnId?: TurnId;
   /** Where the client should go on, after `/new` or `/resume`. */
   switchTo?: SessionId;

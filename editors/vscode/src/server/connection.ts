@@ -30,7 +30,7 @@ export function connect(ends: Ends): LanguageClient {
   const options: LanguageClientOptions = {
     documentSelector: [{ scheme: 'file' }],
     outputChannel: ends.output,
-    initializationOptions: () => initializationOptions(inspect),
+    initializationOptions: () => initializationOptions(inspect, vscode.workspace.isTrusted),
     initializationFailedHandler: () => false,
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -36,7 +36,11 @@ export class Server implements vscode.Disposable {
     private readonly output: vscode.LogOutputChannel,
     private readonly keys: Keys,
   ) {
-    this.subscriptions.push(vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)));
+    this.subscriptions.push(
+      vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)),
+      // A server that starts later is told at its start.
+      vscode.workspace.onDidGrantWorkspaceTrust(() => (this.current.state === 'running' ? void this.tellTrust() : undefined)),
+    );
   }
 
   get state(): ServerFact {
@@ -119,6 +123,12 @@ export class Server implements vscode.Disposable {
     }
     this.output.info(`running, version ${info?.version ?? 'unknown'}`);
     this.become({ state: 'running', version: info?.version ?? '' });
+  }
+
+  private async tellTrust(): Promise<void> {
+    await this.request('azimuth/workspace/trust', { trusted: true, byEditor: true }).catch((error: unknown) => {
+      this.output.error(`the server was not told that the workspace is trusted: ${messageOf(error)}`);
+    });
   }
 
   /** The connection closed. Where nobody asked for that, the server crashed, and is started again. */

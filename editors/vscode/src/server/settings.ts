@@ -15,15 +15,18 @@ export interface Inspected {
 export type Inspect = (name: string) => Inspected | undefined;
 
 /** The settings that may allow something. They have the scope `machine`, and a change needs a new server. */
-export const trusted = ['permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands', 'reviewCommands'] as const;
+export const trusted = [
+  'permissions.allow', 'acceptEdits', 'providers', 'caFile', 'idleTimeout', 'checkpointDays', 'undoCommands', 'reviewCommands',
+  'allowBypass', 'sandbox', 'sandboxNetwork', 'sandboxWrite', 'sandboxRead', 'shellRc', 'projectCommands',
+] as const;
 
 /** The settings that a workspace may choose, too. */
-const free = ['model', 'log', 'editMode', 'editTools', 'formatEdits', 'saveEdits', 'stopEarly', 'fileBlocks', 'canonicalEdits'];
+const free = ['model', 'log', 'editMode', 'editTools', 'formatEdits', 'saveEdits', 'stopEarly', 'fileBlocks', 'canonicalEdits', 'interceptCommands'];
 
-/** The `initializationOptions`: the user's own words, never a workspace's. */
-export function initializationOptions(inspect: Inspect): Record<string, unknown> {
+/** The `initializationOptions`: the user's own words, never a workspace's, and whether the user trusts that in the editor. */
+export function initializationOptions(inspect: Inspect, isTrusted: boolean): Record<string, unknown> {
   const own = (name: string): unknown => inspect(name)?.globalValue;
-  const options: Record<string, unknown> = {};
+  const options: Record<string, unknown> = { workspaceTrust: isTrusted ? 'trusted' : 'restricted' };
   for (const name of [...free, ...trusted.filter((one) => !one.startsWith('permissions.'))]) {
     const value = own(name);
     if (value !== undefined && value !== '') options[name] = value;

@@ -2,9 +2,9 @@
 // terminals. Pure; the chat has a fold of its own for what was said.
 
 import type {
-  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TerminalId,
-  ToolCallId, TurnId,
+  AutoScope, Event, Hunk, Mode, PermissionId, PermissionRequest, Proposal, ProposalId, SequencedEvent, SessionInfo, TurnId,
 } from '../generated/protocol';
+import { foldTerminals, type Terminals } from '../terminal/state';
 
 /** A session's state after its events so far. */
 export interface SessionState {
@@ -22,8 +22,7 @@ export interface SessionState {
   questions: ReadonlyMap<PermissionId, PermissionRequest>;
   /** Every proposal, decided ones included, as last told. */
   proposals: ReadonlyMap<ProposalId, Proposal>;
-  /** The terminals, each with the command that ran last and whether it still does. */
-  terminals: ReadonlyMap<TerminalId, { toolCallId: ToolCallId; command: string; running: boolean }>;
+  terminals: Terminals;
   /** Whether edits are accepted as they come; undefined where the session has not said. */
   acceptEdits: AcceptEdits | undefined;
 }
@@ -55,18 +54,21 @@ export function begin(info: SessionInfo): SessionState {
 }
 
 /** The state after one more event. An event that was seen already changes nothing. */
-export function fold(state: SessionState, { seq, event }: SequencedEvent): SessionState {
-  return seq <= state.lastSeq ? state : { ...state, ...change(state, event), lastSeq: seq };
+export function fold(state: SessionState, { seq, at, event }: SequencedEvent): SessionState {
+  if (seq <= state.lastSeq) return state;
+  return { ...state, ...change(state, event), terminals: foldTerminals(state.terminals, event, at), lastSeq: seq };
 }
 
-/** Events to keep for showing the session anew: deltas of a message that is whole, or void, are left out. */
+/** Events to keep for showing the session anew: deltas of a message that is whole, or void, are left out, and what terminals were before. */
 export function compact(events: readonly SequencedEvent[]): SequencedEvent[] {
   const over = new Set<string>();
+  const last = new Map<string, Event>();
   for (const { event } of events) {
     if (event.type === 'messageCompleted' || event.type === 'messageDiscarded') over.add(event.messageId);
+    if (event.type === 'terminalChanged') last.set(event.terminal.terminalId, event);
   }
   const isOver = (event: Event): boolean =>
-    isDelta(event) && over.has(event.messageId);
+    (isDelta(event) && over.has(event.messageId)) || (event.type === 'terminalChanged' && last.get(event.terminal.terminalId) !== event);
   return events.filter(({ event }) => !isOver(event));
 }
 
@@ -135,15 +137,6 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       return { questions: without(state.questions, event.permissionId) };
     case 'proposalChanged':
       return { proposals: new Map(state.proposals).set(event.proposal.proposalId, event.proposal) };
-    case 'terminalStarted': {
-      const { terminalId, toolCallId, command } = event;
-      return { terminals: new Map(state.terminals).set(terminalId, { toolCallId, command, running: true }) };
-    }
-    case 'terminalEnded': {
-      const terminal = state.terminals.get(event.terminalId);
-      if (terminal?.toolCallId !== event.toolCallId) return {};
-      return { terminals: new Map(state.terminals).set(event.terminalId, { ...terminal, running: false }) };
-    }
     default:
       return {};
   }

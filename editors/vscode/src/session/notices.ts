@@ -1,15 +1,20 @@
 // A notice when the agent asks or ends and the user looks elsewhere.
 
 import * as vscode from 'vscode';
-import type { PermissionRequest, StopReason } from '../generated/protocol';
+import type { PermissionRequest, StopReason, TerminalInfo, Waiting } from '../generated/protocol';
 import { messageOf } from '../server/requests';
+import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { unlinked } from '../text';
 import type { Session, Step } from './session';
 
 export class Notices implements vscode.Disposable {
   private readonly subscription: vscode.Disposable;
 
-  constructor(private readonly session: Session, private readonly chat: { readonly visible: boolean; focus(): Promise<void> }) {
+  constructor(
+    private readonly session: Session,
+    private readonly chat: { readonly visible: boolean; focus(): Promise<void> },
+    private readonly terminals: { isActive(terminalId: string): boolean; show(terminalId: string): Promise<void> },
+  ) {
     this.subscription = session.onStep((step) => this.look(step));
   }
 
@@ -17,13 +22,32 @@ export class Notices implements vscode.Disposable {
     this.subscription.dispose();
   }
 
-  private look({ events, after }: Step): void {
+  private look({ events, before, after }: Step): void {
     if (!vscode.workspace.getConfiguration('azimuth').get<boolean>('notifications', true)) return;
     const focused = vscode.window.state.focused;
     for (const { event } of events) {
       // A question that was answered among these events is none any more.
       if (event.type === 'permissionAsked' && after.questions.has(event.request.permissionId) && !(focused && this.chat.visible)) void this.ask(event.request);
       if (event.type === 'turnEnded' && event.stopReason !== 'cancelled' && !focused) void this.tellEnd(event.stopReason, event.error);
+    }
+    if (before.terminals === after.terminals || (focused && this.chat.visible)) return;
+    const known = new Set(waitingTerminals(before.terminals).map(({ terminalId }) => terminalId));
+    for (const terminal of waitingTerminals(after.terminals)) {
+      // Once for each time that something waits, and not where the user looks at it.
+      if (!known.has(terminal.terminalId) && !(focused && this.terminals.isActive(terminal.terminalId))) void this.tellWaiting(terminal);
+    }
+  }
+
+  private async tellWaiting({ terminalId, running, title, waiting }: TerminalInfo & { waiting: Waiting }): Promise<void> {
+    const prompt = waiting.prompt.trim() === '' ? '' : ` It says: ${waiting.prompt.trim()}`;
+    const answer = 'Answer in the Terminal';
+    const chosen = await vscode.window.showInformationMessage(
+      unlinked(`Azimuth: ${shortCommand(running?.command ?? title)} ${waitingInWords(waiting)}.${prompt}`), answer, 'Show Chat');
+    try {
+      if (chosen === answer) await this.terminals.show(terminalId);
+      else if (chosen !== undefined) await this.chat.focus();
+    } catch (error) {
+      void vscode.window.showErrorMessage(unlinked(`Azimuth: ${messageOf(error)}`));
     }
   }
 

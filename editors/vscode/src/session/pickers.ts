@@ -2,8 +2,8 @@
 
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
-import type { Request } from '../server/requests';
-import { iconless, unlinked } from '../text';
+import { messageOf, type Request } from '../server/requests';
+import { iconless, unlinked, visible } from '../text';
 import type { Session } from './session';
 
 interface SessionItem extends vscode.QuickPickItem {
@@ -94,12 +94,29 @@ export async function pickMode(current: Mode): Promise<Mode | undefined> {
     if (chosen === trust) await vscode.commands.executeCommand('workbench.trust.manage');
     return undefined;
   }
-  const items: (vscode.QuickPickItem & { mode: Mode })[] = [
-    { mode: 'agent', label: 'Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
-    { mode: 'ask', label: 'Ask', detail: 'Looks and answers. Nothing is changed or run.' },
-  ];
-  for (const item of items) if (item.mode === current) item.description = 'current';
-  return (await vscode.window.showQuickPick(items, { title: 'Azimuth: mode' }))?.mode;
+  const items: (vscode.QuickPickItem & { mode: Mode })[] = modes.map((item) => ({ ...item, ...(item.mode === current ? { description: 'current' } : {}) }));
+  return (await vscode.window.showQuickPick(items, { title: 'Azimuth: mode', matchOnDetail: true }))?.mode;
+}
+
+const modes = [
+  { mode: 'ask', label: '$(eye) Ask', detail: 'Looks and answers. Nothing is changed or run.' },
+  { mode: 'plan', label: '$(list-ordered) Plan', detail: 'Looks, also with commands that only read, and plans. Nothing is changed.' },
+  { mode: 'agent', label: '$(sparkle) Agent', detail: 'Everything, within the permissions: proposes edits, and asks before commands.' },
+  { mode: 'accept_edits', label: '$(check-all) Accept edits', detail: 'As Agent, and edits are accepted as they come.' },
+  { mode: 'bypass', label: '$(warning) Bypass', detail: 'Nothing is asked, but for what your rules have asked, and edits are accepted as they come. It has to be confirmed.' },
+] satisfies (vscode.QuickPickItem & { mode: Mode })[];
+
+/** Sets the mode. What the server wants confirmed is asked in its words. */
+export async function chooseMode(session: Session, mode: Mode): Promise<void> {
+  try {
+    await session.setMode(mode);
+  } catch (error) {
+    // It may also be forbidden, which no confirmation changes.
+    if (mode !== 'bypass' || !messageOf(error).includes('has to be confirmed')) throw error;
+    const confirm = 'Switch to Bypass';
+    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(messageOf(error).replaceAll('`', '"')) }, confirm);
+    if (chosen === confirm) await session.setMode(mode, true);
+  }
 }
 
 /** Asks whether edits are accepted as they come, and for how long, and sees to it. */

@@ -3,11 +3,12 @@
 import * as vscode from 'vscode';
 import type {
   AutoScope, Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
-  SessionOpenResult, TurnId,
+  SessionOpenResult, TerminalInfo, TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, proposalsOf, type Method } from '../server/requests';
 import type { Server } from '../server/server';
 import { unlinked } from '../text';
+import { corrected, type Terminals } from '../terminal/state';
 import { begin, compact, fold, isDelta, type SessionState } from './fold';
 
 /** Where the id of the session that was last shown in this workspace is kept. */
@@ -25,6 +26,7 @@ export interface Step {
 export class Session implements vscode.Disposable {
   private readonly switched = new vscode.EventEmitter<void>();
   private readonly stepped = new vscode.EventEmitter<Step>();
+  private readonly terminalsChanged = new vscode.EventEmitter<{ corrected: boolean }>();
   private readonly subscriptions: vscode.Disposable[];
   private shown: Shown | undefined;
   /** What happens while a session is being opened: its first events may come before the answer. */
@@ -42,6 +44,8 @@ export class Session implements vscode.Disposable {
   readonly onSwitch = this.switched.event;
   /** Something happened in it. */
   readonly onStep = this.stepped.event;
+  /** Its terminals have changed; `corrected` where no event says so. */
+  readonly onTerminals = this.terminalsChanged.event;
 
   constructor(private readonly server: Server, private readonly memory: vscode.Memento) {
     this.subscriptions = [
@@ -50,6 +54,7 @@ export class Session implements vscode.Disposable {
       this.switched,
       this.stepped,
       this.modeChosen,
+      this.terminalsChanged,
     ];
   }
 
@@ -67,8 +72,15 @@ export class Session implements vscode.Disposable {
     return vscode.workspace.isTrusted ? (this.chosenMode ?? this.state?.mode ?? 'agent') : 'ask';
   }
 
-  set mode(mode: Mode) {
-    this.chosenMode = mode;
+  /** Sets the mode of the next turns. For `bypass` the server wants to know that the user has confirmed it, and says why. */
+  async setMode(mode: Mode, confirmed = false): Promise<void> {
+    // Without a session it is for the one to come; only what has to be confirmed needs one at once.
+    if (this.id === undefined && mode !== 'bypass') {
+      this.chosenMode = mode;
+    } else {
+      await this.server.request('azimuth/session/mode', { sessionId: await this.some(), mode, confirmed });
+      this.chosenMode = undefined;
+    }
     this.modeChosen.fire();
   }
 
@@ -77,6 +89,10 @@ export class Session implements vscode.Disposable {
     const said = this.state?.acceptEdits;
     if (said === undefined) return vscode.workspace.getConfiguration('azimuth').get<boolean>('acceptEdits', false) ? 'session' : undefined;
     return said.on ? said.scope : undefined;
+  }
+
+  get terminals(): Terminals {
+    return this.state?.terminals ?? new Map<string, TerminalInfo>();
   }
 
   get info(): SessionInfo | undefined {
@@ -115,7 +131,8 @@ export class Session implements vscode.Disposable {
   /** Starts a turn; makes the session where there is none. An empty prompt goes on with a turn that broke off. */
   async prompt(prompt: PromptBlock[]): Promise<void> {
     const sessionId = await this.some();
-    const { switchTo } = await this.server.request('azimuth/turn/start', { sessionId, prompt, mode: this.mode });
+    const own = this.chosenMode === undefined && vscode.workspace.isTrusted;
+    const { switchTo } = await this.server.request('azimuth/turn/start', { sessionId, prompt, ...(own ? {} : { mode: this.mode }) });
     // From here on the session itself knows it.
     this.chosenMode = undefined;
     if (switchTo !== undefined) await this.open(switchTo);
@@ -218,6 +235,7 @@ export class Session implements vscode.Disposable {
         throw error;
       });
       this.put(opened.events);
+      void this.correct();
     }).catch((error: unknown) => {
       void vscode.window.showErrorMessage(unlinked(`Azimuth cannot open the session again: ${messageOf(error)}`));
     });
@@ -237,6 +255,26 @@ export class Session implements vscode.Disposable {
     this.shown = opened === undefined ? undefined : new Shown(opened);
     void this.memory.update(LAST, this.id);
     this.switched.fire();
+    this.terminalsChanged.fire({ corrected: true });
+    void this.correct();
+  }
+
+  /** Asks which terminals there are really: what ended with a server before this one is in no event. */
+  private async correct(): Promise<void> {
+    const { shown } = this;
+    if (shown === undefined || shown.state.terminals.size === 0) return;
+    const { sessionId } = shown.info;
+    for (let tries = 0; tries < 5; tries += 1) {
+      const { lastSeq } = shown.state;
+      const list = await this.server.request('azimuth/terminal/list', { sessionId }).catch(() => undefined);
+      if (list === undefined || this.shown !== shown) return;
+      this.flush();
+      // What happened meanwhile may be newer than the list.
+      if (shown.state.lastSeq !== lastSeq) continue;
+      shown.state = { ...shown.state, terminals: corrected(shown.state.terminals, list.terminals) };
+      this.terminalsChanged.fire({ corrected: true });
+      return;
+    }
   }
 
   private take(sessionId: SessionId, event: SequencedEvent): void {
@@ -254,6 +292,7 @@ export class Session implements vscode.Disposable {
     const before = shown.state;
     const events = waiting.filter((event) => shown.take(event));
     if (events.length > 0) this.stepped.fire({ sessionId: shown.info.sessionId, events, before, after: shown.state });
+    if (before.terminals !== shown.state.terminals) this.terminalsChanged.fire({ corrected: false });
   }
 
   private put(events: readonly SequencedEvent[]): void {

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
+import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { iconless, visible } from '../text';
 import type { Session } from './session';
 
@@ -10,6 +11,8 @@ export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('azimuth.status', vscode.StatusBarAlignment.Right, 90);
   /** The switch of the automatic acceptance, there only while that is on. */
   private readonly auto = vscode.window.createStatusBarItem('azimuth.auto', vscode.StatusBarAlignment.Right, 89);
+  /** The mark of the mode in which nothing is asked. */
+  private readonly bypass = vscode.window.createStatusBarItem('azimuth.bypass', vscode.StatusBarAlignment.Right, 88);
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review) {
@@ -18,10 +21,16 @@ export class Status implements vscode.Disposable {
     this.item.show();
     this.auto.name = 'Azimuth: Edits Are Accepted';
     this.auto.command = 'azimuth.acceptEdits.select';
+    this.bypass.name = 'Azimuth: Nothing Is Asked';
+    this.bypass.text = '$(warning) bypass';
+    this.bypass.tooltip = 'Azimuth: nothing is asked, but for what your rules have asked. Choose another mode to be asked again.';
+    this.bypass.accessibilityInformation = { label: this.bypass.tooltip };
+    this.bypass.backgroundColor = new vscode.ThemeColor('statusBarItem.errorBackground');
+    this.bypass.command = 'azimuth.mode.select';
     const update = (): void => this.update();
     this.subscriptions = [
-      server.onState(update), session.onSwitch(update), session.onStep(update), review.onChange(update),
-      vscode.workspace.onDidChangeConfiguration(update), this.item, this.auto,
+      server.onState(update), session.onSwitch(update), session.onStep(update), session.onMode(update), session.onTerminals(update), review.onChange(update),
+      vscode.workspace.onDidChangeConfiguration(update), this.item, this.auto, this.bypass,
     ];
     this.update();
   }
@@ -33,7 +42,8 @@ export class Status implements vscode.Disposable {
   private update(): void {
     const { state } = this.session;
     const questions = state?.questions.size ?? 0;
-    const { icon, word } = this.doing(questions);
+    const waits = waitingTerminals(this.session.terminals);
+    const { icon, word } = this.doing(questions, waits.length);
     const hunks = this.review.pendingCount;
     const name = state?.model?.split('/').at(-1);
     const model = name === undefined ? undefined : iconless(name);
@@ -51,15 +61,18 @@ export class Status implements vscode.Disposable {
       state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,
+      ...waits.map((terminal) => `${shortCommand(terminal.running?.command ?? terminal.title)} ${waitingInWords(terminal.waiting)}`),
       this.server.state.state === 'stopped' ? this.server.state.message : undefined,
     ].filter((line): line is string => line !== undefined && line !== '').map(visible).join('\n');
     // Each change of an item is sent to the window; most events change nothing of it.
     if (this.item.text !== text) this.item.text = text;
     if (this.item.tooltip !== tooltip) this.item.tooltip = tooltip;
     this.item.accessibilityInformation = { label: tooltip };
-    const background = this.server.state.state === 'stopped' ? 'statusBarItem.errorBackground' : questions > 0 ? 'statusBarItem.warningBackground' : undefined;
+    const background = this.server.state.state === 'stopped' ? 'statusBarItem.errorBackground' : questions + waits.length > 0 ? 'statusBarItem.warningBackground' : undefined;
     this.item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
     this.updateAuto();
+    if (this.session.mode === 'bypass') this.bypass.show();
+    else this.bypass.hide();
     void setContext('azimuth.turnRunning', state?.runningTurn !== undefined);
     void setContext('azimuth.questions', questions > 0);
     void setContext('azimuth.session', state !== undefined);
@@ -75,10 +88,11 @@ export class Status implements vscode.Disposable {
     this.auto.show();
   }
 
-  private doing(questions: number): { icon: string; word: string } {
+  private doing(questions: number, waits: number): { icon: string; word: string } {
     if (this.server.state.state === 'starting') return { icon: '$(loading~spin)', word: 'Azimuth starts' };
     if (this.server.state.state === 'stopped') return { icon: '$(error)', word: 'Azimuth does not run' };
     if (questions > 0) return { icon: '$(question)', word: 'asks you' };
+    if (waits > 0) return { icon: '$(keyboard)', word: 'a command waits for input' };
     if (this.session.state?.runningTurn !== undefined) return { icon: '$(loading~spin)', word: 'works' };
     return { icon: '$(sparkle)', word: '' };
   }

@@ -2,14 +2,18 @@
 
 import type { Direction, Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
 import type { Intent } from '../chat/messages';
+import type { OwnEntry, Ran, ToolEntry } from '../chat/ran';
 import { visible } from '../text';
 import { type Child, button, h, refill } from './dom';
-import { type DiffEntry, type Entry, type PromptEntry, type ToolEntry, textOf } from '../chat/fold';
+import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
 import { LiveDiff } from './diff';
+import { LiveCommand } from './live';
 import { Markdown } from './markdown';
 
 /** Longer results are shown to here; the whole opens in an editor. */
 const RESULT = 4_000;
+/** So many of the last lines of a command of the user's own are shown. */
+const OWN_LINES = 20;
 
 export type Post = (intent: Intent) => void;
 
@@ -20,6 +24,9 @@ export class EntryView {
   private readonly markdown: Markdown | undefined;
   private readonly thinking: Markdown | undefined;
   private diff: LiveDiff | undefined;
+  /** The line of a call or of a command. */
+  private line: HTMLElement | undefined;
+  private command: LiveCommand | undefined;
 
   constructor(private readonly entry: Entry, private readonly post: Post) {
     this.element = h('article', { class: `entry ${entry.kind}`, 'data-key': entry.key });
@@ -57,6 +64,9 @@ export class EntryView {
       case 'tool':
         this.drawTool(entry);
         break;
+      case 'own':
+        this.drawOwn(entry);
+        break;
       case 'plan':
         element.setAttribute('aria-label', 'The plan');
         element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
@@ -77,6 +87,11 @@ export class EntryView {
         this.drawEnd(entry);
         break;
     }
+  }
+
+  /** Shows the end of what its command has printed so far. */
+  print(text: string): void {
+    this.command?.print(text);
   }
 
   private drawPrompt(entry: PromptEntry): void {
@@ -147,32 +162,60 @@ export class EntryView {
   }
 
   private drawTool(entry: ToolEntry): void {
-    const marks = { running: ['◌', 'runs'], done: ['✓', 'done'], failed: ['✗', 'failed'] } as const;
-    const [mark, words] = marks[entry.state];
-    const wasOpen = this.element.querySelector('details')?.open ?? false;
-    const time = entry.milliseconds !== undefined && entry.milliseconds >= 1000
-      ? ` ${(entry.milliseconds / 1000).toFixed(1)} s` : '';
-    const summary = h(
-      'summary', {},
-      h('span', { class: `mark ${entry.state}`, 'aria-hidden': true }, mark),
-      h('span', { class: 'sr' }, `${words}: `),
-      h('span', { class: 'title' }, visible(entry.title)),
-      h('span', { class: 'dim' }, visible(entry.summary) + time),
-    );
     const { result } = entry;
-    const detail: Child[] = [
+    this.drawRan(entry,
+      h('summary', {}, ...markOf(entry), h('span', { class: 'title' }, visible(entry.title)), h('span', { class: 'dim' }, visible(entry.summary) + timeOf(entry))),
+      false,
       h('div', { class: 'links' }, ...entry.locations.map((location) => this.location(location))),
       result !== '' && h('pre', { tabindex: 0, 'aria-label': 'Result' }, visible(result.slice(0, RESULT))),
-      result.length > RESULT
-        && button('Show all of it', () => this.post({ type: 'openText', title: entry.title, text: result })),
-    ];
-    const details = h('details', { open: wasOpen }, summary, ...detail);
-    const { terminal } = entry;
-    const open = terminal !== undefined
-      && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), {
-        class: 'link', 'aria-label': `Show the terminal of: ${entry.title}`,
-      });
-    refill(this.element, details, open);
+      result.length > RESULT && this.showAll(entry.title, result),
+    );
+  }
+
+  private drawOwn(entry: OwnEntry): void {
+    const { command, inContext, exitCode, state } = entry;
+    this.element.setAttribute('aria-label', 'You ran a command');
+    const result = entry.result.trimEnd();
+    const lines = result.split('\n');
+    const shown = lines.slice(-OWN_LINES).join('\n').slice(-RESULT);
+    const above = lines.length - OWN_LINES;
+    const how = state === 'running' ? '' : exitCode === undefined ? 'stopped' : exitCode === 0 ? '' : `exit code ${exitCode}`;
+    this.drawRan(entry,
+      h('summary', {}, ...markOf(entry), h('code', { class: 'title' }, visible(`${inContext ? '!' : '!!'}${command}`)),
+        h('span', { class: 'dim' }, [how, timeOf(entry).trim(), inContext ? '' : 'not in the context'].filter((word) => word !== '').join(' · '))),
+      true,
+      above > 0 && h('div', { class: 'dim' }, `… ${above} ${above === 1 ? 'line' : 'lines'} above`),
+      shown !== '' && h('pre', { tabindex: 0, 'aria-label': 'What it printed' }, visible(shown)),
+      shown.length < result.length && this.showAll(command, result),
+    );
+  }
+
+  /** A line that unfolds, and what runs below it. */
+  private drawRan(entry: ToolEntry | OwnEntry, summary: HTMLElement, open: boolean, ...detail: Child[]): void {
+    if (this.line === undefined) this.element.append(this.line = h('div', { class: 'line' }));
+    const { line } = this;
+    const wasOpen = line.querySelector('details')?.open ?? open;
+    const { terminal, live } = entry;
+    const name = entry.kind === 'tool' ? entry.title : entry.command;
+    refill(line,
+      h('details', { open: wasOpen }, summary, ...detail),
+      // What runs has its own way to the terminal, below.
+      terminal !== undefined && live === undefined
+        && button('Terminal', () => this.post({ type: 'openTerminal', terminalId: terminal }), { class: 'link', 'aria-label': `Show the terminal of: ${name}` }));
+    this.drawLive(entry);
+  }
+
+  private drawLive(ran: Ran): void {
+    if (this.command === undefined) {
+      if (!LiveCommand.has(ran)) return;
+      this.command = new LiveCommand(this.post);
+      this.element.append(this.command.element);
+    }
+    this.command.show(ran);
+  }
+
+  private showAll(title: string, text: string): HTMLElement {
+    return button('Show all of it', () => this.post({ type: 'openText', title, text }));
   }
 
   private location(location: Location): HTMLElement {
@@ -197,6 +240,7 @@ export class EntryView {
     const { element } = this;
     element.setAttribute('aria-label', `Azimuth asks: ${request.title}`);
     element.classList.toggle('open', outcome === undefined);
+    element.classList.add(`about-${request.about}`);
     const answers = request.options.map((option) => {
       const answer = button(visible(option.name), () => {
         const said = reason.value.trim();
@@ -207,7 +251,7 @@ export class EntryView {
     });
     const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });
     refill(element,
-      h('div', { class: 'question-title' }, visible(request.title)),
+      h('div', { class: 'question-title' }, request.about === 'outside' && h('span', { class: 'badge' }, 'outside the sandbox'), visible(request.title)),
       h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(request.detail)),
       h('div', { class: 'dim' }, visible(request.reason)),
       ...(outcome === undefined
@@ -233,6 +277,17 @@ export class EntryView {
       ].filter((child) => child !== false),
     );
   }
+}
+
+/** How a call or a command stands. */
+function markOf({ state }: Ran): Child[] {
+  const [mark, words] = ({ running: ['◌', 'runs'], done: ['✓', 'done'], failed: ['✗', 'failed'] } as const)[state];
+  return [h('span', { class: `mark ${state}`, 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `)];
+}
+
+/** How long it took, where that is worth a word. */
+function timeOf({ milliseconds }: Ran): string {
+  return milliseconds !== undefined && milliseconds >= 1000 ? ` ${(milliseconds / 1000).toFixed(1)} s` : '';
 }
 
 /** A step of a plan. */

@@ -3,6 +3,7 @@
 import './chat.css';
 import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
 import { Changes } from './changes';
+import { runningJobs, shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
 import { visible } from '../text';
 import { type Child, button, eachFrame, h, refill } from './dom';
 import { Chat } from '../chat/fold';
@@ -32,6 +33,7 @@ let chat = new Chat();
 let sessionId: string | undefined;
 let facts: Facts | undefined;
 let questions = 0;
+let waiting = 0;
 let wasRunning = false;
 
 const drawRest = eachFrame(() => {
@@ -49,6 +51,7 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       chat = data.session === undefined ? new Chat() : Chat.from(data.session.chat);
       sessionId = data.session?.info.sessionId;
       questions = chat.questions.length;
+      waiting = waitingTerminals(chat.terminals).length;
       wasRunning = chat.runningTurn !== undefined;
       transcript.open(chat);
       prompt.open(chat, sessionId);
@@ -60,6 +63,14 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       break;
     case 'earlier':
       if (data.sessionId === sessionId && chat.takeEarlier(data.from, data.entries)) transcript.earlierCame(data.entries.length);
+      return;
+    case 'terminals':
+      if (data.sessionId !== sessionId) return;
+      chat.correct(data.terminals);
+      transcript.changed();
+      break;
+    case 'tail':
+      transcript.print(data.toolCallId, data.text);
       return;
     case 'facts':
       facts = data.facts;
@@ -91,16 +102,20 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
 
 function drawHeader(): void {
   const title = chat.title === '' ? 'New conversation' : visible(chat.title);
-  if (header.dataset['title'] === title) return;
-  header.dataset['title'] = title;
-  refill(header, button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }));
+  const jobs = runningJobs(chat.terminals).length;
+  const now = JSON.stringify([title, jobs]);
+  if (header.dataset['shown'] === now) return;
+  header.dataset['shown'] = now;
+  refill(header,
+    button(title, () => post({ type: 'pickSession' }), { class: 'link title', title: 'Choose another conversation' }),
+    jobs > 0 && button(jobs === 1 ? '1 job' : `${jobs} jobs`, () => post({ type: 'showJobs' }), { class: 'link jobs', title: 'Show what runs in the background' }));
 }
 
 function drawBanner(): void {
   refill(banner, ...(facts === undefined ? [] : bannerOf(facts)));
 }
 
-function bannerOf({ server, models, folder, trusted }: Facts): Child[] {
+function bannerOf({ server, models, folder, trusted, mode }: Facts): Child[] {
   const usable = server.state !== 'running' || models.length === 0 || models.some((model) => model.available);
   return [
     server.state === 'starting' && 'Azimuth starts…',
@@ -118,18 +133,28 @@ function bannerOf({ server, models, folder, trusted }: Facts): Child[] {
       h('p', {}, 'This window has no folder open, and Azimuth works in one.'),
       button('Open a folder', () => post({ type: 'openFolder' }), { class: 'primary' }),
     ]),
+    ...(mode !== 'bypass' ? [] : [
+      h('p', { class: 'bypass' }, 'Bypass: Azimuth acts without asking, but for what your rules have asked.'),
+      button('Ask me again', () => post({ type: 'setMode', mode: 'agent' }), { class: 'primary' }),
+    ]),
     !trusted && h('p', {}, 'This workspace is not trusted: Azimuth only looks and answers.'),
   ];
 }
 
 function announce(): void {
   const asked = chat.questions;
+  const waits = waitingTerminals(chat.terminals);
   const running = chat.runningTurn !== undefined;
   if (asked.length > questions) {
     const last = asked.at(-1);
     said.textContent = `Azimuth asks: ${last?.title ?? ''}`;
     if (last) transcript.find(`q${last.permissionId}`)?.scrollIntoView({ block: 'nearest' });
+  } else if (waits.length > waiting) {
+    const last = waits.at(-1);
+    said.textContent = last === undefined ? '' : `${shortCommand(last.running?.command ?? last.title)} ${waitingInWords(last.waiting)}: ${last.waiting.prompt}`;
+    if (last?.running !== undefined) transcript.find(`t${last.running.toolCallId}`)?.scrollIntoView({ block: 'nearest' });
   } else if (wasRunning && !running) said.textContent = 'Azimuth is done.';
+  waiting = waits.length;
   questions = asked.length;
   wasRunning = running;
 }

@@ -1,8 +1,8 @@
 // The prompt: what is typed, what is attached, completion, history, and how it is sent.
 
-import { holdsWord } from '../chat/mentions';
+import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
-import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
+import type { Mode, PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -23,12 +23,14 @@ interface State {
 export class Prompt {
   readonly element: HTMLElement;
   private readonly text = h('textarea', {
-    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command.', 'aria-label': 'Prompt',
+    rows: 2, placeholder: 'Ask Azimuth to do something. @ mentions a file, / is a command, ! runs one of the shell.', 'aria-label': 'Prompt',
     'aria-autocomplete': 'list', 'aria-controls': 'completions', spellcheck: 'true',
   });
   private readonly chips = h('div', { class: 'chips' });
   private readonly list = h('ul', { id: 'completions', role: 'listbox', 'aria-label': 'Completions', hidden: true });
   private readonly problem = h('div', { class: 'problem', role: 'alert' });
+  /** What becomes of a command that is typed here. */
+  private readonly hint = h('div', { class: 'hint dim', role: 'status' });
   private readonly buttons = h('div', { class: 'buttons' });
   private readonly status = h('div', { class: 'status' });
   private attachments: Attachment[] = [];
@@ -47,7 +49,7 @@ export class Prompt {
 
   constructor(private readonly post: Post, private readonly state: State) {
     this.element = h('form', { class: 'prompt', 'aria-label': 'Say something' },
-      this.list, this.chips, this.text, this.problem, this.buttons, this.status);
+      this.list, this.chips, this.text, this.hint, this.problem, this.buttons, this.status);
     this.element.addEventListener('submit', (event) => event.preventDefault());
     this.text.addEventListener('input', () => this.typing());
     this.text.addEventListener('keydown', (event) => this.key(event));
@@ -146,9 +148,11 @@ export class Prompt {
     const context = chat?.context;
     refill(this.status,
       button(`${visible(model)}${chat?.scripted === true ? ' (scripted)' : ''}`, () => this.post({ type: 'pickModel' }), { class: 'link', title: 'Choose a model' }),
-      button(facts.mode === 'ask' ? 'mode: ask' : 'mode: agent', () => this.post({ type: 'pickMode' }), { class: 'link', title: 'Choose what Azimuth may do', disabled: !facts.trusted }),
+      button(`mode: ${facts.mode.replace('_', ' ')}`, () => this.post({ type: 'pickMode' }), {
+        class: `link${facts.mode === 'bypass' ? ' danger' : ''}`, title: 'Choose what Azimuth may do', disabled: !facts.trusted,
+      }),
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
-        class: `link${facts.accepts === undefined ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
+        class: `link${facts.accepts === undefined && !accepting.has(facts.mode) ? '' : ' warn'}`, title: 'Choose whether edits are accepted as they come, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
@@ -165,7 +169,8 @@ export class Prompt {
   }
 
   private send(): void {
-    const turnId = this.chat?.runningTurn;
+    // A command of the user's own runs at once, and is no word to the turn.
+    const turnId = isCommand(this.text.value) ? undefined : this.chat?.runningTurn;
     this.submit((promptId, blocks) =>
       turnId === undefined ? { type: 'send', promptId, blocks } : { type: 'steer', promptId, turnId, blocks });
   }
@@ -204,7 +209,8 @@ export class Prompt {
     this.grow();
     const cursor = this.text.selectionStart;
     const before = this.text.value.slice(0, cursor);
-    if (!/(^|\s)[@/]\S*$/.test(before)) return this.close();
+    // The paths of a shell command are no mentions.
+    if (isCommand(this.text.value) || !/(^|\s)[@/]\S*$/.test(before)) return this.close();
     this.completion = { requestId: this.completion.requestId + 1, chosen: 0 };
     this.post({ type: 'complete', requestId: this.completion.requestId, text: this.text.value, cursor });
   }
@@ -322,6 +328,8 @@ export class Prompt {
   }
 
   private keep(): void {
+    const hint = hintOf(this.text.value);
+    if (this.hint.textContent !== hint) this.hint.textContent = hint;
     const draft = { text: this.text.value, attachments: this.attachments, sent: [...this.sent].slice(-MOST_SENT) };
     this.state.setState(this.session === undefined ? draft : { sessionId: this.session, ...draft });
   }
@@ -333,7 +341,17 @@ export class Prompt {
   }
 }
 
-function howEditsAreTaken({ accepts }: Facts): string {
+/** What a prompt that begins with `!` does. */
+function hintOf(text: string): string {
+  if (text.startsWith('!!')) return 'Runs in the shell of this session. The model does not see it.';
+  return isCommand(text) ? 'Runs in the shell of this session. What it prints joins the conversation; with !! it stays out of it.' : '';
+}
+
+/** The modes in which edits are accepted as they come, whatever else was said. */
+const accepting: ReadonlySet<Mode> = new Set<Mode>(['accept_edits', 'bypass']);
+
+function howEditsAreTaken({ accepts, mode }: Facts): string {
+  if (accepting.has(mode)) return 'as they come, in this mode';
   if (accepts === undefined) return 'reviewed';
   return accepts === 'project' ? 'as they come, in this project' : 'as they come, in this session';
 }

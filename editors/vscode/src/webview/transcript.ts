@@ -58,10 +58,19 @@ export class Transcript {
     this.element.scrollTop = this.element.scrollHeight;
   }
 
-  /** The entry of a question. */
+  /** The element of an entry. */
   find(key: string): HTMLElement | undefined {
+    return this.viewOf(key)?.element;
+  }
+
+  /** The end of what the command of a call has printed. */
+  print(toolCallId: string, text: string): void {
+    this.viewOf(`t${toolCallId}`)?.print(text);
+  }
+
+  private viewOf(key: string): EntryView | undefined {
     const entry = this.chat?.entries.findLast((candidate) => candidate.key === key);
-    return entry && this.views.get(entry)?.element;
+    return entry && this.views.get(entry);
   }
 
   private scrolled(): void {

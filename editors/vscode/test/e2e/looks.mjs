@@ -157,6 +157,8 @@ async function takeLooks(frame) {
   await askToGreet();
   await looks('question');
   await steps.answer(world, 'Allow once');
+  await frame.locator('.waiting').waitFor();
+  await looks('waits');
   await giveName();
   await looks('terminal');
 
@@ -177,6 +179,10 @@ async function takeImages(frame) {
   await resize({ width: 1440, height: 860, chat: 420 });
   await askToGreet();
   await steps.answer(world, 'Allow once');
+  await frame.locator('.waiting').waitFor();
+  await steps.openTerminal(world);
+  await steps.terminalShows(world, 'Who is there?');
+  await shot('vscode-shell');
   await giveName();
   await proposeWaves();
   await shot('vscode');

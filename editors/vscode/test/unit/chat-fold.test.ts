@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, Usage } from '../../src/generated/protocol';
+import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, TerminalInfo, Usage, Waiting } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
+import type { OwnEntry, ToolEntry } from '../../src/chat/ran';
 
 const usage: Usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0 };
 
@@ -226,5 +227,73 @@ describe('the chat', () => {
       'Edits wait for your review, in every session of this project, from here on.',
     ]);
     assert.deepEqual(filesOf(chat, 0), { 'file:///p/src/a.rs': 'applied' });
+  });
+});
+
+describe('commands in the chat', () => {
+  const info: TerminalInfo = {
+    terminalId: 'shell-s', kind: 'shell', title: 'shell', cwd: '/', sandbox: 'full', alive: true, taken: false, startedAt: 0, end: 0,
+  };
+  const call = (toolCallId: string): Event =>
+    ({ type: 'toolCallStarted', turnId: 't', toolCallId, name: 'shell_run', kind: 'execute', title: `Running ${toolCallId}`, input: {}, locations: [] });
+  const begins = (toolCallId: string, terminalId = 'shell-s'): Event => ({ type: 'terminalStarted', terminalId, toolCallId, command: toolCallId, cwd: '/', offset: 0 });
+  const runs = (toolCallId: string, more: Partial<TerminalInfo> = {}): Event =>
+    ({ type: 'terminalChanged', terminal: { ...info, running: { toolCallId, command: toolCallId, startedAt: 0 }, ...more } });
+  const over = (toolCallId: string): Event => ({ type: 'terminalEnded', terminalId: 'shell-s', toolCallId, offset: 1, exitCode: 0 });
+  const waiting: Waiting = { certainty: 'certain', prompt: 'name? ', hidden: false };
+  const ran = (chat: Chat, key: string): ToolEntry | OwnEntry => {
+    const entry = chat.entries.find((one) => one.key === key);
+    assert.ok(entry?.kind === 'tool' || entry?.kind === 'own');
+    return entry;
+  };
+
+  it('tells the call whose command waits, and the prompt bar that it does', () => {
+    const chat = chatOf(started, call('a'), begins('a'), runs('a', { waiting }));
+    assert.deepEqual(ran(chat, 'ta').live?.waiting, waiting);
+    assert.equal(chat.doing, 'Running a: waits for input');
+    chat.take({ seq: 5, at: 0, event: runs('a') });
+    assert.equal(ran(chat, 'ta').live?.waiting, undefined);
+    assert.equal(chat.doing, 'Running a');
+  });
+
+  it('shows the terminal with the command that runs in it, and not with those before', () => {
+    const chat = chatOf(started, call('a'), begins('a'), runs('a'), over('a'), call('b'), begins('b'), runs('b', { taken: true }));
+    assert.equal(ran(chat, 'ta').live, undefined);
+    assert.equal(ran(chat, 'ta').terminal, 'shell-s');
+    assert.equal(ran(chat, 'tb').live?.taken, true);
+  });
+
+  it('keeps a job with its call, also after its end', () => {
+    const job: TerminalInfo = { ...info, terminalId: 'job-1', kind: 'job', title: 'serve' };
+    const chat = chatOf(started, call('a'), begins('a', 'job-1'), { type: 'terminalChanged', terminal: job }, call('b'), begins('b'), runs('b'),
+      { type: 'terminalChanged', terminal: { ...job, alive: false, endedAt: 5, exitCode: 1 } });
+    assert.deepEqual([ran(chat, 'ta').live?.alive, ran(chat, 'ta').live?.exitCode], [false, 1]);
+  });
+
+  it('goes on in a window that is loaded again, with the terminals as they are', () => {
+    const first = chatOf(started, call('a'), begins('a'), runs('a', { waiting }));
+    const chat = Chat.from(first.snapshot(10));
+    assert.deepEqual(ran(chat, 'ta').live?.waiting, waiting);
+    chat.take({ seq: 5, at: 0, event: runs('a', { taken: true }) });
+    assert.equal(ran(chat, 'ta').live?.taken, true);
+    chat.correct([]);
+    assert.equal(ran(chat, 'ta').live, undefined, 'it ended with its server');
+    assert.equal(chat.terminals.get('shell-s')?.alive, false);
+  });
+
+  it('says who typed what, and nothing of what was not shown', () => {
+    const typed = (by: 'user' | 'model', text: string, hidden = false): Event => ({ type: 'terminalInput', terminalId: 'shell-s', toolCallId: 'a', by, text, hidden });
+    const chat = chatOf(started, call('a'), begins('a'), typed('model', 'yes'), typed('user', '', true));
+    assert.deepEqual(ran(chat, 'ta').typed, [{ by: 'model', text: 'yes', hidden: false }, { by: 'user', text: '', hidden: true }]);
+  });
+
+  it('holds the user’s own commands with what they printed, and recalls them', () => {
+    const chat = chatOf({ type: 'userCommandStarted', toolCallId: 'u', command: 'ls', inContext: false }, begins('u'), runs('u'));
+    assert.deepEqual([ran(chat, 'tu').state, ran(chat, 'tu').live?.terminalId], ['running', 'shell-s']);
+    chat.take({ seq: 4, at: 0, event: over('u') });
+    chat.take({ seq: 5, at: 0, event: { type: 'userCommandEnded', toolCallId: 'u', text: 'a\nb\n', exitCode: 0, durationMs: 5 } });
+    const own = ran(chat, 'tu');
+    assert.deepEqual([own.state, own.result, own.live], ['done', 'a\nb\n', undefined]);
+    assert.deepEqual(chat.history, ['!!ls']);
   });
 });

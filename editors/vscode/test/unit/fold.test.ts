@@ -56,8 +56,8 @@ test('a proposal waits while one of its hunks does', () => {
 test('the end of an older command does not end the one that runs now', () => {
   const start = (toolCallId: string): Event => ({ type: 'terminalStarted', terminalId: 'x', toolCallId, command: toolCallId, cwd: '', offset: 0 });
   const end = (toolCallId: string): Event => ({ type: 'terminalEnded', terminalId: 'x', toolCallId, offset: 1 });
-  assert.equal(after(start('a'), start('b'), end('a')).terminals.get('x')?.running, true);
-  assert.equal(after(start('a'), end('a')).terminals.get('x')?.running, false);
+  assert.equal(after(start('a'), start('b'), end('a')).terminals.get('x')?.running?.toolCallId, 'b');
+  assert.equal(after(start('a'), end('a')).terminals.get('x')?.running, undefined);
 });
 
 test('edits are accepted as they come once an event says so', () => {
@@ -67,6 +67,13 @@ test('edits are accepted as they come once an event says so', () => {
   assert.deepEqual(after(say(true, 'project')).acceptEdits, { on: true, scope: 'project', project: true });
   assert.deepEqual(after(say(true, 'project'), say(false, 'session')).acceptEdits, { on: false, scope: 'session', project: true });
   assert.deepEqual(after(say(true, 'project'), say(false, 'project')).acceptEdits, { on: false, scope: 'project', project: false });
+});
+
+test('of what was told of a terminal only the last is kept', () => {
+  const told = (terminalId: string, end: number): Event => ({
+    type: 'terminalChanged', terminal: { terminalId, kind: 'job', title: 'x', cwd: '', sandbox: 'full', alive: true, taken: false, startedAt: 0, end },
+  });
+  assert.deepEqual(compact(numbered(told('a', 1), told('b', 1), told('a', 2))).map(({ seq }) => seq), [2, 3]);
 });
 
 test('deltas of whole and of void messages are not kept', () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holdsWord, mentions } from '../../src/chat/mentions';
+import { holdsWord, isCommand, mentions } from '../../src/chat/mentions';
 
 const range = (first: number, last: number) =>
   ({ start: { line: first - 1, character: 0 }, end: { line: last - 1, character: 2 ** 31 - 1 } });
@@ -26,5 +26,10 @@ describe('a mention', () => {
     assert.ok(holdsWord('Read @my notes.md, please', '@my notes.md'));
     assert.ok(!holdsWord('Read @my notes.mdx', '@my notes.md'));
     assert.ok(holdsWord('@a.rsx @a.rs', '@a.rs'));
+  });
+
+  it('is none in a command of the user’s own', () => {
+    assert.ok(isCommand('!npm i @types/node') && isCommand('!!ls'));
+    assert.ok(!isCommand('Oh! @a.rs') && !isCommand('\\!ls'));
   });
 });

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { initializationOptions, settings, trusted, type Inspected } from '../../src/server/settings';
+import { initializationOptions as optionsOf, settings, trusted, type Inspect, type Inspected } from '../../src/server/settings';
+
+/** The options in a workspace that is trusted, but for that. */
+function initializationOptions(inspect: Inspect): Record<string, unknown> {
+  const { workspaceTrust, ...rest } = optionsOf(inspect, true);
+  assert.equal(workspaceTrust, 'trusted');
+  return rest;
+}
 
 const inspect = (values: Record<string, Inspected>) => (name: string): Inspected | undefined => values[name];
 
@@ -9,6 +16,10 @@ test('what may allow something comes from the user alone', () => {
   const hostile = Object.fromEntries(trusted.map((name) => [name, { workspaceValue: ['Shell'], folderValues: [['Shell'], ['Shell']] }]));
   assert.deepEqual(initializationOptions(inspect(hostile)), {});
   assert.deepEqual(settings(inspect(hostile)), {});
+});
+
+test('a workspace that is not trusted in the editor is not trusted by the server', () => {
+  assert.deepEqual(optionsOf(inspect({}), false), { workspaceTrust: 'restricted' });
 });
 
 test('the user’s own settings are the initialization options', () => {

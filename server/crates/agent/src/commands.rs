@@ -17,12 +17,21 @@ pub enum Command {
     Model(Option<String>),
     /// Choose a mode; without one, tell which it is.
     Mode(Option<Mode>),
+    /// Choose the mode in which nothing is asked; first it is only said what that means.
+    Bypass {
+        /// Whether the user has read that, and wants it.
+        confirmed: bool,
+    },
+    /// List the permission rules in force, or take back the one with this number.
+    Permissions(Option<usize>),
     /// Go on with an earlier session.
     Resume(String),
     /// List the sessions.
     Conversations,
     /// Have edits accepted as they come or no longer, in this session or in the project; without it, tell how it is.
     Auto(Option<(bool, AutoScope)>),
+    /// Say whether the workspace is trusted, for good; without it, tell how it is.
+    Trust(Option<bool>),
     /// Tell what was used and what it cost.
     Costs,
     /// Take back what the last turn did to files, or put again what was taken back; these files also where they were
@@ -31,9 +40,16 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it changes files, or what may be changed without a word of the user's.
+    /// Whether it changes files, or what may be changed or run without a word of the user's.
     pub fn must_lead(&self) -> bool {
-        matches!(self, Self::Auto(Some((true, _))) | Self::Restore(..))
+        matches!(
+            self,
+            Self::Auto(Some((true, _)))
+                | Self::Restore(..)
+                | Self::Mode(Some(Mode::AcceptEdits))
+                | Self::Bypass { confirmed: true }
+                | Self::Trust(Some(_))
+        )
     }
 }
 
@@ -76,9 +92,16 @@ pub const COMMANDS: &[Spec] = &[
     },
     Spec {
         name: "mode",
-        usage: "/mode [ask|agent]",
-        description: "Choose between looking only (ask) and working (agent)",
+        usage: "/mode [ask|plan|agent|accept-edits|bypass]",
+        description: "Choose what may be done: look (ask, plan), work (agent, accept-edits), anything (bypass)",
         max_positionals: 1,
+        flags: &[],
+    },
+    Spec {
+        name: "permissions",
+        usage: "/permissions [revoke number]",
+        description: "List the permission rules in force, or take back one that you granted",
+        max_positionals: 0,
         flags: &[],
     },
     Spec {
@@ -87,6 +110,13 @@ pub const COMMANDS: &[Spec] = &[
         description: "Accept edits as they come, or no longer; with `--project` in the project for good",
         max_positionals: 1,
         flags: PROJECT,
+    },
+    Spec {
+        name: "trust",
+        usage: "/trust [yes|no]",
+        description: "Say whether you trust this folder, so that what it supplies may run; or tell how it is",
+        max_positionals: 1,
+        flags: &[],
     },
     Spec {
         name: "resume",
@@ -263,6 +293,7 @@ pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<Co
                 "resume" => choices.sessions.clone(),
                 "mode" => modes(),
                 "auto" => switches(),
+                "trust" => answers(),
                 _ => Vec::new(),
             };
             ranked(CompletionKind::Argument, typed, values.into_iter().map(|choice| (choice.value, choice.detail)))
@@ -274,13 +305,23 @@ pub fn complete(input: &str, cursor: usize, choices: &Choices) -> (Token, Vec<Co
 
 fn modes() -> Vec<Choice> {
     vec![
-        Choice { value: "ask".to_owned(), detail: "Look and answer; nothing is changed or run".to_owned() },
-        Choice { value: "agent".to_owned(), detail: "Work: edits for review, commands with permission".to_owned() },
+        choice("ask", "Look and answer; nothing is changed or run"),
+        choice("plan", "Look, and plan; nothing is changed, and only commands that read run"),
+        choice("agent", "Work: edits for review, commands with permission"),
+        choice("accept-edits", "Work: edits are accepted as they come"),
+        choice("bypass", "Work without a question; it has to be confirmed"),
     ]
 }
 
+fn choice(value: &str, detail: &str) -> Choice {
+    Choice { value: value.to_owned(), detail: detail.to_owned() }
+}
+
+fn answers() -> Vec<Choice> {
+    vec![choice("yes", "What this folder supplies may run"), choice("no", "It may not")]
+}
+
 fn switches() -> Vec<Choice> {
-    let choice = |value: &str, detail: &str| Choice { value: value.to_owned(), detail: detail.to_owned() };
     vec![choice("on", "Accept edits as they come"), choice("off", "Review edits first")]
 }
 
@@ -355,7 +396,9 @@ fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
             });
             at = value.as_ref().map_or(at, |value| value.span.end);
             arguments.flags.push((flag.name, value.map(|value| value.value)));
-        } else if arguments.positionals.len() < spec.max_positionals {
+        } else if arguments.positionals.len() < spec.max_positionals
+            || takes_also(spec, &arguments.positionals, &word.value)
+        {
             arguments.positionals.push(word.value);
         } else {
             break;
@@ -363,6 +406,17 @@ fn arguments(input: &str, from: usize, spec: &Spec) -> (Arguments, usize) {
         end = at;
     }
     (arguments, end)
+}
+
+/// Whether a command takes a word beyond its limit, for what stands before it: `yes` after `/mode bypass`.
+fn takes_also(spec: &Spec, before: &[String], word: &str) -> bool {
+    let before: Vec<_> = before.iter().map(String::as_str).collect();
+    match (spec.name, before.as_slice()) {
+        ("mode", ["bypass"]) => word == "yes",
+        ("permissions", []) => word == "revoke",
+        ("permissions", ["revoke"]) => true,
+        _ => false,
+    }
 }
 
 #[derive(Debug, Default)]
@@ -417,11 +471,28 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
         "model" => Ok(Command::Model(first)),
         "mode" => match first.as_deref() {
             None => Ok(Command::Mode(None)),
-            Some("ask") => Ok(Command::Mode(Some(Mode::Ask))),
-            Some("agent") => Ok(Command::Mode(Some(Mode::Agent))),
-            Some(other) => Err(format!("there is no mode `{other}`; use `/mode ask` or `/mode agent`")),
+            Some("bypass") => Ok(Command::Bypass { confirmed: arguments.positionals.len() > 1 }),
+            Some(name) => match mode_of(name) {
+                Some(mode) => Ok(Command::Mode(Some(mode))),
+                None => Err(format!(
+                    "there is no mode `{name}`; there are `ask`, `plan`, `agent`, `accept-edits`, `bypass`"
+                )),
+            },
+        },
+        "permissions" => match (first, arguments.positionals.get(1)) {
+            (None, _) => Ok(Command::Permissions(None)),
+            (Some(_), Some(number)) if number.parse::<usize>().is_ok_and(|number| number > 0) => {
+                Ok(Command::Permissions(number.parse().ok()))
+            }
+            (Some(_), _) => Err("say which rule: `/permissions revoke <number>`; `/permissions` lists them".to_owned()),
         },
         "auto" => auto(arguments).map(Command::Auto),
+        "trust" => match first.as_deref() {
+            None => Ok(Command::Trust(None)),
+            Some("yes") => Ok(Command::Trust(Some(true))),
+            Some("no") => Ok(Command::Trust(Some(false))),
+            Some(other) => Err(format!("`{other}` is not understood; use `/trust yes` or `/trust no`")),
+        },
         "resume" => first
             .map(Command::Resume)
             .ok_or_else(|| "say which conversation: `/resume <id>`; `/conversations` lists them".to_owned()),
@@ -430,6 +501,17 @@ fn command(spec: &Spec, arguments: &Arguments) -> Result<Command, String> {
         "undo" => over(arguments).map(|over| Command::Restore(Direction::Undo, over)),
         "redo" => over(arguments).map(|over| Command::Restore(Direction::Redo, over)),
         other => Err(format!("there is no command `/{other}`; `/help` lists them")),
+    }
+}
+
+/// The mode of a name as people write it; not `bypass`, which has to be confirmed.
+fn mode_of(name: &str) -> Option<Mode> {
+    match name {
+        "ask" => Some(Mode::Ask),
+        "plan" => Some(Mode::Plan),
+        "agent" => Some(Mode::Agent),
+        "accept-edits" | "accept_edits" => Some(Mode::AcceptEdits),
+        _ => None,
     }
 }
 

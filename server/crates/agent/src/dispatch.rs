@@ -28,8 +28,8 @@ use crate::edit::{EditPlan, EditRefused, Proposed};
 use crate::file_blocks;
 use crate::history::OpenCall;
 use crate::model::ToolSpec;
-use crate::permission::{self, Action, Case, ONLY_LOOKS, Verdict};
-use crate::session::Session;
+use crate::permission::{self, Action, Case, ONLY_LOOKS, ONLY_PLANS, Verdict};
+use crate::session::{GrantScope, Session};
 use crate::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use crate::turn::Limits;
 use crate::uri::path_of;
@@ -38,7 +38,7 @@ use crate::wait::{at_any_rate, until_cancelled, with_grace};
 /// How many changed files a command's result names.
 const MOST_NAMED: usize = 20;
 
-/// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read.
+/// The tools that a mode offers, in their order (001 §8): mode `ask` only those that read, mode `plan` none that edits.
 pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
     tools.iter().filter(|tool| offers(mode, tool.access())).map(|tool| tool.spec().clone()).collect()
 }
@@ -46,9 +46,14 @@ pub fn offered(tools: &[Arc<dyn Tool>], mode: Mode) -> Arc<[ToolSpec]> {
 fn offers(mode: Mode, access: Access) -> bool {
     match mode {
         Mode::Ask => access == Access::Read,
-        Mode::Plan => access != Access::Edit,
+        Mode::Plan => matches!(access, Access::Read | Access::Execute),
         Mode::Agent | Mode::AcceptEdits | Mode::Bypass => true,
     }
+}
+
+/// Whether a call may have effects outside, whatever becomes of its result.
+fn acts(access: Access) -> bool {
+    matches!(access, Access::Execute | Access::Background)
 }
 
 /// The gate, as it stands for one turn.
@@ -134,7 +139,7 @@ impl Gate {
             (_, Err(outcome)) => {
                 // Only the mode refuses this early. It is news as much as a rule that denies.
                 if outcome.refused.is_some() {
-                    self.judged(call, false, ONLY_LOOKS);
+                    self.judged(call, false, only(self.mode));
                 }
                 outcome
             }
@@ -164,7 +169,7 @@ impl Gate {
 
     /// Whether a call, once begun, may have changed something outside.
     pub(crate) fn has_effects(&self, call: &OpenCall) -> bool {
-        self.tool(&call.name).is_some_and(|tool| tool.access() == Access::Execute)
+        self.tool(&call.name).is_some_and(|tool| acts(tool.access()))
     }
 
     /// The tool of a call that still arrives, if the call will change something; none where the mode has no such calls.
@@ -238,7 +243,8 @@ impl Gate {
             return Err(Outcome::failed(text));
         };
         if !offers(self.mode, tool.access()) {
-            let text = format!("{ONLY_LOOKS}. Say what you would do instead; the user can change to mode `agent`");
+            let only = only(self.mode);
+            let text = format!("{only}. Say what you would do instead; the user can change to mode `agent`");
             return Err(Outcome::refused(&call.name, text));
         }
         if let Some(problem) = file_blocks::problem(call) {
@@ -275,9 +281,12 @@ impl Gate {
             Ok(only_reads) => only_reads,
             Err(outcome) => return outcome,
         };
-        let executes = tool.access() == Access::Execute;
+        let executes = acts(tool.access());
         if executes {
-            if let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await {
+            // What only goes on sees no more of the disk than before.
+            if matches!(description.action, Action::Execute { .. })
+                && let Err(outcome) = self.settle(call, &description, only_reads, &mut remarks).await
+            {
                 return outcome;
             }
             // What may have effects is known to have begun, whatever happens next: see `Turn::take_up`.
@@ -379,7 +388,7 @@ impl Gate {
         match permission::judge(&self.session.rules(), &case) {
             Verdict::Allow { reason, only_reads } => {
                 // That reading and reviewed edits go on is no news.
-                if matches!(action, Action::Execute { .. }) {
+                if matches!(action, Action::Execute { .. } | Action::Type(_)) {
                     self.judged(call, true, &reason);
                 }
                 Ok(only_reads)
@@ -389,11 +398,16 @@ impl Gate {
                 Err(Outcome::refused(&description.title, format!("denied: {reason}. Do not try it in another way")))
             }
             Verdict::Ask { title, detail, reason, always } => {
-                match self.ask(question::permission(call, title, detail, reason, &always)).await {
+                match self.ask(question::permission(call, action, title, detail, reason, &always)).await {
                     Reply::Chosen(option, said) => {
-                        if option == question::ALWAYS {
-                            for rule in always {
-                                until_cancelled(&self.cancel, self.session.grant(rule)).await;
+                        let scope = match option.as_str() {
+                            question::ALWAYS => Some(GrantScope::Project),
+                            question::SESSION => Some(GrantScope::Session),
+                            _ => None,
+                        };
+                        for (rule, scope) in always.into_iter().zip(std::iter::repeat(scope)) {
+                            if let Some(scope) = scope {
+                                until_cancelled(&self.cancel, self.session.grant(rule, scope)).await;
                             }
                         }
                         remarks.extend(said.map(|said| format!("the user said: {said}")));
@@ -407,12 +421,17 @@ impl Gate {
     }
 }
 
+/// Why a mode refuses what changes something.
+fn only(mode: Mode) -> &'static str {
+    if mode == Mode::Plan { ONLY_PLANS } else { ONLY_LOOKS }
+}
+
 /// The edits of a plan that its call did not name, as when it searches for what to edit; none where permission has judged
 /// them all.
 fn unnamed(plan: &EditPlan, description: &Description) -> Option<Description> {
     let named = match &description.action {
         Action::Edit { paths } => paths.as_slice(),
-        Action::Read | Action::Execute { .. } => &[],
+        Action::Read | Action::Execute { .. } | Action::Type(_) => &[],
     };
     let paths: Vec<_> = plan.files.iter().map(|file| file.path.clone()).filter(|path| !named.contains(path)).collect();
     let rest = |paths| Description { action: Action::Edit { paths }, ..description.clone() };

@@ -45,6 +45,13 @@ pub struct History {
     results: HashMap<ToolCallId, usize>,
     /// Every call ever made.
     calls: HashSet<ToolCallId>,
+    /// The user's own commands that run and are part of the context: what was typed.
+    commands: HashMap<ToolCallId, String>,
+    /// Whether a turn runs.
+    in_turn: bool,
+    /// What the user's own commands came to while a turn runs, as it was not said to the turn. A turn that is at work does
+    /// not see what is added to the session's history; it is told by a note, or else they follow when it has ended.
+    untold: Vec<String>,
 }
 
 /// A call of the last assistant message that has no result yet.
@@ -80,6 +87,7 @@ impl History {
     pub fn apply(&mut self, event: &Event) {
         match event {
             Event::TurnStarted { prompt, context, .. } => {
+                self.in_turn = true;
                 self.settle_stream();
                 if words::is_empty(prompt) {
                     // The turn goes on: open calls stay open, so that one that waited for an answer can be taken up.
@@ -91,7 +99,21 @@ impl History {
                 }
             }
             Event::Steered { prompt, context, .. } => self.say(words::user(context, prompt)),
-            Event::Noted { text, .. } => self.say(words::note(text)),
+            Event::Noted { text, .. } => {
+                if let Some(at) = self.untold.iter().position(|untold| untold == text) {
+                    self.untold.remove(at);
+                }
+                self.say(words::note(text));
+            }
+            Event::UserCommandStarted { tool_call_id, command, in_context: true } => {
+                self.commands.insert(tool_call_id.clone(), command.clone());
+            }
+            Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
+                if let Some(command) = self.commands.remove(tool_call_id) {
+                    let text = words::ran(&command, text, *exit_code);
+                    if self.in_turn { self.untold.push(text) } else { self.say(words::note(&text)) }
+                }
+            }
             Event::CheckpointRestored { direction, files, .. } => {
                 self.say(words::note(&words::restored(*direction, files)));
             }
@@ -122,7 +144,13 @@ impl History {
             }
             Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
             // What was streamed of an answer that was cancelled, or cut off with the server, stays said.
-            Event::TurnEnded { .. } => self.settle_stream(),
+            Event::TurnEnded { .. } => {
+                self.settle_stream();
+                self.in_turn = false;
+                for text in std::mem::take(&mut self.untold) {
+                    self.say(words::note(&text));
+                }
+            }
             _ => {}
         }
     }
@@ -135,6 +163,11 @@ impl History {
         }
         messages.extend(self.waiting.iter().cloned());
         messages
+    }
+
+    /// What the user's own commands came to while the turn runs, in words that it has yet to be told by a note.
+    pub fn untold_commands(&self) -> &[String] {
+        &self.untold
     }
 
     /// The calls that have no result yet, in their order.

@@ -5,8 +5,8 @@
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
 //! there), [`history`] (what the model sees, a fold of the session's events), [`prompt`] (what it is told first),
-//! [`partial`] and [`file_blocks`] (calls that still arrive, and files in an answer's text), [`commands`] (what of a prompt
-//! is for us), [`title`], then the ports.
+//! [`partial`] and [`file_blocks`] (calls that still arrive, and files in an answer's text), [`commands`] and
+//! [`user_command`] (what of a prompt is for us), [`title`], then the ports.
 
 pub mod commands;
 pub mod dispatch;
@@ -22,6 +22,7 @@ pub mod store;
 pub mod title;
 pub mod tool;
 pub mod turn;
+pub mod user_command;
 
 mod uri;
 mod wait;

@@ -27,27 +27,46 @@
 //! `Edit` rules that deny or ask count for it, as `Read` rules do for the files a command names.
 //!
 //! A line that cannot be parsed is allowed only by a rule without a pattern.
+//!
+//! # Where rules come from
+//!
+//! The effect counts, not the place: a `deny` rule from anywhere is stronger than an `ask` rule from anywhere, and that than
+//! an `allow` rule. So nothing that is allowed in one place takes back what is denied in another ([`RuleOrigin`]). What a
+//! project's own file allows is void until the workspace is trusted. While it is not, what the user allows everywhere does
+//! not count for commands either, since `cargo test` runs what the workspace supplies; what they allowed for this
+//! project or session by an answer does.
+//!
+//! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
 mod destructive;
+mod file_commands;
 mod places;
+mod project;
 mod read_only;
 mod rule;
 mod shell;
 #[cfg(test)]
 mod tests;
+mod typing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
+use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
-use self::rule::{Pattern, find};
+use self::rule::{Pattern, find, find_counting};
 
 /// Why mode `ask` refuses what does not only read (001 §8).
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
+
+/// Why mode `plan` refuses what does more than read.
+pub(crate) const ONLY_PLANS: &str =
+    "mode `plan` only looks and plans; nothing is changed in it, and only commands that are known only to read run";
 
 /// What a tool call would do, as far as permission cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +91,25 @@ pub enum Action {
         /// Whether it is to run outside the sandbox.
         outside: bool,
     },
+    /// Types into a program that runs.
+    Type(Box<Typing>),
+}
+
+/// Something that is typed into a program that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typing {
+    /// The terminal, as the model names it.
+    pub terminal: String,
+    /// The command line that runs there.
+    pub command: String,
+    /// That line, parsed.
+    pub parsed: ShellLine,
+    /// The text.
+    pub text: String,
+    /// A key that is pressed then, by its name: `enter`, `ctrl-c`.
+    pub key: Option<String>,
+    /// Whether the program was seen to wait for input, and for what.
+    pub waiting: Option<Waiting>,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
@@ -137,15 +175,32 @@ pub struct Rules {
     pub ask: Vec<SourcedRule>,
     /// What never runs.
     pub deny: Vec<SourcedRule>,
+    /// Whether the project's own commands (its tests, its build) are asked like others, also in the sandbox.
+    pub asks_project_commands: bool,
 }
 
-/// A rule with where it comes from, in words: `your config.toml`.
+/// A rule with where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourcedRule {
     /// The rule.
     pub rule: Rule,
-    /// Where it comes from.
+    /// Whose it is, which decides whether it counts.
+    pub origin: RuleOrigin,
+    /// Where it comes from, in words: `your config.toml`.
     pub source: String,
+}
+
+impl SourcedRule {
+    /// Why it does not count just now as a rule that allows, in words; none where it counts. `runs` says whether it is about
+    /// running commands.
+    pub fn void(&self, runs: bool, trusted: bool) -> Option<&'static str> {
+        match self.origin {
+            _ if trusted => None,
+            RuleOrigin::Project => Some("what a project allows does not count before its folder is trusted"),
+            RuleOrigin::User if runs => Some("it could run what this folder supplies, and the folder is not trusted"),
+            RuleOrigin::User | RuleOrigin::Granted | RuleOrigin::Session => None,
+        }
+    }
 }
 
 /// What a call is surrounded by, as far as permission cares.
@@ -211,17 +266,25 @@ pub enum Verdict {
 
 /// Judges a call. What comes first decides, and a line of several commands is as bad as the worst of them:
 ///
-/// 1. the mode: `ask` neither edits nor runs commands (001 §8);
-/// 2. the built-in list of what nobody means (`rm -rf /`);
-/// 3. `deny` rules;
-/// 4. `ask` rules;
-/// 5. `allow` rules;
-/// 6. the tool's default: reading is allowed; edits are allowed, since review is their gate; commands are allowed
-///    where they are known only to read, and asked otherwise.
+/// 1. the mode: `ask` neither edits nor runs commands (001 §8), `plan` does not edit, and runs only what reads;
+/// 2. the built-in list of what nobody means (`rm -rf /`), in every mode;
+/// 3. `deny` rules, in every mode;
+/// 4. `ask` rules, in every mode;
+/// 5. mode `bypass`: all else is allowed;
+/// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside` do;
+/// 7. the tool's default: reading is allowed; edits are allowed, since review is their gate; of commands those are allowed
+///    that are known only to read, in a sandbox of a trusted workspace those that are the project's own (its tests, its
+///    build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are asked.
 pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
     match (case.mode, case.action) {
-        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. }) => Verdict::Deny { reason: ONLY_LOOKS.to_owned() },
-        (_, Action::Execute { line, parsed, cwd, links, .. }) => shell::judge(rules, case, line, parsed, cwd, links),
+        (Mode::Ask, Action::Edit { .. } | Action::Execute { .. } | Action::Type(_)) => {
+            Verdict::Deny { reason: ONLY_LOOKS.to_owned() }
+        }
+        (Mode::Plan, Action::Edit { .. } | Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
+        (_, Action::Type(typing)) => typing::judge(rules, case, typing),
+        (_, Action::Execute { line, parsed, cwd, links, outside }) => {
+            shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, outside: *outside })
+        }
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
         }
@@ -236,21 +299,16 @@ pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
-/// runs without an editor, where no one reviews.
+/// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked whether it
+/// is trusted there.
 pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
     let action = Action::Edit { paths: Vec::new() };
-    let case = Case {
-        tool: "",
-        action: &action,
-        reads: &[],
-        mode: Mode::Agent,
-        folders,
-        surroundings: Surroundings::default(),
-    };
+    let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
+    let case = Case { tool: "", action: &action, reads: &[], mode: Mode::Agent, folders, surroundings };
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
-    if stopped.is_some() { None } else { find(&rules.allow, &case, fits) }
+    if stopped.is_some() { None } else { find_counting(&rules.allow, &case, fits) }
 }
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
@@ -277,7 +335,22 @@ pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: 
 
 /// What an answer "always" would cover, in words.
 pub fn scope_in_words(always: &[Rule]) -> String {
-    always::in_words(always)
+    format!("Always allow {} in this project", always::in_words(always))
+}
+
+/// What the same answer for the session would cover, in words.
+pub fn session_scope_in_words(always: &[Rule]) -> String {
+    format!("Allow {} in this session", always::in_words(always))
+}
+
+/// Whether a rule may be about running commands.
+pub fn is_about_commands(rule: &Rule) -> bool {
+    rule::is_about_commands(rule)
+}
+
+/// What a rule is about, in words: ``commands that begin with `cargo test` ``.
+pub fn covers(rule: &Rule) -> String {
+    rule::covers(rule)
 }
 
 fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, default: &str) -> Verdict {
@@ -292,6 +365,7 @@ fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, d
         return Verdict::Ask { title, detail, reason: rule.to_string(), always: Vec::new() };
     }
     let all = |pattern: &Pattern<'_>| !paths.is_empty() && paths.iter().all(|path| pattern.fits_path(path, &places));
-    let reason = find(&rules.allow, case, all).map_or_else(|| default.to_owned(), ToString::to_string);
+    let allowed = find_counting(&rules.allow, case, all);
+    let reason = allowed.map_or_else(|| default.to_owned(), |rule| format!("allowed by {rule}"));
     Verdict::Allow { reason, only_reads: matches!(case.action, Action::Read) }
 }

@@ -91,7 +91,7 @@ fn lines<const N: usize>(lines: [(bool, &str); N]) -> Lines {
 }
 
 fn role(active: &Active<'_>) -> Lines {
-    let asking = active.mode == Mode::Ask;
+    let (asking, planning) = (active.mode == Mode::Ask, active.mode == Mode::Plan);
     lines([
         (
             true,
@@ -104,7 +104,14 @@ fn role(active: &Active<'_>) -> Lines {
              change is wanted, say exactly which, and that the user can change to mode `agent` (`/mode agent`).",
         ),
         (
-            !asking,
+            planning,
+            "You are in mode `plan`: you look and make a plan. You cannot change files in this mode, and of commands only those \
+             run that are known only to read. Look until you know what has to be done, then say the plan: what changes \
+             where (`path:line`) and why, in which order, how it will be verified, and what you need to know from the user. \
+             Say at its end that the user can have it carried out in mode `agent` (`/mode agent`).",
+        ),
+        (
+            !asking && !planning,
             "You are in mode `agent`: you carry a task through to its end by yourself and then say what you did. When \
              you know enough to act, act; do not describe what you would do and stop.",
         ),
@@ -181,6 +188,10 @@ fn finding(active: &Active<'_>) -> Lines {
 }
 
 fn planning(active: &Active<'_>) -> Lines {
+    // In mode `plan` the plan is the answer.
+    if active.mode == Mode::Plan {
+        return Lines::new();
+    }
     let shown = active.has("update_plan");
     lines([
         (
@@ -263,6 +274,10 @@ fn commands(active: &Active<'_>) -> Lines {
     let runs = active.has("shell_run");
     lines([
         (
+            runs && active.mode == Mode::Plan,
+            "- In this mode a command runs only if it is known only to read (`ls`, `git log`, `rg`); others are refused.",
+        ),
+        (
             runs,
             "- Commands run in one shell that stays: its folder and variables last from one to the next. The user sees \
              it and may type into it.",
@@ -273,8 +288,13 @@ fn commands(active: &Active<'_>) -> Lines {
         ),
         (
             runs,
-            "- Never start what does not end by itself: servers, watchers, pagers, editors, anything that asks questions. \
+            "- Never run what does not end by itself: servers, watchers, pagers, editors, anything that asks questions. \
              Use the flags that keep a program from asking.",
+        ),
+        (
+            active.has("shell_start"),
+            "- Servers and watchers are started with shell_start. They go on while you work: read what they print with \
+             shell_read, and end with shell_kill what the user did not ask you to leave running.",
         ),
         (
             runs,
@@ -357,6 +377,9 @@ mod tests {
             assert!(!reading.contains(&format!("<{section}>")), "{section}");
         }
         assert!(reading.contains("mode `ask`") && !all.contains("mode `ask`"));
+        let planning = prompt_with(&["read_file", "shell_run"], Mode::Plan, "");
+        assert!(planning.contains("say the plan") && planning.contains("known only to read"));
+        assert!(!planning.contains("you carry a task through") && !all.contains("say the plan"));
         assert!(!prompt_with(&ALL[..6], Mode::Agent, "").contains("<commands>"));
         assert!(!prompt_with(&["shell_run"], Mode::Agent, "").contains("finding_your_way"));
         let bare = prompt_with(&[], Mode::Agent, "");

@@ -27,8 +27,8 @@ pub trait Session: Send + Sync {
     /// Whether the workspace is trusted, and a sandbox in force.
     fn surroundings(&self) -> Surroundings;
 
-    /// Keeps a rule for this project, in the user's own data.
-    async fn grant(&self, rule: Rule);
+    /// Keeps a rule that the user granted: for this project in the user's own data, or for this session in memory.
+    async fn grant(&self, rule: Rule, scope: GrantScope);
 
     /// Waits until all that was recorded is on disk: what has effects outside must not be forgotten.
     async fn stored(&self);
@@ -64,6 +64,15 @@ pub trait Session: Send + Sync {
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
+}
+
+/// For how long a rule is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantScope {
+    /// For the project, until it is taken back.
+    Project,
+    /// For the session, as long as the process lives that has it.
+    Session,
 }
 
 /// How a question ended.

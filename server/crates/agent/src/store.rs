@@ -98,6 +98,12 @@ pub trait Store: Send + Sync {
     /// A failure of the store.
     fn grant(&self, project: &str, rule: &str) -> Result<(), StoreError>;
 
+    /// Takes back a rule that was granted for a project. One that was not granted is taken back already.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn revoke(&self, project: &str, rule: &str) -> Result<(), StoreError>;
+
     /// A setting of ours that is not configuration, such as the last model.
     ///
     /// # Errors

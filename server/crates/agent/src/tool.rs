@@ -16,7 +16,8 @@ use crate::partial::PartialInput;
 use crate::permission::Action;
 
 /// A tool. It is made for one session and holds the services it needs; it has no effect but through its output,
-/// except for [`Access::Execute`], which dispatch lets through only behind permission and the command barrier.
+/// except for [`Access::Execute`] and [`Access::Background`], which dispatch lets through only behind permission and, for
+/// what is run, the command barrier.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// What the model is told of it.
@@ -112,6 +113,9 @@ pub enum Access {
     Edit,
     /// It runs commands, which see the disk: runs alone, behind the command barrier.
     Execute,
+    /// It starts, types into or ends what goes on in the background: runs alone, and only in modes that may act. What it
+    /// starts goes behind the command barrier too.
+    Background,
 }
 
 /// What a call would do.

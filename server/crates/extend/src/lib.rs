@@ -3,6 +3,7 @@
 //! Everything here reads through [`workspace`], so that unsaved text counts and no link leads out of the project, and
 //! nothing here runs anything.
 //!
-//! Reading order: [`rules`] (what a project tells agents).
+//! Reading order: [`rules`] (what a project tells agents), [`trust`] (what of a project may run).
 
 pub mod rules;
+pub mod trust;

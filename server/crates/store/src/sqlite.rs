@@ -254,6 +254,14 @@ impl Store for SqliteStore {
         })
     }
 
+    fn revoke(&self, project: &str, rule: &str) -> Result<(), StoreError> {
+        self.write(Synchronous::Full, |connection| {
+            let sql = "DELETE FROM grants WHERE project = ?1 AND rule = ?2";
+            connection.prepare_cached(sql)?.execute([project, rule])?;
+            Ok(())
+        })
+    }
+
     fn get(&self, key: &str) -> Result<Option<String>, StoreError> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached("SELECT value FROM settings WHERE key = ?1")?;

@@ -13,9 +13,9 @@ use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Confinement, Shell, ShellConfig};
+use workspace::shell::{Confinement, Jobs, Shell, ShellConfig, Trust};
 
-use crate::{Edits, Services, Tags};
+use crate::{Edits, Intercept, Services, Tags};
 
 /// The project, and what editors have open of it.
 pub(crate) struct World {
@@ -61,18 +61,22 @@ impl World {
             folder: self.private.path().to_path_buf(),
             pass: Vec::new(),
             program: None,
+            trust: Trust::default(),
             confinement: Confinement::default(),
         };
-        let shell = Arc::new(Shell::new(config, Arc::new(())).unwrap());
+        let shell = Arc::new(Shell::new(config.clone(), Arc::new(())).unwrap());
+        let jobs = Arc::new(Jobs::new(config, 1, Box::new(|_| Arc::new(()))));
         Services {
             search: Search::new(roots.clone(), reader.clone()),
             roots,
             reader,
             shell,
+            jobs,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
             edits: Edits::default(),
             tags: Tags::default(),
+            intercept: Intercept::default(),
         }
     }
 

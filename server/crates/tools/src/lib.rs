@@ -5,7 +5,7 @@
 //! and say what was left out and how to get it.
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
-//! common), then the tools.
+//! common), `intercept` (commands that a tool does better), `terminals` (what those for terminals have), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,15 +19,17 @@ use workspace::reader::Reader;
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::Shell;
+use workspace::shell::{Jobs, Shell};
 
-pub use read_result::how_to_read;
+pub use expand_output::how_to_read;
+pub use intercept::Intercept;
 pub use undo_edit::Edits;
 
 pub mod typed;
 
 mod draft;
 mod edits;
+mod intercept;
 
 mod edit_apply_batch;
 mod edit_apply_patch;
@@ -41,13 +43,19 @@ mod edit_notebook;
 mod edit_replace_exact;
 mod edit_structural;
 mod edit_symbol;
+mod expand_output;
 mod find_files;
 mod list_files;
 mod read_file;
-mod read_result;
 mod search_structural;
 mod search_text;
+mod shell_kill;
+mod shell_list;
+mod shell_read;
 mod shell_run;
+mod shell_start;
+mod shell_write;
+mod terminals;
 mod undo_edit;
 mod update_plan;
 
@@ -67,12 +75,16 @@ pub struct Services {
     pub search: Search,
     /// The session's shell.
     pub shell: Arc<Shell>,
+    /// Its commands in the background.
+    pub jobs: Arc<Jobs>,
     /// What was too long for the model to read at once.
     pub results: Results,
     /// What the model's edits were.
     pub edits: Edits,
     /// Whether lines that are read or found come with tags, by which `edit_hashline` names them.
     pub tags: Tags,
+    /// To which tools commands are pointed that do the same.
+    pub intercept: Intercept,
 }
 
 /// Whether lines come with tags: a switch, since the form of editing is the model's, and models change. Clones share it.
@@ -112,7 +124,12 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         editing::<edit_symbol::Input>(services),
         typed::erase(undo_edit::UndoEdit::new(services)),
         typed::erase(shell_run::ShellRun::new(services)),
-        typed::erase(read_result::ReadResult::new(services)),
+        typed::erase(shell_start::ShellStart::new(services)),
+        typed::erase(shell_read::ShellRead::new(services)),
+        typed::erase(shell_write::ShellWrite::new(services)),
+        typed::erase(shell_kill::ShellKill::new(services)),
+        typed::erase(shell_list::ShellList::new(services)),
+        typed::erase(expand_output::ExpandOutput::new(services)),
         typed::erase(update_plan::UpdatePlan),
     ]
 }

@@ -4,28 +4,28 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agent::permission::{self, Action};
+use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
+use protocol::terminal::Certainty;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::paths;
-use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Ran, RunOptions};
+use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Waits};
 
+use crate::terminals::{execution, first_line};
 use crate::typed::Typed;
 use crate::{Services, blocking, how_to_read, location};
-
-/// How much of a command its title shows, in characters.
-const TITLE: usize = 80;
 
 /// Runs a command line in the session's shell (bash in a terminal) and gives what it printed, its exit code and how
 /// long it took. The user sees the terminal.
 ///
 /// - There is one shell, and it stays: folder, variables and functions of one command hold for the next.
-/// - One command runs at a time. Do not start servers, watchers or editors, and nothing that waits for input: use
-///   options such as `--yes`. What takes too long is stopped with all it has started.
-/// - Output is given without colours. Of a long one the middle is left out, and read_result reads it; better make it
+/// - One command runs at a time. Servers, watchers and whatever does not end by itself go to shell_start. Start no editors,
+///   and better avoid questions by options such as `--yes`. A command that waits for input is left running, and you are
+///   told what it asks: answer with shell_write, or end it with shell_kill. Passwords are typed by the user. What takes
+///   too long is stopped with all it has started.
+/// - Output is given without colours. Of a long one the middle is left out, and expand_output reads it; better make it
 ///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
 ///   see unsaved text, and edits that the user reviews.
@@ -89,21 +89,23 @@ impl Typed for ShellRun {
         timeout(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let (parsed, cwd) = (shell::parse(&input.command), folder.unwrap_or_else(|| self.services.shell.cwd()));
-        let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
-            let led_to = paths::led_to(&path);
-            (path, led_to)
-        });
-        let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
-        let action = Action::Execute { line: input.command.clone(), parsed, cwd, links, outside: false };
-        Ok(Description { title: format!("Running {}", shortened(&input.command)), locations, action })
+        let action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        if let Action::Execute { parsed, cwd, .. } = &action
+            && let Some(refusal) = self.services.intercept.refusal(&input.command, parsed, cwd, &self.services.roots)
+        {
+            return Err(ToolError::Failed(refusal));
+        }
+        Ok(Description { title: format!("Running {}", first_line(&input.command)), locations, action })
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
         let options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
         let before = self.services.shell.cwd();
-        let ran = self.services.shell.run(&call.id, &input.command, options).await;
-        let ran = ran.map_err(|error| ToolError::Failed(error.to_string()))?;
+        let ran = self.services.shell.run_until_it_waits(&call.id, &input.command, options).await;
+        let ran = match ran.map_err(|error| ToolError::Failed(error.to_string()))? {
+            Outcome::Ended(ran) => ran,
+            Outcome::Waits(waits) => return Ok(still_runs(&waits)),
+        };
         let mut output = self.in_words(&ran, &before);
         if ran.is_cut {
             let services = self.services.clone();
@@ -119,6 +121,49 @@ impl Typed for ShellRun {
         }
         Ok(output)
     }
+}
+
+/// What a command has come to that waits for input.
+fn still_runs(waits: &Waits) -> Output {
+    let mut text = match waits.output.trim_end_matches('\n') {
+        "" => "[no output]\n".to_owned(),
+        output => format!("{output}\n"),
+    };
+    let after = format!("after {:.1} s", waits.duration.as_secs_f64());
+    let goes_on = "It still runs in the shell, so no other command can be run there.";
+    let summary = match &waits.status.waiting {
+        _ if waits.status.taken => {
+            text.push_str(&format!("[still running {after}: the user has taken the terminal over. {goes_on}]"));
+            "taken over by the user"
+        }
+        Some(waiting) if waiting.hidden => {
+            text.push_str(&format!(
+                "[still waiting {after} for the user to type something that is not shown, such as a password. \
+                 {goes_on} Ask the user, or end it with shell_kill]"
+            ));
+            "waits for a password"
+        }
+        Some(waiting) => {
+            let (word, how) = match waiting.certainty {
+                Certainty::Certain => ("waits for input", "it was seen to read from the terminal"),
+                Certainty::Probable => (
+                    "probably waits for input",
+                    "it looks at the terminal, does nothing else and has printed nothing for a while",
+                ),
+            };
+            text.push_str(&format!("[{word} {after}: {how}."));
+            match waiting.prompt.trim() {
+                "" => {}
+                prompt => text.push_str(&format!(" It asks: {prompt}")),
+            }
+            text.push_str(&format!(
+                "\n{goes_on} Answer with shell_write, end it with shell_kill, or let the user answer in the terminal]"
+            ));
+            word
+        }
+        None => "still runs",
+    };
+    Output { text, summary: summary.to_owned(), ..Output::default() }
 }
 
 /// Keeps what a command printed. Gives its handle, and how many bytes of it were no longer there. Blocks.
@@ -137,18 +182,9 @@ fn timeout(input: &Input) -> Result<Duration, ToolError> {
     Err(ToolError::InvalidInput("`timeout_seconds` goes from 1 to 3600".to_owned()))
 }
 
-/// The command's first line, or its beginning.
-fn shortened(command: &str) -> String {
-    let command = command.trim();
-    let line = command.lines().next().unwrap_or_default();
-    let end = line.char_indices().nth(TITLE).map_or(line.len(), |(end, _)| end);
-    let shown = line.get(..end).unwrap_or(line);
-    if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
-    use agent::permission::{Links, ShellLine, SimpleCommand, Word};
+    use agent::permission::{Action, Links, ShellLine, SimpleCommand, Word};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 

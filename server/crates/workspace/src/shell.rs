@@ -12,27 +12,45 @@
 //!
 //! [`parse()`] tells what a command line would run, for permission.
 //!
-//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `processes`, `keyboard`, [`supervisor`], [`sandbox`],
-//! `launch` (how a process is started in them), `terminal` (the process), [`parse()`].
+//! A command that waits for input is noticed ([`Status`]); a call can return then ([`Shell::run_until_it_waits`]) and leave
+//! it in flight. The user can take the terminal over ([`Shell::take`]): time stands still, the model's keys are
+//! refused, and where nothing runs they have a prompt in the shell itself. What is typed is recorded as far as the
+//! terminal shows it.
+//!
+//! [`Jobs`] are commands in the background, each in a shell of its own.
+//!
+//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
+//! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
+//! that is not trusted), `processes`, `keyboard`, `typed` (the record of it), [`supervisor`], [`sandbox`], `launch` (how
+//! a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way), `taken`,
+//! `handover` (what one shell hands over to another), [`jobs`], `access` (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime};
 
 use protocol::ToolCallId;
-use protocol::terminal::TerminalSize;
-use tokio::sync::{Notify, oneshot, watch};
+use protocol::terminal::{Certainty, TerminalSize, Typist, Waiting};
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use screen::Ended;
-use terminal::{Force, Start, Terminal};
-use transcript::{Plain, Printed};
+use flight::{Common, Flight, Flown, Guard, PATIENCE, Pilot, Running, Underway, blocking};
+use plain::Plain;
+use taken::Taken;
+use terminal::{Start, Terminal, What};
 
 mod spool;
 
 mod marker;
+
+mod plain;
+
+mod fold;
+
+mod failures;
 
 mod transcript;
 
@@ -40,9 +58,13 @@ mod screen;
 
 mod environment;
 
+mod git;
+
 mod processes;
 
 mod keyboard;
+
+mod typed;
 
 pub mod supervisor;
 
@@ -52,8 +74,22 @@ mod launch;
 
 mod terminal;
 
+mod waiting;
+
+mod flight;
+
+mod taken;
+
+mod access;
+
+mod handover;
+
+pub mod jobs;
+
 mod parse;
 
+pub use access::Excerpt;
+pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
 pub use parse::parse;
 pub use spool::Spool;
@@ -67,6 +103,9 @@ pub const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The longest time a command can be given.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// For a command that may run for as long as it likes.
+pub const UNLIMITED: Duration = Duration::MAX;
+
 /// The longest command line, in bytes.
 pub const MAX_COMMAND: usize = 256 << 10;
 
@@ -79,12 +118,11 @@ const MAX_EARLY: usize = 64 << 10;
 /// So many bytes of a long output are read at once.
 const PART: usize = 64 << 10;
 
-/// How long a command has to end after each stage of force.
-const GRACE: [(Force, Duration); 3] = [
-    (Force::Interrupt, Duration::from_millis(1000)),
-    (Force::Terminate, Duration::from_millis(700)),
-    (Force::Kill, Duration::from_millis(700)),
-];
+/// How long a command that was seen to read from the terminal does so before its call returns.
+const CERTAIN: Duration = Duration::from_secs(1);
+
+/// The same for one that probably waits.
+const PROBABLE: Duration = Duration::from_secs(15);
 
 /// What a session's shell is made with.
 #[derive(Clone, Debug)]
@@ -99,6 +137,17 @@ pub struct ShellConfig {
     pub program: Option<PathBuf>,
     /// What its processes are held by: nothing that they start outlives the shell, and a sandbox.
     pub confinement: Confinement,
+    /// The workspace's folders and whether it is trusted, as it is when a shell starts.
+    pub trust: Trust,
+}
+
+/// Whether a workspace is trusted. While it is not, git runs no program that a repository in it names.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    /// Whether it is. It may change at any time, and counts for shells that are started then.
+    pub trusted: Arc<AtomicBool>,
+    /// Its folders.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Hears of commands, so that a session can record them. Its functions must not block.
@@ -108,6 +157,56 @@ pub trait Observer: Send + Sync {
 
     /// A command that had begun has ended; `offset` is after its last byte. There is no exit code where it was stopped.
     fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>);
+
+    /// The [`Status`] has changed, what the user runs at their prompt, or what shows that a job is up.
+    fn changed(&self) {}
+
+    /// A line was typed, for the command of this call; its text is empty where it was hidden.
+    fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
+}
+
+/// What a terminal does beside printing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Whether the command that runs waits for input.
+    pub waiting: Option<Waiting>,
+    /// Whether the user has taken the terminal over.
+    pub taken: bool,
+}
+
+/// A command that runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InFlight {
+    /// The call that started it; the user's own lines at their prompt have an id of their own.
+    pub call: ToolCallId,
+    /// The command line.
+    pub command: String,
+    /// When it began.
+    pub began: SystemTime,
+    /// The offset of its first byte in the spool, once it has started.
+    pub since: Option<u64>,
+}
+
+/// What a command has come to when its call returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has ended.
+    Ended(Ran),
+    /// It waits for input, or has been the user's for long, and goes on.
+    Waits(Waits),
+}
+
+/// A command that goes on when its call returns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// What it waits for.
+    pub status: Status,
+    /// What it has printed so far, as [`Ran::output`], at most 33 KiB.
+    pub output: String,
+    /// The offset after the last byte of that.
+    pub offset: u64,
+    /// How long it has run.
+    pub duration: Duration,
 }
 
 /// Nobody listens.
@@ -122,7 +221,7 @@ pub struct RunOptions {
     /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in the
     /// command stays. The caller sees to it that it is inside the workspace.
     pub cwd: Option<PathBuf>,
-    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`].
+    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
     pub timeout: Duration,
     /// Stops it.
     pub cancel: CancellationToken,
@@ -187,32 +286,47 @@ pub enum ShellError {
     /// The command does not read what is typed.
     #[error("the command that runs does not read what is typed")]
     KeyboardFull,
+    /// The user has the terminal.
+    #[error(
+        "the user has taken the terminal over, so nothing else can be run or typed there until they hand it back; do \
+         what needs no terminal meanwhile, or end the turn and say what you wait for"
+    )]
+    Taken,
+    /// What is typed is not shown, so it is a secret, which is for the user to type.
+    #[error(
+        "the command asks for something that is not shown when it is typed, such as a password; only the user may type \
+         that, in the terminal"
+    )]
+    Secret,
 }
 
 /// A session's shell. It is started with its first command; when it is dropped all its processes are killed.
 pub struct Shell {
     config: ShellConfig,
     spool: Arc<Spool>,
-    observer: Arc<dyn Observer>,
-    state: Mutex<State>,
-    /// How many commands run or are being killed.
-    underway: Arc<watch::Sender<usize>>,
+    /// What a new shell is told first, in whole lines.
+    prologue: String,
+    common: Common,
 }
 
 struct State {
     terminal: Option<Arc<Terminal>>,
+    /// Whether it was started for a workspace that was trusted.
+    is_lax: bool,
     /// What runs.
     flight: Option<Flight>,
+    /// How many there have been.
+    flights: u64,
+    /// The call whose command ran last.
+    last_call: Option<ToolCallId>,
     cwd: PathBuf,
     size: TerminalSize,
-}
-
-struct Flight {
-    command: String,
-    /// What was typed before the command had started: it must not reach the shell's own reading of it. None since then.
-    early: Option<Vec<u8>>,
-    /// Stops the command at the user's wish.
-    kill: Arc<Notify>,
+    /// The user's time with the terminal.
+    taken: Option<Taken>,
+    /// The same, when it is over and the model has not heard of it.
+    handed_back: Option<Taken>,
+    /// What else the model has yet to hear.
+    news: Vec<String>,
 }
 
 impl Shell {
@@ -229,11 +343,26 @@ impl Shell {
     pub fn with_spool(config: ShellConfig, spool: Arc<Spool>, observer: Arc<dyn Observer>) -> Self {
         let state = State {
             terminal: None,
+            is_lax: false,
             flight: None,
+            flights: 0,
+            last_call: None,
             cwd: config.cwd.clone(),
             size: TerminalSize { columns: 120, rows: 30 },
+            taken: None,
+            handed_back: None,
+            news: Vec::new(),
         };
-        Self { config, spool, observer, state: Mutex::new(state), underway: Arc::default() }
+        let common = Common {
+            state: Arc::new(Mutex::new(state)),
+            status: Arc::default(),
+            spool: Arc::clone(&spool),
+            observer,
+            underway: Arc::default(),
+            first_folder: config.cwd.clone(),
+            confinement: config.confinement.clone(),
+        };
+        Self { config, spool, prologue: String::new(), common }
     }
 
     /// What the terminal has printed, and prints.
@@ -251,87 +380,140 @@ impl Shell {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
     }
 
+    /// What it does beside printing, as that changes.
+    pub fn status(&self) -> watch::Receiver<Status> {
+        self.common.status.subscribe()
+    }
+
+    /// What runs; nothing while the user's prompt reads a line.
+    pub fn running(&self) -> Option<InFlight> {
+        let state = self.state();
+        let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty())?;
+        let (call, command) = (flight.call.clone(), flight.line.clone());
+        Some(InFlight { call, command, began: flight.began, since: flight.since })
+    }
+
+    /// Whether it has a process that was started while the workspace was trusted.
+    pub fn is_lax(&self) -> bool {
+        self.is_alive() && self.state().is_lax
+    }
+
     /// Runs a command to its end. If the future is dropped before, the command and the shell are killed.
     ///
     /// # Errors
     /// See [`ShellError`]. A command that fails is no error.
     pub async fn run(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Ran, ShellError> {
+        self.start(call, command, options).await?.end().await
+    }
+
+    /// Runs a command to its end, or until it waits for input: seen to read for a second, or probably waiting for 15.
+    /// Then it goes on, for the time that is left to it, and can be typed to ([`Shell::write_as`]). Where what is typed
+    /// is hidden, or the user has the terminal, it is waited for longer, up to ten minutes: that is for them to answer.
+    /// While the user has the terminal and nothing runs, it is not begun for as long.
+    ///
+    /// # Errors
+    /// See [`ShellError`]. A command that fails is no error.
+    pub async fn run_until_it_waits(
+        &self,
+        call: &ToolCallId,
+        command: &str,
+        options: RunOptions,
+    ) -> Result<Outcome, ShellError> {
+        let began = Instant::now();
+        let cancel = options.cancel.clone();
+        let mut status = self.common.status.subscribe();
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            _ = tokio::time::timeout(PATIENCE, status.wait_for(|status| !status.taken)) => {}
+        }
+        self.at_prompt_no_more().await;
+        let mut flown = self.start(call, command, options).await?;
+        let status = tokio::select! {
+            biased;
+            ended = &mut flown.ended => {
+                flown.guard.holds = false;
+                return ended.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
+            }
+            status = waits_long(status) => status,
+        };
+        let start = self.running().and_then(|flight| flight.since).unwrap_or(0);
+        flown.release();
+        let Excerpt { text: output, end: offset, .. } = self.read_on(start);
+        Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
+    }
+
+    /// Waits until more than `offset` was printed, or nothing runs any longer, or a time is over; gives where the output
+    /// ends now.
+    pub async fn wait_for_more(&self, offset: u64, time: Duration) -> u64 {
+        let (mut end, mut underway) = (self.spool.watch(), self.common.underway.subscribe());
+        let more = async {
+            tokio::select! {
+                _ = end.wait_for(|end| *end > offset) => {}
+                _ = underway.wait_for(|underway| *underway == 0) => {}
+            }
+        };
+        let _ = tokio::time::timeout(time, more).await;
+        self.spool.end()
+    }
+
+    /// What the model has yet to hear: commands that ended after their call had returned, and what the user did with the
+    /// terminal.
+    pub fn take_news(&self) -> Vec<String> {
+        let mut state = self.state();
+        let mut news = std::mem::take(&mut state.news);
+        if state.taken.is_none()
+            && let Some(taken) = state.handed_back.take()
+        {
+            let runs = state.flight.as_ref().filter(|flight| !flight.line.is_empty());
+            news.push(taken.in_words(runs.map(|flight| flight.line.as_str()), &state.cwd));
+        }
+        news
+    }
+
+    /// Begins with a command; a task of its own sees it through.
+    async fn start(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Flown, ShellError> {
         check(command)?;
         if let Some(folder) = &options.cwd
             && !folder.is_dir()
         {
             return Err(ShellError::NoSuchFolder(folder.clone()));
         }
-        let mut running = self.take_off(call, command)?;
+        let running = self.take_off(call, Some(command))?;
+        self.fly(running, What::Command(command), options).await
+    }
+
+    async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
         let terminal = self.terminal().await?;
         running.terminal = Some(Arc::clone(&terminal));
 
         let home = self.cwd();
-        let began_in = options.cwd.clone().unwrap_or_else(|| home.clone());
         let began = Instant::now();
         let since = processes::now();
         let folder = options.cwd.as_deref().map(|there| (there, home.as_path()));
         let start = async {
-            let followed = terminal.run(command, folder).await.ok()?;
+            let followed = terminal.run(what, folder).await.ok()?;
             let offset = followed.started.await.ok()?;
-            Some((offset, followed.ended))
+            Some((offset, followed.ended, followed.at_prompt))
         };
-        let (start_offset, mut end) = match tokio::time::timeout(START, start).await {
+        let (start_offset, end, at_prompt) = match tokio::time::timeout(START, start).await {
             Ok(Some(started)) => started,
             _ => return Err(ShellError::NotResponding),
         };
-        running.start(&terminal);
-        self.observer.started(call, command, options.cwd.as_deref().unwrap_or(&home), start_offset);
-
-        let limit = options.timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
-        let stopped = tokio::select! {
-            biased;
-            ended = &mut end => Err(ended.ok()),
-            never = terminal.see_interrupts_through() => match never {},
-            () = options.cancel.cancelled() => Ok(Stop::Cancelled),
-            () = running.kill.notified() => Ok(Stop::Killed),
-            () = tokio::time::sleep(limit) => Ok(Stop::TimedOut(limit)),
-        };
-        let (stop, ended) = match stopped {
-            Err(ended) => (None, ended),
-            Ok(stop) => (Some(stop), interrupt(&terminal, since, &mut end).await),
-        };
-        let came_back = ended.as_ref().and_then(|ended| ended.cwd.clone());
-        let mut note = self.note(stop, ended.as_ref());
-        let end_offset = ended.as_ref().map_or_else(|| self.spool.end(), |ended| ended.offset);
-        let exit_code = ended.as_ref().and_then(|ended| ended.code).filter(|_| stop.is_none());
-
-        let cwd_after = match (&came_back, options.cwd) {
-            (None, _) => self.config.cwd.clone(),
-            (Some(_), Some(_)) => home,
-            (Some(cwd), None) => cwd.clone(),
-        };
-        {
-            let mut state = self.state();
-            state.cwd = cwd_after.clone();
-            if came_back.is_none() {
-                state.terminal = None;
+        running.start(&terminal, start_offset);
+        if let What::Command(command) = what {
+            let cwd = options.cwd.as_deref().unwrap_or(&home);
+            self.common.observer.started(&running.call, command, cwd, start_offset);
+        }
+        let (sender, ended) = oneshot::channel();
+        let (number, abandoned) = (running.number, running.abandoned.clone());
+        let pilot = Pilot { running, terminal, end, at_prompt, options, home, began, since, start_offset };
+        tokio::spawn(async move {
+            if let Some(ran) = pilot.fly().await {
+                let _ = sender.send(ran);
             }
-        }
-        running.land(end_offset, exit_code);
-        let Printed { text: output, is_cut } = ended.map(|ended| ended.output).unwrap_or_default();
-        if exit_code != Some(0)
-            && let Some(refusal) = self.refusal(&output, [&cwd_after, &began_in]).await
-        {
-            note = Some(note.map_or_else(|| refusal.clone(), |note| format!("{note} {refusal}")));
-        }
-        Ok(Ran {
-            output,
-            is_cut,
-            exit_code,
-            timed_out: matches!(stop, Some(Stop::TimedOut(_))),
-            cancelled: matches!(stop, Some(Stop::Cancelled | Stop::Killed)),
-            duration: began.elapsed(),
-            cwd_after,
-            start_offset,
-            end_offset,
-            note,
-        })
+        });
+        let guard = Guard { common: self.common.clone(), number, abandoned, holds: true };
+        Ok(Flown { ended, guard })
     }
 
     /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives how
@@ -360,23 +542,47 @@ impl Shell {
         last.map(|()| missing + end.saturating_sub(at))
     }
 
-    /// Types into the terminal, for the command that runs, after all that was typed before. What it does not read is
-    /// forgotten when the next one starts.
+    /// Types into the terminal as the user, for the command that runs, after all that was typed before. What it does not
+    /// read is forgotten when the next one starts.
     ///
     /// # Errors
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
     pub fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
+        self.write_as(Typist::User, bytes)
+    }
+
+    /// Types as the user or as the model.
+    ///
+    /// # Errors
+    /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`]; for the model also [`ShellError::Taken`], and
+    /// [`ShellError::Secret`] while what is typed is not shown.
+    pub fn write_as(&self, by: Typist, bytes: &[u8]) -> Result<(), ShellError> {
         let mut state = self.state();
-        let State { flight: Some(flight), terminal, .. } = &mut *state else { return Err(ShellError::Idle) };
-        match (&mut flight.early, terminal) {
-            (Some(early), _) if early.len() + bytes.len() > MAX_EARLY => Err(ShellError::KeyboardFull),
-            (Some(early), _) => {
-                early.extend_from_slice(bytes);
-                Ok(())
-            }
-            (None, Some(terminal)) => terminal.type_in(bytes).map_err(|_| ShellError::KeyboardFull),
-            (None, None) => Err(ShellError::Idle),
+        let is_model = by == Typist::Model;
+        if is_model && state.taken.is_some() {
+            return Err(ShellError::Taken);
         }
+        let State { flight, terminal, taken, .. } = &mut *state;
+        let early = match (flight, taken) {
+            (Some(Flight { early: Some(early), .. }), _) => early,
+            // The user's prompt is about to come.
+            (None, Some(taken)) => taken.early(),
+            (Some(flight), _) => {
+                let Some(terminal) = terminal else { return Err(ShellError::Idle) };
+                if is_model && terminal.keys().is_some_and(waiting::Keys::hidden) {
+                    return Err(ShellError::Secret);
+                }
+                // A line at the prompt is recorded as it is when it is run.
+                let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
+                return terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
+            }
+            (None, None) => return Err(ShellError::Idle),
+        };
+        if early.len() + bytes.len() > MAX_EARLY {
+            return Err(ShellError::KeyboardFull);
+        }
+        early.extend_from_slice(bytes);
+        Ok(())
     }
 
     /// Changes the terminal's size, now and for shells to come.
@@ -419,24 +625,60 @@ impl Shell {
     /// Waits until no command runs, and none is being killed that nobody waits for any longer.
     pub async fn at_rest(&self) {
         // The sender is ours, so this ends only so.
-        let _ = self.underway.subscribe().wait_for(|underway| *underway == 0).await;
+        let _ = self.common.underway.subscribe().wait_for(|underway| *underway == 0).await;
     }
 
-    /// Registers a command as the one that runs.
-    fn take_off<'a>(&'a self, call: &'a ToolCallId, command: &str) -> Result<Running<'a>, ShellError> {
+    /// Registers a command as the one that runs, or without one the user's prompt.
+    fn take_off(&self, call: &ToolCallId, command: Option<&str>) -> Result<Running, ShellError> {
         let mut state = self.state();
-        if let Some(flight) = &state.flight {
-            return Err(ShellError::Busy { command: flight.command.clone() });
+        match &state.flight {
+            Some(flight) if !flight.line.is_empty() => {
+                return Err(ShellError::Busy { command: beginning(&flight.line) });
+            }
+            Some(_) => return Err(ShellError::Taken),
+            None if command.is_some() && state.taken.is_some() => return Err(ShellError::Taken),
+            None => {}
         }
-        let kill = Arc::new(Notify::new());
-        state.flight = Some(Flight { command: beginning(command), early: Some(Vec::new()), kill: Arc::clone(&kill) });
-        let underway = Underway::new(&self.underway);
-        Ok(Running { shell: self, call, kill, terminal: None, started: false, landed: false, underway: Some(underway) })
+        state.flights += 1;
+        let line = command.unwrap_or_default();
+        let early = state.taken.as_mut().map(|taken| std::mem::take(taken.early())).unwrap_or_default();
+        let (kill, leave, abandoned) = (Arc::default(), Arc::default(), CancellationToken::new());
+        let flight = Flight {
+            number: state.flights,
+            call: call.clone(),
+            line: line.to_owned(),
+            is_prompt: command.is_none(),
+            began: SystemTime::now(),
+            since: None,
+            early: Some(early),
+            is_released: false,
+            kill: Arc::clone(&kill),
+            leave: Arc::clone(&leave),
+            abandoned: abandoned.clone(),
+        };
+        let running = Running {
+            common: self.common.clone(),
+            number: flight.number,
+            call: call.clone(),
+            line: line.to_owned(),
+            is_prompt: flight.is_prompt,
+            kill,
+            leave,
+            abandoned,
+            terminal: None,
+            started: false,
+            landed: false,
+            underway: Some(Underway::new(&self.common.underway)),
+        };
+        state.last_call = command.map(|_| call.clone());
+        state.flight = Some(flight);
+        Ok(running)
     }
 
     /// The shell's terminal; a new one if there is none.
     async fn terminal(&self) -> Result<Arc<Terminal>, ShellError> {
-        let start = {
+        let trusted = self.config.trust.trusted.load(Ordering::Relaxed);
+        let mut start = {
             let mut state = self.state();
             match &state.terminal {
                 Some(terminal) if !terminal.is_gone() => return Ok(Arc::clone(terminal)),
@@ -449,6 +691,7 @@ impl Shell {
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
+                of_git: Vec::new(),
                 confinement: self.config.confinement.clone(),
                 size: state.size,
             }
@@ -458,8 +701,15 @@ impl Shell {
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
         let size = start.size;
-        let spool = Arc::clone(&self.spool);
-        let opened = tokio::task::spawn_blocking(move || Terminal::open(&start, spool)).await;
+        let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
+        let typed = self.recorder();
+        let open = move || {
+            if !trusted {
+                start.of_git = git::untrusted(&folders);
+            }
+            Terminal::open(&start, spool, typed)
+        };
+        let opened = tokio::task::spawn_blocking(open).await;
         let terminal = match opened {
             Ok(Ok(terminal)) => Arc::new(terminal),
             Ok(Err(error)) => return Err(ShellError::Start(error.to_string())),
@@ -470,154 +720,81 @@ impl Shell {
             let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
             terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
         }
+        terminal.control(&self.prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
         let mut state = self.state();
         // The view may have got another size while the shell was starting.
         if state.size != size {
             terminal.resize(state.size);
         }
         state.terminal = Some(Arc::clone(&terminal));
+        state.is_lax = trusted;
         Ok(terminal)
     }
 
-    /// Why a command failed, where the sandbox is the reason.
-    async fn refusal(&self, output: &str, folders: [&PathBuf; 2]) -> Option<String> {
-        self.config.confinement.in_force()?;
-        let (policy, output) = (self.config.confinement.policy.clone()?, output.to_owned());
-        let folders = folders.map(Clone::clone);
-        let explain = move || policy.explain(&output, &folders.each_ref().map(PathBuf::as_path));
-        tokio::task::spawn_blocking(explain).await.ok().flatten()
-    }
-
-    fn note(&self, stop: Option<Stop>, ended: Option<&Ended>) -> Option<String> {
-        let survived = ended.is_some_and(|ended| ended.cwd.is_some());
-        let shell = if survived {
-            "The shell goes on with its folder and variables.".to_owned()
-        } else {
-            format!(
-                "The shell ended too: the next command gets a new one in {}, without the variables, functions and \
-                 background jobs of this one.",
-                self.config.cwd.display()
-            )
-        };
-        match stop {
-            Some(Stop::TimedOut(limit)) => Some(format!(
-                "The command was stopped with all it had started, since its {} s were over. If it waited for input, \
-                 run it without questions; if it needs longer, give it a longer timeout. {shell}",
-                limit.as_secs()
-            )),
-            Some(Stop::Cancelled) => Some(format!("The command was cancelled, with all it had started. {shell}")),
-            Some(Stop::Killed) => Some(format!("The user stopped the command, with all it had started. {shell}")),
-            None if survived => None,
-            None => Some(shell),
-        }
+    /// Takes in what is typed into a new terminal.
+    fn recorder(&self) -> tokio::sync::mpsc::UnboundedSender<typed::Chunk> {
+        let (sender, chunks) = unbounded_channel();
+        let common = self.common.clone();
+        tokio::spawn(typed::record(chunks, Arc::clone(&self.spool), move |line| {
+            let call = {
+                let mut state = common.state();
+                if line.by == Typist::User {
+                    state.remember(match line.hidden {
+                        true => "typed something that was not shown".to_owned(),
+                        false => format!("typed `{}`", line.text),
+                    });
+                }
+                state.last_call.clone()
+            };
+            common.observer.typed(call.as_ref(), line.by, &line.text, line.hidden);
+        }));
+        sender
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.common.state()
     }
 }
 
-/// Why a command is stopped.
-#[derive(Clone, Copy, Debug)]
-enum Stop {
-    TimedOut(Duration),
-    Cancelled,
-    Killed,
-}
-
-/// The command that runs, for as long as it does.
-struct Running<'a> {
-    shell: &'a Shell,
-    call: &'a ToolCallId,
-    kill: Arc<Notify>,
-    terminal: Option<Arc<Terminal>>,
-    started: bool,
-    landed: bool,
-    underway: Option<Underway>,
-}
-
-/// Counts a command for as long as it is there.
-struct Underway(Arc<watch::Sender<usize>>);
-
-impl Underway {
-    fn new(count: &Arc<watch::Sender<usize>>) -> Self {
-        count.send_modify(|count| *count += 1);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for Underway {
+/// What runs in it is killed with it, though nobody has waited for that.
+impl Drop for Shell {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
-    }
-}
-
-impl Running<'_> {
-    /// The command has started, and can be typed to.
-    fn start(&mut self, terminal: &Terminal) {
-        self.started = true;
-        let mut state = self.shell.state();
-        if let Some(early) = state.flight.as_mut().and_then(|flight| flight.early.take())
-            && !early.is_empty()
-        {
-            // A keyboard that is still empty takes it.
-            let _ = terminal.type_in(&early);
-        }
-    }
-
-    /// The command has ended.
-    fn land(mut self, offset: u64, exit_code: Option<i32>) {
-        self.landed = true;
-        self.shell.observer.ended(self.call, offset, exit_code);
-    }
-}
-
-/// A command that nobody waits for any longer is killed with its shell: its end could not be told from the next one's.
-/// That takes a while, and no thread of the runtime's.
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        let abandoned = {
-            let mut state = self.shell.state();
-            state.flight = None;
-            self.terminal.take().filter(|_| !self.landed).inspect(|_| state.terminal = None)
+        let (flight, terminal) = {
+            let mut state = self.state();
+            state.taken = None;
+            (state.flight.take(), state.terminal.take())
         };
-        let Some(terminal) = abandoned else { return };
-        let (observer, spool) = (Arc::clone(&self.shell.observer), Arc::clone(&self.shell.spool));
-        let (call, started, underway) = (self.call.clone(), self.started, self.underway.take());
-        let kill = move || {
+        if let Some(flight) = flight {
+            flight.abandoned.cancel();
+        }
+        if let Some(terminal) = terminal {
             terminal.kill();
-            if started {
-                observer.ended(&call, spool.end(), None);
+        }
+    }
+}
+
+/// Waits until a command is to be returned from, and says why.
+async fn waits_long(mut status: watch::Receiver<Status>) -> Status {
+    let mut patience = PATIENCE;
+    loop {
+        let now = status.borrow_and_update().clone();
+        let is_users = now.taken || now.waiting.as_ref().is_some_and(|waiting| waiting.hidden);
+        let time = match &now.waiting {
+            _ if is_users => patience,
+            Some(Waiting { certainty: Certainty::Certain, .. }) => CERTAIN,
+            Some(Waiting { certainty: Certainty::Probable, .. }) => PROBABLE,
+            None => {
+                let _ = status.changed().await;
+                continue;
             }
-            drop(underway);
         };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(kill)),
-            Err(_) => kill(),
+        let began = Instant::now();
+        if tokio::time::timeout(time, status.changed()).await.is_err() {
+            return now;
         }
-    }
-}
-
-/// Stops a command, with growing force. Gives nothing where not even the shell's death was seen.
-async fn interrupt(terminal: &Arc<Terminal>, since: u64, end: &mut oneshot::Receiver<Ended>) -> Option<Ended> {
-    for (force, grace) in GRACE {
-        let target = Arc::clone(terminal);
-        blocking(move || target.signal(force, since)).await;
-        terminal.ask_for_end().await;
-        if let Ok(Ok(ended)) = tokio::time::timeout(grace, &mut *end).await {
-            let target = Arc::clone(terminal);
-            blocking(move || target.kill_since(since)).await;
-            return Some(ended);
+        if is_users {
+            patience = patience.saturating_sub(began.elapsed());
         }
-    }
-    let target = Arc::clone(terminal);
-    blocking(move || target.kill()).await;
-    tokio::time::timeout(Duration::from_secs(2), end).await.ok()?.ok()
-}
-
-async fn blocking(work: impl FnOnce() + Send + 'static) {
-    if let Err(error) = tokio::task::spawn_blocking(work).await {
-        tracing::error!(%error, "work on a terminal broke down");
     }
 }
 

@@ -66,7 +66,7 @@ enum End {
     Turn,
     /// The turn has ended.
     Ended(StopReason),
-    /// The prompt held only slash commands: their results.
+    /// The prompt held only slash commands, or was a command of the user's own: their results.
     Commands {
         /// Whether there was one.
         any: bool,
@@ -100,6 +100,11 @@ impl Watch {
         self.leave = Some(Instant::now() + LATE);
     }
 
+    /// There will be no turn: the prompt is a command of the user's own, which takes the time that it takes.
+    pub(super) fn only_a_command(&mut self) {
+        self.end = End::Commands { any: false, failed: false };
+    }
+
     /// Notes what an event says of how the run ends.
     pub(super) fn note(&mut self, event: &Event) {
         match event {
@@ -108,6 +113,12 @@ impl Watch {
                 if let End::Commands { any, failed } = &mut self.end {
                     *any = true;
                     *failed |= is_error;
+                }
+            }
+            Event::UserCommandEnded { exit_code, .. } => {
+                if let End::Commands { any, failed } = &mut self.end {
+                    *any = true;
+                    *failed |= *exit_code != Some(0);
                 }
             }
             // A hunk that the agent took back or made anew did not fail.

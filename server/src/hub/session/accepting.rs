@@ -1,7 +1,7 @@
 //! Whether edits are accepted as they come: in a session until the server ends, in a project for good, or by the
 //! configuration (design D4).
 //!
-//! What is said of the session counts most, then what is kept for its project, then the configuration. A change of the
+//! The modes `accept_edits` and `bypass` accept them, too, whatever else was said. Else what is said of the session counts most, then what is kept for its project, then the configuration. A change of the
 //! configuration's word is newer than what was said of the session, and takes its place.
 
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use agent::store::{Store, StoreError};
 use protocol::Event;
 use protocol::review::{AutoScope, ReviewAutoParams};
+use protocol::session::Mode;
 use protocol::terminal::Done;
 use workspace::paths;
 
@@ -76,7 +77,12 @@ impl Session {
     /// for the user: what is accepted by itself is not looked at.
     pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
         let is_protected = |file: &Path| self.roots.protected(file).is_some() || paths::is_for_keys(file);
-        self.state.accept_edits.0 && !files.any(is_protected)
+        self.accepts_as_they_come() && !files.any(is_protected)
+    }
+
+    /// Whether edits are accepted as they come, because it was said so, or by the mode.
+    pub(super) fn accepts_as_they_come(&self) -> bool {
+        self.state.accept_edits.0 || matches!(self.state.mode, Mode::AcceptEdits | Mode::Bypass)
     }
 
     /// Has edits accepted as they come from now on, or no longer.

@@ -10,6 +10,7 @@ use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
+use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::Mode;
 use protocol::{Event, SessionId, TurnId};
@@ -17,6 +18,7 @@ use providers::cost::format_cost;
 use tokio::sync::oneshot;
 use workspace::paths;
 
+use super::permissions::{self, BYPASS};
 use super::prepare::Preparation;
 use super::{NewSession, resolve_model, tell_router};
 use crate::hub::feed::blocking;
@@ -31,6 +33,8 @@ const LIST: usize = 20;
 pub(super) struct Done {
     pub(super) events: Vec<Event>,
     pub(super) mode: Option<Mode>,
+    /// Whether the user confirmed that mode.
+    pub(super) confirmed: bool,
     pub(super) model: Option<Arc<dyn Model>>,
     pub(super) switch_to: Option<SessionId>,
 }
@@ -59,6 +63,17 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             done.mode = Some(mode);
             Ok(format!("mode {}", mode_name(mode)))
         }
+        Command::Bypass { confirmed } => {
+            if let Some(why) = permissions::refused(&preparation.config, Mode::Bypass, true) {
+                return Err(why);
+            }
+            if !confirmed {
+                return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode bypass yes`."));
+            }
+            (done.mode, done.confirmed) = (Some(Mode::Bypass), true);
+            Ok(format!("mode {}", mode_name(Mode::Bypass)))
+        }
+        Command::Permissions(number) => permission_rules(preparation, number).await,
         Command::Model(None) => Ok(models(preparation).await),
         Command::Model(Some(name)) => {
             let model = resolve_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
@@ -69,6 +84,7 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(text)
         }
         Command::Auto(switch) => auto(preparation, switch).await,
+        Command::Trust(said) => trust(preparation, said).await,
         Command::Costs => Ok(costs(preparation)),
         Command::Restore(direction, over) => restore(preparation, direction, over).await,
         Command::Conversations => conversations(preparation).await,
@@ -84,6 +100,44 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(format!("new conversation {session}"))
         }
     }
+}
+
+/// Lists the rules in force, or takes back the one with a number of that list.
+async fn permission_rules(preparation: &Preparation, number: Option<usize>) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let params = PermissionListParams { session_id: session_id.clone() };
+    let rules = ask(preparation, |reply| Request::PermissionList(params, reply)).await?.rules;
+    let Some(number) = number else { return Ok(rules_in_words(&rules)) };
+    let rule = number.checked_sub(1).and_then(|at| rules.get(at));
+    let RuleInfo { rule, origin, revocable, source, .. } =
+        rule.ok_or_else(|| format!("there is no rule {number}; `/permissions` lists them"))?;
+    if !revocable {
+        return Err(format!("`{rule}` comes from {source}; it is changed there"));
+    }
+    let params = PermissionRevokeParams { session_id, rule: rule.clone(), origin: *origin };
+    ask(preparation, |reply| Request::PermissionRevoke(params, reply)).await?;
+    Ok(format!("`{rule}` is taken back; it is asked again from now on"))
+}
+
+fn rules_in_words(rules: &[RuleInfo]) -> String {
+    let mut text = String::new();
+    for (at, info) in rules.iter().enumerate() {
+        let effect = match info.effect {
+            RuleEffect::Deny => "deny",
+            RuleEffect::Ask => "ask",
+            RuleEffect::Allow => "allow",
+        };
+        let RuleInfo { rule, covers, source, .. } = info;
+        let void = info.void.as_ref().map(|why| format!("; void now: {why}")).unwrap_or_default();
+        let _ = writeln!(text, "{}. {effect} `{rule}`: {covers}, from {source}{void}", at + 1);
+    }
+    if text.is_empty() {
+        return "there are no permission rules; what is known only to read runs, all else is asked".to_owned();
+    }
+    if rules.iter().any(|rule| rule.revocable) {
+        let _ = writeln!(text, "\n`/permissions revoke <number>` takes back what you allowed by an answer.");
+    }
+    text
 }
 
 /// Switches whether edits are accepted as they come, or tells how it is.
@@ -114,11 +168,37 @@ fn auto_in_words((on, scope): (bool, AutoScope)) -> &'static str {
     }
 }
 
+/// Keeps whether the workspace is trusted, or tells how it is.
+async fn trust(preparation: &Preparation, said: Option<bool>) -> Result<String, String> {
+    let (workspace, word) = (preparation.trust.clone(), preparation.caller.trust.clone());
+    let decided = blocking(move || {
+        if let Some(trusted) = said {
+            workspace.decide(trusted)?;
+        }
+        Ok(workspace.decided(&word))
+    });
+    let decided = decided.await.map_err(|error| error.to_string())?;
+    if said.is_some() {
+        tell_router(&preparation.shared, Message::TrustChanged);
+    }
+    let names = preparation.trust.names().join(", ");
+    let mut text = match decided {
+        Some(true) => format!("{names}: trusted; what it supplies may run"),
+        Some(false) => format!("{names}: not trusted; nothing that it supplies runs"),
+        None => format!("{names}: not trusted yet; nothing that it supplies runs. `/trust yes` or `/trust no` decides"),
+    };
+    if preparation.caller.trust.said().is_some() {
+        text.push_str(". Your editor says so, and its word counts as long as it is connected");
+    }
+    Ok(text)
+}
+
 async fn new_session(preparation: &Preparation) -> Result<SessionId, Error> {
     let new = NewSession {
         folders: preparation.roots.iter().map(|root| root.path.clone()).collect(),
         model: preparation.info.model.clone(),
-        mode: preparation.info.mode,
+        // That nothing is asked was confirmed for the other session.
+        mode: if preparation.info.mode == Mode::Bypass { Mode::Agent } else { preparation.info.mode },
     };
     let (reply, made) = oneshot::channel();
     tell_router(&preparation.shared, Message::NewSession(preparation.caller.clone(), new, reply));
@@ -273,9 +353,9 @@ fn ago(minutes: u64) -> String {
 fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Ask => "ask: looks and answers, changes nothing",
-        Mode::Plan => "plan: looks and plans, changes nothing",
+        Mode::Plan => "plan: looks, also by commands that only read, and plans; changes nothing",
         Mode::Agent => "agent: edits under your review, and runs commands you allow",
         Mode::AcceptEdits => "accept-edits: as agent, and edits are accepted as they come",
-        Mode::Bypass => "bypass: nothing is asked",
+        Mode::Bypass => "bypass: nothing is asked; `/mode agent` leaves it",
     }
 }

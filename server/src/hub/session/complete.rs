@@ -42,7 +42,17 @@ impl Session {
                 }
                 _ => {}
             }
-            let items = if token.kind == TokenKind::Mention {
+            // In a command of the user's own words are files, and nothing else is ours.
+            let is_command = text.starts_with('!');
+            let begins = token.span.start == 0 || text.get(token.span.clone()).is_none_or(str::is_empty);
+            let items = if is_command && begins {
+                Vec::new()
+            } else if is_command {
+                let typed = text.get(token.span.start..cursor).unwrap_or_default().to_owned();
+                let found = tokio::task::spawn_blocking(move || search.suggest(&typed, &CancellationToken::new()));
+                let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
+                found.iter().map(|path| argument(&roots.display(path))).collect()
+            } else if token.kind == TokenKind::Mention {
                 let typed = text.get(token.span.start + 1..cursor).unwrap_or_default().to_owned();
                 let found = tokio::task::spawn_blocking(move || search.suggest(&typed, &CancellationToken::new()));
                 let found = found.await.ok().and_then(Result::ok).unwrap_or_default();
@@ -64,6 +74,23 @@ fn mention(path: &str, uri: String) -> CompletionItem {
         detail: folder.into(),
         insert: format!("@{path} "),
         uri: Some(uri),
+    }
+}
+
+/// A file as a word of a command line.
+fn argument(path: &str) -> CompletionItem {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ',' | '@' | '%');
+    let word = match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    };
+    CompletionItem {
+        kind: CompletionKind::File,
+        label: name.into(),
+        detail: folder.into(),
+        insert: format!("{word} "),
+        uri: None,
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use agent::permission::{self, Rule, Rules};
+use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
+use protocol::terminal::Typist;
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
@@ -17,19 +18,22 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Confinement, Observer, Shell, ShellConfig, Spool};
+use workspace::shell::{Jobs, Observer, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
 use super::overlay::Overlay;
+use super::permissions::{self as permitting, Grants};
 use super::rounds::Rounds;
 use super::state::State;
+use super::terminals;
 use super::{NewSession, Open, Own, Question, Session};
 use crate::hub::Error;
 use crate::hub::feed::{Log, blocking, now};
 use crate::hub::router::Shared;
+use crate::hub::trust::Workspace;
 
 /// How long a task of ours may take to leave a session that it held.
 const LEAVING: Duration = Duration::from_secs(5);
@@ -61,7 +65,8 @@ pub(super) async fn load(
     new: Option<NewSession>,
 ) -> Result<(Session, mpsc::UnboundedReceiver<Own>), Error> {
     let (shared, config, id) = (open.shared.clone(), Arc::clone(&open.config), open.id.clone());
-    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spool.clone());
+    let terminal = terminals::of_shell(&id);
+    let (store, session, spool) = (Arc::clone(&shared.parts.store), id.clone(), open.spools.get(&terminal));
     let read = blocking(move || {
         let info = store.info(&session)?;
         let mut state = State::new(info.folders, info.created_at);
@@ -69,7 +74,7 @@ pub(super) async fn load(
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
         let project = state.folders.first().cloned().unwrap_or_default();
-        let grants = store.grants(&project)?;
+        let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;
         let spool = match spool {
             Some(spool) => spool.catch_up().map(|()| spool),
@@ -95,25 +100,32 @@ pub(super) async fn load(
     let overlay = Overlay::default();
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
-    let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
+    let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
     let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
     let sandboxed = confinement.is_sandboxed();
-    let shell = shell(&own, &roots, folder, spool, terminal.clone(), confinement);
+    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
+    let folders = roots.iter().map(|root| root.path.clone()).collect();
+    let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
+    let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
+    let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
     let tags = tools::Tags::default();
+    let intercept = tools::Intercept::default();
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
         search: search.clone().showing_only(may_read(&rules, &roots)),
         seen: seen.clone(),
         shell: Arc::clone(&shell),
+        jobs: Arc::clone(&jobs),
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
+        intercept: intercept.clone(),
     };
     let alerts = own.clone();
     open.feed.announce(last);
@@ -126,9 +138,11 @@ pub(super) async fn load(
         next_id: now(),
         log,
         roots,
+        trust,
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
         turn: None,
+        user_command: None,
         queue: VecDeque::new(),
         interjections: Vec::new(),
         questions: state
@@ -153,7 +167,7 @@ pub(super) async fn load(
         went_well: true,
         ours: HashMap::new(),
         rules,
-        grants: grants.iter().filter_map(|rule| rule.parse::<Rule>().ok()).collect(),
+        grants: Grants::new(grants),
         accepting: Accepting::new(always),
         tools: tools::builtin(&services).into_iter().chain(shared.parts.tools.iter().cloned()).collect(),
         reader,
@@ -161,9 +175,11 @@ pub(super) async fn load(
         seen,
         results,
         tags,
+        intercept,
         overlay,
         shell,
         sandboxed,
+        jobs,
         terminal,
         last_caller: None,
         given: None,
@@ -184,6 +200,7 @@ pub(super) async fn load(
         }
         None => session.restore().await,
     }
+    session.leave_bypass("mode `bypass` is confirmed anew each time that Azimuth starts");
     session.forget_old_checkpoints();
     // A switch of the session's holds while the process lives that it was made in.
     session.accepting_changed();
@@ -229,18 +246,20 @@ pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Ma
     })
 }
 
-/// The session's shell. It starts with its first command.
-fn shell(
+/// The session's shell, which starts with its first command, and its jobs.
+fn shells(
     own: &mpsc::UnboundedSender<Own>,
-    roots: &Roots,
-    folder: PathBuf,
+    config: ShellConfig,
     spool: Arc<Spool>,
     terminal: TerminalId,
-    confinement: Confinement,
-) -> Arc<Shell> {
-    let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
-    let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None, confinement };
-    Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
+    first_job: u64,
+) -> (Arc<Shell>, Arc<Jobs>) {
+    let of_jobs = own.clone();
+    let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
+        Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
+    };
+    let jobs = Arc::new(Jobs::new(config.clone(), first_job, Box::new(observe)));
+    (Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }))), jobs)
 }
 
 /// Records where in the terminal each command begins and ends.
@@ -264,6 +283,20 @@ impl Observer for Commands {
         let terminal_id = self.terminal.clone();
         let tool_call_id = call.clone();
         let _ = self.own.send(Own::Event(Event::TerminalEnded { terminal_id, tool_call_id, offset, exit_code }));
+    }
+
+    fn changed(&self) {
+        let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
+    }
+
+    fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        let _ = self.own.send(Own::Event(Event::TerminalInput {
+            terminal_id: self.terminal.clone(),
+            tool_call_id: call.cloned(),
+            by,
+            text: text.to_owned(),
+            hidden,
+        }));
     }
 }
 
@@ -305,11 +338,13 @@ impl Session {
         });
     }
 
-    /// Takes up what the last process left: a turn that was cut off, questions, waiting prompts, pending hunks.
+    /// Takes up what the last process left: a turn that was cut off, commands that ended with it, questions, waiting prompts, pending hunks.
     async fn restore(&mut self) {
         if let Some(turn) = &self.state.open_turn {
             self.record(turn.interrupted());
         }
+        self.end_lost_user_commands();
+        self.terminals_left().await;
         self.queue = self.state.queue.clone();
         if let Some(text) = self.state.untold() {
             self.record(Event::Noted { turn_id: self.state.last_turn(), text });

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules, Surroundings};
-use agent::session::{Answer, Interjection, Unsettled};
+use agent::session::{Answer, GrantScope, Interjection, Unsettled};
 use agent::store::StoreError;
 use async_trait::async_trait;
 use protocol::permission::PermissionRequest;
@@ -15,6 +15,7 @@ use workspace::results::Results;
 
 use super::Own;
 use crate::hub::feed::blocking;
+use crate::hub::trust::{Word, Workspace};
 
 /// A turn's end of its session.
 pub(super) struct Port {
@@ -23,6 +24,8 @@ pub(super) struct Port {
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: Arc<RwLock<Arc<Rules>>>,
     pub(super) results: Results,
+    /// The workspace, and what the turn's home says of the trust in it.
+    pub(super) trust: (Workspace, Word),
     /// Whether the session's shell is in a sandbox that keeps commands from writing elsewhere.
     pub(super) sandboxed: bool,
     /// How many questions this turn has asked.
@@ -33,7 +36,7 @@ pub(super) struct Port {
 pub(super) enum TurnMessage {
     Record(TurnId, Event),
     Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
-    Grant(Rule, oneshot::Sender<()>),
+    Grant(Rule, GrantScope, oneshot::Sender<()>),
     Stored(oneshot::Sender<()>),
     Propose(ToolCallId, EditPlan, oneshot::Sender<Result<Proposed, EditRefused>>),
     Proposed(ToolCallId, oneshot::Sender<Option<Proposed>>),
@@ -74,11 +77,13 @@ impl agent::session::Session for Port {
     }
 
     fn surroundings(&self) -> Surroundings {
-        Surroundings { sandboxed: self.sandboxed, ..Surroundings::default() }
+        // Read anew for each call, so that what the user says in any window counts at once.
+        let (workspace, word) = &self.trust;
+        Surroundings { trusted: workspace.decided(word) == Some(true), sandboxed: self.sandboxed }
     }
 
-    async fn grant(&self, rule: Rule) {
-        self.call(|done| TurnMessage::Grant(rule, done)).await;
+    async fn grant(&self, rule: Rule, scope: GrantScope) {
+        self.call(|done| TurnMessage::Grant(rule, scope, done)).await;
     }
 
     async fn stored(&self) {

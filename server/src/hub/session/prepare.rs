@@ -8,6 +8,7 @@ use std::sync::Arc;
 use agent::commands::{self, Invocation};
 use agent::edit::EditForm;
 use agent::model::{Model, ToolSpec};
+use agent::permission::Rule;
 use agent::prompt::{Environment, PromptParts};
 use agent::tool::Tool;
 use protocol::content::Range;
@@ -19,10 +20,11 @@ use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 
-use super::{Caller, GivenAnswer, accepting, default_model, resolve_model};
+use super::{Caller, GivenAnswer, accepting, default_model, permissions, resolve_model};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
+use crate::hub::trust::Workspace;
 use crate::hub::{ClientId, Error, Input, Reply, Request};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning
@@ -46,6 +48,10 @@ pub(super) struct Preparation {
     pub(super) accept_edits: (bool, AutoScope),
     /// How often it was said here whether they are in the whole project.
     pub(super) said: u64,
+    /// How often what is granted for the project was changed here.
+    pub(super) grants_changed: u64,
+    /// Whether its workspace is trusted.
+    pub(super) trust: Workspace,
     pub(super) caller: Caller,
     pub(super) turn: TurnId,
     pub(super) prompt: Vec<PromptBlock>,
@@ -62,6 +68,10 @@ pub(super) struct Prepared {
     pub(super) events: Vec<Event>,
     /// The session's mode from here on.
     pub(super) mode: Mode,
+    /// Whether whoever sent the prompt chose that mode with it.
+    pub(super) chose_mode: bool,
+    /// Whether the prompt confirmed that mode.
+    pub(super) confirmed: bool,
     /// Where the client should go on.
     pub(super) switch_to: Option<SessionId>,
     /// The turn; none where the prompt held only commands.
@@ -85,6 +95,8 @@ pub(super) struct NewTurn {
     /// Whether edits are accepted as they come in the whole project, by the store, as read when it had been said here so
     /// often; none where it cannot be read.
     pub(super) always: Option<(bool, u64)>,
+    /// The rules that are kept for the project, and how often they had been changed here; none where they cannot be read.
+    pub(super) grants: Option<(Vec<Rule>, u64)>,
 }
 
 impl Preparation {
@@ -119,6 +131,8 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         id: preparation.turn.clone(),
         events: done.events,
         mode,
+        chose_mode: done.mode.or(preparation.mode).is_some(),
+        confirmed: done.confirmed,
         switch_to: done.switch_to,
         turn,
         given: preparation.given,
@@ -173,9 +187,12 @@ async fn new_turn(
     let title = agent::title::from_prompt(&prompt);
     let context = expand(reader, roots, &prompt).await;
     let (store, project) = (Arc::clone(&shared.parts.store), preparation.project());
-    let always = blocking(move || accepting::of_project(&*store, &project)).await;
-    let always = always.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
-    let always = always.ok().map(|on| (on, preparation.said));
+    let kept =
+        blocking(move || Ok((accepting::of_project(&*store, &project)?, permissions::granted(&*store, &project)?)));
+    let kept = kept.await.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
+    let (always, grants) = kept.ok().unzip();
+    let always = always.map(|on| (on, preparation.said));
+    let grants = grants.map(|rules| (rules, preparation.grants_changed));
     let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
     let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
     let environment = Environment {
@@ -196,7 +213,7 @@ async fn new_turn(
     let file_blocks = config.file_blocks;
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
-    NewTurn { prompt, context, title, model, system, form, offered, always }
+    NewTurn { prompt, context, title, model, system, form, offered, always, grants }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

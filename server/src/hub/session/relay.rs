@@ -15,13 +15,14 @@ use protocol::review::ReviewResult;
 use protocol::session::{SessionCloseParams, SessionOpenParams};
 use protocol::terminal::{Done, TerminalOpenParams, TerminalOpenResult};
 use protocol::turn::TurnStartParams;
+use protocol::{ErrorCode, TerminalId};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use workspace::shell::Spool;
 
 use self::link::{Heard, Link};
-use super::{Caller, Message, Open, give_log, tell_router};
+use super::{Caller, Message, Open, give_log, tell_router, terminals};
 use crate::hub::feed::blocking;
 use crate::hub::request::{self, Opened};
 use crate::hub::{ClientId, Error, Reply, Request, router};
@@ -44,7 +45,6 @@ const NO_EVENT: u64 = 1 << 53;
 struct Relay<'a> {
     open: &'a mut Open,
     process: u32,
-    spool: Arc<Spool>,
     links: HashMap<ClientId, Link>,
     news: mpsc::UnboundedSender<News>,
     /// Those who follow only once the host has shown the session to them.
@@ -81,7 +81,7 @@ enum News {
     /// The host has shown the session to us.
     Opened(Caller, u64, Owed<Opened>, Result<Opened, Error>),
     /// The host sends the terminal's output to us.
-    TerminalOpened(Caller, u64, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
+    TerminalOpened(Caller, TerminalOpenParams, Owed<TerminalOpenResult>, Result<TerminalOpenResult, Error>),
     /// The session was deleted, or was not.
     Deleted(Owed<Done>, Result<Done, Error>),
     /// What is pending now, where the host said it.
@@ -117,7 +117,11 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
         // An earlier task of ours does not come to its end.
         return Ended::Unreachable;
     }
-    let Some(spool) = spool(open).await else { return Ended::Unreachable };
+    // What the shell printed, in files that the host writes.
+    let shell = terminals::of_shell(&open.id);
+    if spool(open, &shell).await.is_none() {
+        return Ended::Unreachable;
+    }
     let (news, incoming) = mpsc::unbounded_channel();
     let callers: Vec<_> = match open.followers.is_empty() {
         true => vec![open.home.clone()],
@@ -127,7 +131,6 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
     let mut relay = Relay {
         open,
         process,
-        spool,
         links,
         news,
         opening: HashSet::new(),
@@ -150,15 +153,12 @@ pub(super) async fn run(open: &mut Open, process: u32) -> Ended {
     ended
 }
 
-/// What the session's terminal printed, in files that the host writes.
-async fn spool(open: &mut Open) -> Option<Arc<Spool>> {
-    if open.spool.is_none() {
-        let (store, id) = (Arc::clone(&open.shared.parts.store), open.id.clone());
-        let folder = blocking(move || store.session_folder(&id)).await.ok()?;
-        let opened = tokio::task::spawn_blocking(move || Spool::open(&folder)).await.ok()?.ok()?;
-        open.spool = Some(Arc::new(opened));
-    }
-    open.spool.clone()
+/// What a terminal printed, in files that the host writes; none where there is no such terminal yet.
+async fn spool(open: &Open, terminal: &TerminalId) -> Option<Arc<Spool>> {
+    let (store, id) = (Arc::clone(&open.shared.parts.store), open.id.clone());
+    let folder = blocking(move || store.session_folder(&id)).await.ok()?;
+    let (spools, terminal) = (open.spools.clone(), terminal.clone());
+    tokio::task::spawn_blocking(move || spools.open(&folder, &terminal)).await.ok()?.ok()
 }
 
 impl Relay<'_> {
@@ -223,6 +223,15 @@ impl Relay<'_> {
             Message::Config(config) => self.open.config = config,
             // Its host reads it from the store.
             Message::Always(..) => {}
+            // What is kept it reads from the store, too.
+            Message::Trust(said) => {
+                if let Some((client, trusted)) = said
+                    && let Some(link) = self.links.get_mut(&client)
+                {
+                    let params = json!({ "trusted": trusted, "byEditor": true });
+                    drop(link.ask(methods::WorkspaceTrust::METHOD, params));
+                }
+            }
             // The loop keeps it for itself.
             Message::Shutdown(done) => drop(done),
         }
@@ -240,18 +249,18 @@ impl Relay<'_> {
             session: self.open.id.clone(),
             editor: Arc::clone(&caller.editor),
             feed: self.open.feed.clone(),
-            spool: Arc::clone(&self.spool),
+            spools: self.open.spools.clone(),
             news: Box::new(news),
         };
-        let mut link = Link::connect(sockets, self.process, ears, Arc::clone(&caller.buffers)).await?;
+        let (buffers, trusted) = (Arc::clone(&caller.buffers), caller.trust.said());
+        let mut link = Link::connect(sockets, self.process, ears, buffers, trusted).await?;
         // From here on the host tells it what happens.
         let params = json!(SessionOpenParams { session_id: self.open.id.clone(), since: NO_EVENT });
         let opened = link.ask_in_time(methods::SessionOpen::METHOD, params).await.ok_or(Ended::Unreachable)?;
         let opened: Opened = request::read(&opened).map_err(|_| Ended::Unreachable)?;
         self.take_opened(&opened);
-        if self.open.terminal_shown {
-            let params = json!({ "sessionId": self.open.id, "since": u64::MAX });
-            let spool = Arc::clone(&self.spool);
+        for (terminal, spool) in self.open.spools.all().into_iter().filter(|(id, _)| self.open.shown.contains(id)) {
+            let params = json!({ "sessionId": self.open.id, "terminalId": terminal, "since": u64::MAX });
             let shown = link.ask(methods::TerminalOpen::METHOD, params);
             tokio::spawn(async move {
                 if shown.await.is_ok() {
@@ -277,6 +286,12 @@ impl Relay<'_> {
     }
 
     async fn request(&mut self, caller: Caller, request: Request) -> Option<Ended> {
+        if let Request::TerminalAck(params, reply) = request {
+            // The output comes out of this process's own copy of it.
+            caller.editor.acknowledge_terminal(&self.open.id, &params.terminal_id, params.offset);
+            let _ = reply.send(Ok(Done {}));
+            return None;
+        }
         if let Request::SessionClose(SessionCloseParams { .. }, reply) = request {
             // The host need not know: a turn that runs is still this client's.
             self.open.followers.remove(&caller.id);
@@ -284,9 +299,19 @@ impl Relay<'_> {
             let _ = reply.send(Ok(Done {}));
             return None;
         }
+        if let Request::TerminalClose(params, reply) = request {
+            // Nor need it know this: others here may see the terminal.
+            caller.editor.unfollow_terminal(&self.open.id, &params.terminal_id);
+            let _ = reply.send(Ok(Done {}));
+            return None;
+        }
         if let Err(ended) = self.link(&caller).await {
             request.fail(link::gone());
             return Some(ended);
+        }
+        if let Request::TerminalOpen(TerminalOpenParams { terminal_id: Some(terminal), .. }, _) = &request {
+            // What the host sends from its answer on has somewhere to go.
+            let _ = spool(self.open, terminal).await;
         }
         let link = self.links.get_mut(&caller.id)?;
         self.begun += 1;
@@ -306,11 +331,11 @@ impl Relay<'_> {
             }
             Request::TerminalOpen(params, reply) => {
                 let reply = Owed::to(reply);
-                let asked = TerminalOpenParams { since: u64::MAX, ..params.clone() };
+                let asked = TerminalOpenParams { since: u64::MAX, acknowledges: false, ..params.clone() };
                 let answer = link.ask(methods::TerminalOpen::METHOD, json!(asked));
                 tokio::spawn(async move {
                     let opened = read(answer.await);
-                    let _ = news.send(News::TerminalOpened(caller, params.since, reply, opened));
+                    let _ = news.send(News::TerminalOpened(caller, params, reply, opened));
                 });
             }
             Request::SessionDelete(params, reply) => {
@@ -400,18 +425,27 @@ impl Relay<'_> {
                 self.begun -= 1;
                 reply.give(Err(error));
             }
-            News::TerminalOpened(caller, since, reply, Ok(opened)) => {
+            News::TerminalOpened(caller, params, reply, Ok(opened)) => {
                 self.begun -= 1;
-                self.open.terminal_shown = true;
-                let (id, spool) = (self.open.id.clone(), Arc::clone(&self.spool));
+                self.open.shown.insert(opened.terminal_id.clone());
+                let id = self.open.id.clone();
+                // It was opened before the host was asked, unless the terminal has begun since.
+                let Some(spool) = self.open.spools.get(&opened.terminal_id) else {
+                    let text = "what the terminal printed cannot be read here; try again";
+                    reply.give(Err(Error::new(ErrorCode::OperationFailed, text)));
+                    return None;
+                };
                 tokio::task::spawn_blocking(move || {
                     if let Err(error) = spool.catch_up() {
                         tracing::warn!(%error, "earlier output of the terminal cannot be read");
                     }
-                    let (since, _) = spool.read_from(since, 0);
+                    let (since, _) = spool.read_from(params.since, 0);
                     let terminal = opened.terminal_id.clone();
                     reply.give(Ok(TerminalOpenResult { since, ..opened }));
                     caller.editor.follow_terminal(&id, &terminal, spool, since);
+                    if params.acknowledges {
+                        caller.editor.acknowledge_terminal(&id, &terminal, since);
+                    }
                 });
             }
             News::Deleted(reply, Err(error)) => {

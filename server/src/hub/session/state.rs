@@ -10,12 +10,16 @@ use protocol::content::Usage;
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Mode, SessionInfo};
+use protocol::terminal::{RunningCommand, TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
-use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
+use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use workspace::paths;
+use workspace::shell::jobs::MOST_ENDED;
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
+use super::terminals;
+use super::trusting;
 use crate::hub::feed::now;
 
 /// Of a command that the model is reminded of it hears this many characters.
@@ -53,14 +57,24 @@ pub(super) struct State {
     changed: HashMap<(String, String), (FileImage, Option<FileImage>)>,
     /// Every question ever asked here.
     pub(super) asked: BTreeSet<PermissionId>,
+    /// Whether one of them was whether the workspace is trusted.
+    pub(super) trust_asked: bool,
     /// The questions without an answer.
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
+    /// The user's own commands that have not ended.
+    pub(super) user_commands: BTreeSet<ToolCallId>,
     /// What turns did to files.
     pub(super) checkpoints: Checkpoints,
     /// The proposals with undecided hunks, as last said.
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
+    /// The terminals, as last said; of jobs that ended the last ones.
+    pub(super) terminals: HashMap<TerminalId, TerminalInfo>,
+    /// What runs in them.
+    pub(super) running: HashMap<TerminalId, RunningCommand>,
+    /// The number of the last job.
+    pub(super) last_job: u64,
 }
 
 /// A turn that has begun, and what it came to so far.
@@ -116,9 +130,12 @@ impl State {
                 self.usage += *usage;
                 self.cost += cost.unwrap_or_default();
             }
+            Event::UserCommandStarted { tool_call_id, .. } => drop(self.user_commands.insert(tool_call_id.clone())),
+            Event::UserCommandEnded { tool_call_id, .. } => drop(self.user_commands.remove(tool_call_id)),
             Event::PromptQueued { queue_id, prompt } => self.queue.push_back((queue_id.clone(), prompt.clone())),
             Event::PromptDequeued { queue_id } => self.queue.retain(|(id, _)| id != queue_id),
             Event::PermissionAsked { request, .. } => {
+                self.trust_asked |= trusting::asks(event);
                 self.asked.insert(request.permission_id.clone());
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
@@ -145,8 +162,26 @@ impl State {
                     false => format!("{what} {count} {hunks} of {path}{why}"),
                 });
             }
-            Event::TerminalStarted { tool_call_id, command, .. } => {
+            Event::TerminalStarted { terminal_id, tool_call_id, command, .. } => {
                 self.commands.insert(tool_call_id.clone(), short(command));
+                self.last_job = self.last_job.max(terminals::job_number(terminal_id).unwrap_or_default());
+                let (tool_call_id, command) = (tool_call_id.clone(), terminals::bounded(command));
+                let running = RunningCommand { tool_call_id, command, started_at: now() };
+                self.running.insert(terminal_id.clone(), running);
+            }
+            Event::TerminalEnded { terminal_id, .. } => {
+                self.running.remove(terminal_id);
+            }
+            Event::TerminalChanged { terminal } => {
+                self.terminals.insert(terminal.terminal_id.clone(), (**terminal).clone());
+                let is_old = |info: &&TerminalInfo| info.kind == TerminalKind::Job && !info.alive;
+                let ended = self.terminals.values().filter(is_old);
+                if ended.clone().count() > MOST_ENDED
+                    && let Some(oldest) = ended.min_by_key(|info| terminals::job_number(&info.terminal_id))
+                {
+                    let oldest = oldest.terminal_id.clone();
+                    self.terminals.remove(&oldest);
+                }
             }
             Event::FilesChanged { files, .. } => {
                 for file in files.iter().filter(|file| file.unknown.is_none()) {
@@ -216,7 +251,7 @@ impl State {
 }
 
 /// The beginning of a command.
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     let line = command.lines().next().unwrap_or_default();
     let short: String = line.chars().take(LONGEST_COMMAND).collect();
     let rest = if short.len() < command.len() { "…" } else { "" };

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use agent::edit::EditForm;
-use agent::permission::Rule;
 use agent::session::{Answer, Interjection};
 use agent::turn::{Limits, TurnContext, TurnOutcome};
+use agent::user_command;
 use futures_util::FutureExt;
 use protocol::permission::PermissionRequest;
+use protocol::session::Mode;
 use protocol::terminal::Done;
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
@@ -20,8 +21,10 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::permissions;
 use super::port::{Port, TurnMessage};
 use super::prepare::{self, Preparation, Prepared};
+use super::trusting::Asking;
 use super::{Caller, GivenAnswer, Own, Question, Session};
 use crate::hub::{Error, Reply};
 
@@ -33,6 +36,8 @@ pub(super) struct Running {
     cancel: CancellationToken,
     /// The waiting prompt that it is made of, until it has begun.
     queued: Option<(QueueId, Vec<PromptBlock>)>,
+    /// Whether it asks nothing: the mode that it began in.
+    bypasses: bool,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -48,6 +53,9 @@ pub(super) struct TurnEnd {
 
 impl Session {
     pub(super) fn start_turn(&mut self, caller: Caller, params: TurnStartParams, reply: Reply<TurnStartResult>) {
+        if let Some(command) = user_command::parse(&params.prompt) {
+            return self.start_user_command(caller, command, reply);
+        }
         if let Some(turn) = &mut self.turn {
             // Whoever was told of the end may go on at once.
             if turn.task.is_some() && self.state.open_turn.is_none() {
@@ -59,7 +67,18 @@ impl Session {
             let _ = reply.send(Err(error));
             return;
         }
+        // A prompt alone confirms nothing.
+        if let Some(mode) = params.mode
+            && let Some(why) = permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+        {
+            return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, why))));
+        }
         self.prepare_turn(caller, params.prompt, params.mode, None, Some(reply));
+    }
+
+    /// Whether the running turn began in mode `bypass`.
+    pub(super) fn turn_bypasses(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.bypasses)
     }
 
     /// Goes on with a turn that ended while it asked, now that there is an answer.
@@ -74,17 +93,19 @@ impl Session {
     fn prepare_turn(
         &mut self,
         caller: Caller,
-        prompt: Vec<PromptBlock>,
-        mode: Option<protocol::session::Mode>,
+        mut prompt: Vec<PromptBlock>,
+        mode: Option<Mode>,
         given: Option<GivenAnswer>,
         reply: Option<Reply<TurnStartResult>>,
     ) {
+        user_command::unescape(&mut prompt);
         self.last_caller = Some(caller.clone());
         self.set_home(Some(caller.clone()));
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
+        let home = caller.clone();
         self.turn =
-            Some(Running { id: id.clone(), home: caller.clone(), cancel, queued: None, task: None, next: Vec::new() });
+            Some(Running { id: id.clone(), home, cancel, queued: None, bypasses: false, task: None, next: Vec::new() });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -93,7 +114,9 @@ impl Session {
             info: self.info(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),
+            grants_changed: self.grants.changed(),
             reader: self.reader.clone(),
+            trust: self.trust.clone(),
             caller,
             turn: id,
             prompt,
@@ -121,8 +144,12 @@ impl Session {
         for event in prepared.events {
             self.record(event);
         }
-        if prepared.mode != self.state.mode {
-            self.record(Event::ModeChanged { mode: prepared.mode });
+        // `bypass` may have been left, or forbidden, while the prompt was made ready.
+        let is_confirmed = prepared.confirmed || self.state.mode == Mode::Bypass;
+        let is_refused = permissions::refused(&self.config, prepared.mode, is_confirmed).is_some();
+        let mode = if is_refused { self.state.mode } else { prepared.mode };
+        if prepared.chose_mode {
+            self.enter(mode);
         }
         let Some(turn) = prepared.turn else {
             self.dequeue_begun();
@@ -139,6 +166,9 @@ impl Session {
         };
         if let Some((on, said)) = turn.always {
             self.always_read(on, said);
+        }
+        if let Some((rules, changed)) = turn.grants {
+            self.grants_read(rules, changed);
         }
         if prepared.given.is_none() {
             self.close_questions();
@@ -164,14 +194,32 @@ impl Session {
             prompt: turn.prompt,
             context: turn.context,
             model: model.as_ref().map_or_else(String::new, |model| model.info().id.clone()),
-            mode: prepared.mode,
+            mode,
         });
+        if let Some(running) = &mut self.turn {
+            running.bypasses = mode == Mode::Bypass;
+        }
         self.dequeue_begun();
         self.follow_turn(&id);
         self.given = prepared.given;
         self.tags.set(turn.form == EditForm::Hashline);
+        let word = self.turn.as_ref().map(|turn| turn.home.trust.clone());
+        let asking = word.and_then(|word| self.asking(word));
+        let tools = turn.offered.iter().filter(|_| self.config.intercept_commands).map(|tool| tool.name.clone());
+        self.intercept.set(tools);
         match (model, &mut self.turn) {
             (Some(model), Some(running)) => {
+                let word = running.home.trust.clone();
+                let port = Arc::new(Port {
+                    session: self.id.clone(),
+                    turn: id.clone(),
+                    own: self.own.clone(),
+                    rules: Arc::clone(&self.rules),
+                    results: self.results.clone(),
+                    trust: (self.trust.clone(), word),
+                    sandboxed: self.sandboxed,
+                    questions: AtomicU64::new(0),
+                });
                 let context = TurnContext {
                     session_id: self.id.clone(),
                     turn_id: id.clone(),
@@ -182,24 +230,16 @@ impl Session {
                     canonical_edits: self.config.canonical_edits,
                     model,
                     tools: Arc::clone(&self.tools),
-                    mode: prepared.mode,
+                    mode,
                     system: turn.system,
                     offered: turn.offered,
                     history: self.state.history.clone(),
-                    session: Arc::new(Port {
-                        session: self.id.clone(),
-                        turn: id.clone(),
-                        own: self.own.clone(),
-                        rules: Arc::clone(&self.rules),
-                        results: self.results.clone(),
-                        sandboxed: self.sandboxed,
-                        questions: AtomicU64::new(0),
-                    }),
+                    session: Arc::clone(&port) as _,
                     cancel: running.cancel.clone(),
                     answered: self.given.as_ref().map(|given| given.call.clone()),
                     limits: Limits::default(),
                 };
-                running.task = Some(spawn(context, self.own.clone()));
+                running.task = Some(spawn(context, port, asking, self.own.clone()));
             }
             _ => {
                 let error = failure.map_or_else(|| "it could not begin".into(), |error| error.message);
@@ -238,7 +278,7 @@ impl Session {
                 let id = request.permission_id.clone();
                 self.questions.insert(id, Question { request, waiting: Some(reply) });
             }
-            TurnMessage::Grant(rule, done) => self.grant(rule, done),
+            TurnMessage::Grant(rule, scope, done) => self.grant(rule, scope, done),
             TurnMessage::Stored(done) => {
                 let log = self.log.clone();
                 tokio::spawn(async move {
@@ -270,7 +310,7 @@ impl Session {
         is_option.then_some(given.answer)
     }
 
-    /// What was said to the turn, and then what became of its edits. Both are in the log before the turn hears them.
+    /// What was said to the turn, then what the user's own commands came to, and then what became of its edits. All is in the log before the turn hears it.
     fn take_interjections(&mut self) -> Vec<Interjection> {
         let mut heard = Vec::new();
         for (queue_id, interjection) in std::mem::take(&mut self.interjections) {
@@ -280,6 +320,12 @@ impl Session {
             }
             self.record(Event::PromptDequeued { queue_id });
             heard.push(interjection);
+        }
+        for text in self.untold_commands() {
+            if let Some(turn) = &self.turn {
+                self.record(Event::Noted { turn_id: turn.id.clone(), text: text.clone() });
+                heard.push(Interjection::Note { text, wants_answer: false });
+            }
         }
         let notes = self.note().into_iter();
         heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));
@@ -293,27 +339,12 @@ impl Session {
         }
     }
 
-    /// Keeps a rule for this project, here at once and in the store for later.
-    fn grant(&mut self, rule: Rule, done: tokio::sync::oneshot::Sender<()>) {
-        let (store, project, text) = (Arc::clone(&self.shared.parts.store), self.project(), rule.to_string());
-        if !self.grants.contains(&rule) {
-            self.grants.push(rule);
-            self.set_rules();
-        }
-        tokio::spawn(async move {
-            if let Err(error) = crate::hub::feed::blocking(move || store.grant(&project, &text)).await {
-                tracing::error!(%error, "a permission that was granted for good could not be kept");
-            }
-            let _ = done.send(());
-        });
-    }
-
     /// What grants are kept under: the session's first folder.
     pub(super) fn project(&self) -> String {
         self.state.folders.first().cloned().unwrap_or_default()
     }
 
-    pub(super) fn steer(&mut self, params: TurnSteerParams, reply: Reply<Done>) {
+    pub(super) fn steer(&mut self, mut params: TurnSteerParams, reply: Reply<Done>) {
         let running = self.turn.as_ref().map(|turn| turn.id.clone());
         if running.as_ref() != Some(&params.expected_turn_id) {
             let text = format!("turn {} is not running; send the text as a prompt", params.expected_turn_id);
@@ -322,7 +353,10 @@ impl Session {
         }
         // It is kept as a waiting prompt until the turn has heard it, so that a crash does not lose it.
         let queue_id = QueueId::new(self.new_id("queue"));
+        // What is said to the model is no command, wherever it comes to wait.
+        user_command::escape(&mut params.prompt);
         self.record(Event::PromptQueued { queue_id: queue_id.clone(), prompt: params.prompt.clone() });
+        user_command::unescape(&mut params.prompt);
         let (own, reader, roots) = (self.own.clone(), Arc::clone(&self.reader), Arc::clone(&self.roots));
         self.begun += 1;
         tokio::spawn(async move {
@@ -337,7 +371,8 @@ impl Session {
         self.begun -= 1;
         if self.turn.as_ref().is_some_and(|running| running.id == *turn) {
             self.interjections.push((queue_id, steer));
-        } else if let Interjection::Steer { prompt, .. } = steer {
+        } else if let Interjection::Steer { mut prompt, .. } = steer {
+            user_command::escape(&mut prompt);
             self.queue.push_front((queue_id, prompt));
             if self.went_well {
                 self.next_in_queue();
@@ -372,11 +407,16 @@ impl Session {
 
     /// Starts the first waiting prompt, if nothing runs and somebody is there.
     pub(super) fn next_in_queue(&mut self) {
-        if self.turn.is_some() {
+        if self.turn.is_some() || self.user_command.is_some() {
             return;
         }
         let Some(caller) = self.last_caller.clone() else { return };
         let Some((queue_id, prompt)) = self.queue.pop_front() else { return };
+        if let Some(command) = user_command::parse(&prompt) {
+            self.run_queued(caller, command);
+            self.record(Event::PromptDequeued { queue_id });
+            return self.next_in_queue();
+        }
         self.prepare_turn(caller, prompt.clone(), None, None, None);
         if let Some(turn) = &mut self.turn {
             turn.queued = Some((queue_id, prompt));
@@ -396,12 +436,14 @@ impl Session {
             turn.cancel.cancel();
             self.close_questions();
         }
-        Ok(TurnCancelResult { cancelled: running.is_some() })
+        let stops = running.is_none() && params.turn_id.is_none() && self.cancel_user_command();
+        Ok(TurnCancelResult { cancelled: running.is_some() || stops })
     }
 
     /// Breaks the turn off where it stands, as a crash would: its questions stay, and it can be gone on with.
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
+        self.set_rules();
         turn.cancel.cancel();
         if let Some(task) = turn.task {
             task.abort();
@@ -419,7 +461,10 @@ impl Session {
             self.record(turn.interrupted());
         }
         self.wait_again();
-        tokio::spawn(self.shell.kill());
+        // A command of the user's own is none of the turn's.
+        if self.user_command.is_none() {
+            tokio::spawn(self.shell.kill());
+        }
     }
 
     pub(super) fn turn_ended(&mut self, end: TurnEnd) {
@@ -427,6 +472,7 @@ impl Session {
             return;
         }
         let Some(Running { queued, next, .. }) = self.turn.take() else { return };
+        self.set_rules();
         self.close_questions();
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {
@@ -451,18 +497,31 @@ impl Session {
     /// What the turn did not come to hear waits as a prompt, before all others.
     fn wait_again(&mut self) {
         for (queue_id, interjection) in std::mem::take(&mut self.interjections).into_iter().rev() {
-            if let Interjection::Steer { prompt, .. } = interjection {
+            if let Interjection::Steer { mut prompt, .. } = interjection {
+                user_command::escape(&mut prompt);
                 self.queue.push_front((queue_id, prompt));
             }
         }
     }
 }
 
-/// Runs a turn in a task of its own. A panic ends the turn, not the session.
-fn spawn(context: TurnContext, own: tokio::sync::mpsc::UnboundedSender<Own>) -> AbortHandle {
+/// Runs a turn in a task of its own, once it is known whether the workspace is trusted. A panic ends the turn, not the
+/// session.
+fn spawn(
+    context: TurnContext,
+    port: Arc<Port>,
+    asking: Option<Asking>,
+    own: tokio::sync::mpsc::UnboundedSender<Own>,
+) -> AbortHandle {
     let turn = context.turn_id.clone();
     let task = tokio::spawn(async move {
-        let outcome = AssertUnwindSafe(agent::turn::run(context)).catch_unwind().await.ok();
+        let run = async {
+            if let Some(asking) = asking {
+                asking.ask(&port).await;
+            }
+            agent::turn::run(context).await
+        };
+        let outcome = AssertUnwindSafe(run).catch_unwind().await.ok();
         let _ = own.send(Own::TurnEnded(TurnEnd { turn, outcome }));
     });
     task.abort_handle()

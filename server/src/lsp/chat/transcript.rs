@@ -19,6 +19,9 @@ use super::document::{ANSWER, MARK, quoted};
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
 
+/// Of what a command of the user's own printed so many lines are shown, the last ones.
+const LAST_LINES: usize = 20;
+
 /// Of files that others changed so many are named.
 const MOST_NAMED: usize = 10;
 
@@ -173,6 +176,18 @@ impl Transcript {
             }
             Event::CheckpointRestored { direction, files, .. } => self.restored(*direction, files),
             Event::CommandExecuted { message, .. } => self.paragraph(&shown(message)),
+            Event::UserCommandStarted { tool_call_id, command, in_context } => {
+                let typed = format!("{}{command}", if *in_context { "!" } else { "!!" });
+                if !std::mem::take(&mut self.is_own) && !self.is_in_turn {
+                    self.paragraph(MARK);
+                    self.paragraph(shown(&typed).trim_start());
+                }
+                self.titles.insert(tool_call_id.clone(), typed);
+            }
+            Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
+                let typed = self.titles.remove(tool_call_id).unwrap_or_default();
+                self.ran(&typed, text, *exit_code);
+            }
             Event::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
             Event::TurnEnded { error, stop_reason, .. } => {
                 self.end_line();
@@ -189,6 +204,24 @@ impl Transcript {
                 self.mark();
             }
             _ => {}
+        }
+    }
+
+    /// Says what came of a command of the user's own, with the end of what it printed.
+    fn ran(&mut self, typed: &str, text: &str, exit_code: Option<i32>) {
+        let how = exit_code.map_or_else(|| "stopped, or not run".to_owned(), |code| format!("exit code {code}"));
+        let mut words = format!("> **{}**: {how}\n", flat(typed));
+        let text = shown(text);
+        let skipped = text.lines().count().saturating_sub(LAST_LINES);
+        if skipped > 0 {
+            let _ = writeln!(words, ">     … ({skipped} more lines; the terminal has them)");
+        }
+        for line in text.lines().skip(skipped) {
+            let _ = writeln!(words, ">     {line}");
+        }
+        self.paragraph(&words);
+        if !self.is_in_turn {
+            self.mark();
         }
     }
 
@@ -474,6 +507,20 @@ mod tests {
                         allows it) Answer by a code action here: Allow once.\n\n> → Allow once\n- ✗ Running make check: \
                         exit code 1\n";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_command_of_the_users_own_shows_the_end_of_what_it_printed() {
+        let begun = Event::UserCommandStarted { tool_call_id: "u".into(), command: "seq 30".into(), in_context: true };
+        let text = (1..=30).map(|line| format!("{line}\n## You\n")).collect();
+        let ended = Event::UserCommandEnded { tool_call_id: "u".into(), text, exit_code: Some(0), duration_ms: 1 };
+        let text = written(&[begun, ended]);
+        assert!(
+            text.starts_with("\n## You\n\n!seq 30\n\n> **!seq 30**: exit code 0\n>     … (40 more lines"),
+            "{text}"
+        );
+        assert!(!text.contains(">     20\n") && text.contains(">     21\n>     \\## You\n"), "{text}");
+        assert!(text.ends_with("30\n>     \\## You\n\n## You\n\n"), "{text}");
     }
 
     #[test]

@@ -10,20 +10,22 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use protocol::{SequencedEvent, SessionId, TerminalId};
+use tokio::sync::watch;
 use workspace::shell::Spool;
 
 use crate::hub::Feed;
 
 /// The most bytes of a terminal's output in one message.
 const CHUNK: usize = 32 * 1024;
+/// So far ahead of what it has acknowledged a client that acknowledges is sent a terminal's output, in bytes.
+const WINDOW: u64 = 256 * 1024;
 /// How long to wait before a log that could not be read is read again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What a client follows, and how far it is.
 #[derive(Default)]
 pub(super) struct Cursors {
-    /// What is followed, each with a number: a page that was read for an earlier one of the same name is dropped.
-    followed: HashMap<Source, u64>,
+    followed: HashMap<Source, Followed>,
     last: u64,
     reading: FuturesUnordered<BoxFuture<'static, Page>>,
     /// What was read and not yet given out, in turns.
@@ -35,6 +37,13 @@ pub(super) struct Cursors {
 enum Source {
     Session(SessionId),
     Terminal(SessionId, TerminalId),
+}
+
+struct Followed {
+    /// A page that was read for an earlier one of the same name has another number, and is dropped.
+    number: u64,
+    /// For a terminal, how far the client says that it has come; none as long as it says nothing.
+    pace: watch::Sender<Option<u64>>,
 }
 
 /// Something to send.
@@ -53,14 +62,25 @@ struct Page {
 
 enum Content {
     Events { feed: Feed, since: u64, events: VecDeque<Arc<SequencedEvent>> },
-    Output { spool: Arc<Spool>, offset: u64, bytes: Vec<u8> },
+    Output { reader: Reader, offset: u64, bytes: Vec<u8> },
+}
+
+/// How far a terminal's output was read for a client.
+struct Reader {
+    spool: Arc<Spool>,
+    /// The offset that comes next.
+    next: u64,
+    /// Where bytes were passed over that were no longer kept, and the client may not know yet: from where to where. The
+    /// bytes are not on their way, and do not count as such.
+    gap: Option<(u64, u64)>,
+    pace: watch::Receiver<Option<u64>>,
 }
 
 impl Cursors {
     /// Begins to follow a session from after event `since` on.
     pub(super) fn follow(&mut self, feed: Feed, since: u64) {
         let source = Source::Session(feed.session().clone());
-        let number = self.number(&source);
+        let (number, _) = self.number(&source);
         self.reading.push(events(number, source, feed, since));
     }
 
@@ -74,15 +94,28 @@ impl Cursors {
     /// Begins to follow a terminal from offset `since` on.
     pub(super) fn follow_terminal(&mut self, session: SessionId, terminal: TerminalId, spool: Arc<Spool>, since: u64) {
         let source = Source::Terminal(session, terminal);
-        let number = self.number(&source);
-        self.reading.push(output(number, source, spool, since));
+        let (number, pace) = self.number(&source);
+        self.reading.push(output(number, source, Reader { spool, next: since, gap: None, pace }));
+    }
+
+    /// A client has come so far with a terminal that it follows. From the first time on it is sent no more than
+    /// [`WINDOW`] ahead of that.
+    pub(super) fn acknowledge(&mut self, session: SessionId, terminal: TerminalId, offset: u64) {
+        if let Some(followed) = self.followed.get(&Source::Terminal(session, terminal)) {
+            followed.pace.send_modify(|pace| *pace = (*pace).max(Some(offset)));
+        }
+    }
+
+    /// Ends following a terminal.
+    pub(super) fn unfollow_terminal(&mut self, session: SessionId, terminal: TerminalId) {
+        self.followed.remove(&Source::Terminal(session, terminal));
     }
 
     /// The next thing to send; waits while there is none. What it has read stays if it is dropped meanwhile.
     pub(super) async fn next(&mut self) -> Item {
         loop {
             while let Some(page) = self.pages.pop_front() {
-                if self.followed.get(&page.source) == Some(&page.number)
+                if self.followed.get(&page.source).is_some_and(|followed| followed.number == page.number)
                     && let Some(item) = self.take(page)
                 {
                     return item;
@@ -95,10 +128,11 @@ impl Cursors {
         }
     }
 
-    fn number(&mut self, source: &Source) -> u64 {
+    fn number(&mut self, source: &Source) -> (u64, watch::Receiver<Option<u64>>) {
         self.last += 1;
-        self.followed.insert(source.clone(), self.last);
-        self.last
+        let (pace, paced) = watch::channel(None);
+        self.followed.insert(source.clone(), Followed { number: self.last, pace });
+        (self.last, paced)
     }
 
     /// The first item of a page. The rest of it goes behind the other pages; the next page is read after its last item.
@@ -116,10 +150,9 @@ impl Cursors {
                 }
                 item.map(|(_, item)| item)
             }
-            (Content::Output { spool, offset, bytes }, Source::Terminal(session, terminal)) => {
-                let end = offset + u64::try_from(bytes.len()).unwrap_or_default();
+            (Content::Output { reader, offset, bytes }, Source::Terminal(session, terminal)) => {
                 let item = Item::Output(session.clone(), terminal.clone(), offset, bytes);
-                self.reading.push(output(number, source, spool, end));
+                self.reading.push(output(number, source, reader));
                 Some(item)
             }
             _ => None,
@@ -145,16 +178,49 @@ fn events(number: u64, source: Source, feed: Feed, since: u64) -> BoxFuture<'sta
     .boxed()
 }
 
-fn output(number: u64, source: Source, spool: Arc<Spool>, since: u64) -> BoxFuture<'static, Page> {
+fn output(number: u64, source: Source, mut reader: Reader) -> BoxFuture<'static, Page> {
     async move {
-        let mut end = spool.watch();
-        // The sender lives in the spool, so this ends only when there is something to read.
-        let _ = end.wait_for(|end| *end > since).await;
-        // It may lie in a file by now.
-        let kept = Arc::clone(&spool);
-        let read = tokio::task::spawn_blocking(move || kept.read_from(since, CHUNK));
-        let (offset, bytes) = read.await.unwrap_or((since, Vec::new()));
-        Page { number, source, content: Content::Output { spool, offset, bytes } }
+        let (offset, bytes) = reader.read().await;
+        Page { number, source, content: Content::Output { reader, offset, bytes } }
     }
     .boxed()
+}
+
+impl Reader {
+    /// What comes next, with its offset; waits until there is something, and the client wants it.
+    async fn read(&mut self) -> (u64, Vec<u8>) {
+        // The sender lives in the spool, so this ends only when there is something to read.
+        let _ = self.spool.watch().wait_for(|end| *end > self.next).await;
+        let room = self.room().await;
+        let most = CHUNK.min(usize::try_from(room).unwrap_or(CHUNK));
+        let (offset, bytes) = match self.spool.read_recent(self.next, most) {
+            Some(bytes) => (self.next, bytes),
+            None => {
+                let (spool, next) = (Arc::clone(&self.spool), self.next);
+                let read = tokio::task::spawn_blocking(move || spool.read_from(next, most));
+                read.await.unwrap_or((next, Vec::new()))
+            }
+        };
+        if offset > self.next {
+            let from = self.gap.map_or(self.next, |(from, to)| from + self.next.saturating_sub(to));
+            self.gap = Some((from, offset));
+        }
+        self.next = offset + u64::try_from(bytes.len()).unwrap_or_default();
+        (offset, bytes)
+    }
+
+    /// How many bytes may be sent now; waits until it is some.
+    async fn room(&mut self) -> u64 {
+        let Self { next, gap, pace, .. } = self;
+        let under_way = |acknowledged: u64| match *gap {
+            Some((from, to)) if acknowledged < to => next.saturating_sub(to) + from.saturating_sub(acknowledged),
+            _ => next.saturating_sub(acknowledged),
+        };
+        let room = |pace: &Option<u64>| pace.map_or(WINDOW, |offset| WINDOW.saturating_sub(under_way(offset)));
+        match pace.wait_for(|pace| room(pace) > 0).await.map(|pace| room(&pace)) {
+            Ok(room) => room,
+            // It is followed no more, so nobody waits for this.
+            Err(_) => std::future::pending().await,
+        }
+    }
 }

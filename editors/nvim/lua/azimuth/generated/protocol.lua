@@ -1136,7 +1136,7 @@
 
 ---Result of `azimuth/turn/cancel`.
 ---@class azimuth.TurnCancelResult
----@field cancelled boolean Whether a turn was running. Its end follows as the event `turnEnded`.
+---@field cancelled boolean Whether a turn was running, or else a command of the user's own. Its end follows as an event.
 
 ---One prompt turn of a session.
 ---@alias azimuth.TurnId string
@@ -1166,12 +1166,12 @@
 ---Parameters of `azimuth/turn/start`.
 ---@class azimuth.TurnStartParams
 ---@field sessionId azimuth.SessionId The session.
----@field prompt azimuth.PromptBlock[] The prompt. Empty to go on after a turn was interrupted or failed.
+---@field prompt azimuth.PromptBlock[] The prompt. Empty to go on after a turn was interrupted or failed. One text that begins with `!` is a command of the user's own.
 ---@field mode? azimuth.Mode The mode of this turn and the next ones; without it, the session's.
 
 ---Result of `azimuth/turn/start`: an answer at once. What the turn does comes as events.
 ---@class azimuth.TurnStartResult
----@field turnId? azimuth.TurnId The turn; absent where the prompt held only slash commands, whose results are events.
+---@field turnId? azimuth.TurnId The turn; absent where the prompt held only slash commands, or was a command of the user's own (`!command`). What came of those are events.
 ---@field switchTo? azimuth.SessionId Where the client should go on, after `/new` or `/resume`.
 
 ---Parameters of `azimuth/turn/steer`: a word to the running turn, heard at its next request to the model.

@@ -1,20 +1,30 @@
---- A session's shell as a terminal buffer: its bytes come in by offset, what is typed goes out.
+--- A session's terminal as a terminal buffer: its bytes come in by offset, what is typed goes out.
+---
+--- Bytes come only while a window shows the buffer. What was missed comes when one does again.
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
 local filter = require("azimuth.terminal.filter")
+local text = require("azimuth.text")
 
 local M = {}
 
 --- Lines that can be scrolled back.
 local SCROLLBACK = 10000
+--- After how many bytes the server is told how far we have come, well below the 256 KiB that it sends ahead.
+local ACK_AFTER = 64 * 1024
 
 ---@class azimuth.terminal.View
----@field session_id string
----@field terminal_id? string
+---@field key string
+---@field session_id azimuth.SessionId
+---@field terminal_id? azimuth.TerminalId Of the shell, known once it was opened.
 ---@field bufnr integer
 ---@field channel integer
 ---@field offset integer Of the next byte to come.
+---@field acked integer How far the server knows that we have come.
+---@field live_from? integer Where what was printed before the terminal was opened ends; nil while that is not known.
+---@field follows boolean Whether the server sends what is printed.
+---@field gone boolean Whether the server no longer has the terminal.
 ---@field filter azimuth.terminal.Filter
 ---@field size? azimuth.TerminalSize The size that the server knows.
 ---@field alive boolean
@@ -35,11 +45,43 @@ local function failed(err, what)
   end
 end
 
---- The open view of a session.
----@param session_id string
+--- A view's key. The session has one shell, whose id may not be known yet.
+---@param session_id azimuth.SessionId
+---@param info? azimuth.TerminalInfo
+---@return string
+local function key_of(session_id, info)
+  return session_id .. " " .. ((not info or info.kind == "shell") and "shell" or info.terminalId)
+end
+
+--- The open view of a terminal.
+---@param session_id azimuth.SessionId
+---@param info? azimuth.TerminalInfo Without it, the session's shell.
 ---@return azimuth.terminal.View?
-function M.get(session_id)
-  return views[session_id]
+function M.get(session_id, info)
+  return views[key_of(session_id, info)]
+end
+
+--- The view that a buffer is.
+---@param bufnr integer
+---@return azimuth.terminal.View?
+function M.of_buffer(bufnr)
+  for _, view in pairs(views) do
+    if view.bufnr == bufnr then
+      return view
+    end
+  end
+end
+
+--- The view that shows a terminal by its id.
+---@param session_id azimuth.SessionId
+---@param terminal_id azimuth.TerminalId
+---@return azimuth.terminal.View?
+local function by_id(session_id, terminal_id)
+  for _, view in pairs(views) do
+    if view.session_id == session_id and view.terminal_id == terminal_id then
+      return view
+    end
+  end
 end
 
 ---@return azimuth.terminal.View[]
@@ -47,18 +89,42 @@ function M.all()
   return vim.tbl_values(views)
 end
 
---- The view of a session, made if there is none. It is not yet shown anywhere.
----@param session_id string
+--- Names a buffer after its terminal. Terminals of other sessions may have the same name.
+---@param bufnr integer
+---@param session_id azimuth.SessionId
+---@param info? azimuth.TerminalInfo
+local function name(bufnr, session_id, info)
+  local short = "shell"
+  if info and info.kind == "job" then
+    short = ("%s %s"):format(info.terminalId, vim.fn.strtrans(text.one_line(info.title, 40)))
+  elseif info then
+    short = info.kind
+  end
+  local named = "azimuth://terminal/" .. short
+  if not pcall(vim.api.nvim_buf_set_name, bufnr, named) then
+    vim.api.nvim_buf_set_name(bufnr, ("%s (%s)"):format(named, session_id))
+  end
+end
+
+--- The view of a terminal, made if there is none. It is not yet shown anywhere.
+---@param session_id azimuth.SessionId
+---@param info? azimuth.TerminalInfo Without it, the session's shell.
 ---@return azimuth.terminal.View
-function M.make(session_id)
-  if views[session_id] then
-    return views[session_id]
+function M.make(session_id, info)
+  local key = key_of(session_id, info)
+  if views[key] then
+    return views[key]
   end
   local bufnr = vim.api.nvim_create_buf(false, true)
   local view = setmetatable({
+    key = key,
     session_id = session_id,
+    terminal_id = info and info.terminalId,
     bufnr = bufnr,
     offset = 0,
+    acked = 0,
+    follows = false,
+    gone = false,
     filter = filter.new(),
     alive = true,
     typed = "",
@@ -70,17 +136,24 @@ function M.make(session_id)
       view:write(typed)
     end,
   })
-  vim.api.nvim_buf_set_name(bufnr, "azimuth://terminal/" .. session_id)
+  name(bufnr, session_id, info)
   vim.bo[bufnr].bufhidden = "hide"
   vim.bo[bufnr].scrollback = SCROLLBACK
   vim.bo[bufnr].filetype = "azimuth-terminal"
+  vim.api.nvim_create_autocmd("BufWinLeave", {
+    buffer = bufnr,
+    callback = vim.schedule_wrap(function()
+      view:rest()
+    end),
+  })
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = bufnr,
     callback = function()
-      views[session_id] = nil
+      view:leave()
+      views[key] = nil
     end,
   })
-  views[session_id] = view
+  views[key] = view
   return view
 end
 
@@ -98,21 +171,36 @@ function View:window_size()
 end
 
 --- Follows the terminal from the last byte that was seen.
-function View:follow()
+---@param callback? fun() Called once it is followed.
+function View:follow(callback)
   local size = self:window_size()
-  local params = { sessionId = self.session_id, since = self.offset, size = size }
+  local params = {
+    sessionId = self.session_id,
+    terminalId = self.terminal_id,
+    since = self.offset,
+    size = size,
+    acknowledges = true,
+  }
+  self.live_from = nil
+  self.follows = true
   client.request(protocol.requests.terminal_open, params, function(err, result)
     if err then
-      failed(err, "the terminal could not be opened")
+      self.follows = false
+      self.gone = err.code == protocol.error_codes.notFound
+      -- What a terminal has shown stays when it is gone.
+      if not (self.gone and self.offset > 0) then
+        failed(err, "the terminal could not be opened")
+      end
       return
     end
+    self.gone = false
     self.size = size
     if self.terminal_id and self.terminal_id ~= result.terminalId then
       -- Another terminal has other offsets.
       self.terminal_id = result.terminalId
-      self.offset = 0
+      self.offset, self.acked = 0, 0
       self:show("\27c")
-      self:follow()
+      self:follow(callback)
       return
     end
     self.terminal_id = result.terminalId
@@ -121,7 +209,50 @@ function View:follow()
       self:show(("\27[0m\r\n[%d bytes of older output are no longer kept]\r\n"):format(result.since - self.offset))
       self.offset = result.since
     end
+    self.acked = self.offset
+    self:find_live()
+    if callback then
+      callback()
+    end
   end)
+end
+
+--- Finds out where old output ends: what it asked the emulator was answered, or not, when it was printed.
+function View:find_live()
+  client.request(protocol.requests.terminal_list, { sessionId = self.session_id }, function(err, result)
+    -- Without an answer, what comes from here on is taken for new.
+    self.live_from = self.offset
+    for _, info in ipairs(not err and result.terminals or {}) do
+      if info.terminalId == self.terminal_id then
+        self.live_from = info["end"]
+      end
+    end
+  end)
+end
+
+--- No longer follows the terminal. What runs in it goes on.
+function View:leave()
+  if not self.follows or not self.terminal_id then
+    return
+  end
+  self.follows = false
+  local params = { sessionId = self.session_id, terminalId = self.terminal_id }
+  -- A terminal that is gone needs no leave-taking.
+  client.request(protocol.requests.terminal_close, params, function() end)
+end
+
+--- Leaves a terminal that no window shows any more.
+function View:rest()
+  if vim.api.nvim_buf_is_valid(self.bufnr) and #vim.fn.win_findbuf(self.bufnr) == 0 then
+    self:leave()
+  end
+end
+
+--- Follows the terminal if a window shows it.
+function View:resume()
+  if not self.follows and not self.gone and #vim.fn.win_findbuf(self.bufnr) > 0 then
+    self:follow()
+  end
 end
 
 ---@param bytes string
@@ -134,24 +265,52 @@ end
 --- Whether the user's keys go into this terminal.
 ---@return boolean
 function View:at_keyboard()
-  return vim.api.nvim_get_current_buf() == self.bufnr and vim.api.nvim_get_mode().mode == "t"
+  return vim.api.nvim_get_current_buf() == self.bufnr
+    and vim.api.nvim_get_mode().mode == "t"
 end
 
 --- Takes output in. Bytes that were seen already are passed over, so that following twice does no harm.
----@param params azimuth.TerminalOutputParams
-function View:output(params)
-  if params.terminalId ~= self.terminal_id then
-    return
-  end
-  local bytes = vim.base64.decode(params.data)
-  local seen = self.offset - params.offset
+---@param bytes string
+---@param offset integer Of the first byte.
+function View:output(bytes, offset)
+  local seen = self.offset - offset
   if seen >= #bytes then
     return
   elseif seen > 0 then
     bytes = bytes:sub(seen + 1)
+    offset = self.offset
   end
-  self.offset = params.offset + math.max(seen, 0) + #bytes
-  self:show(self.filter:feed(bytes, self:at_keyboard()))
+  -- A piece may hold the last of the old and the first of the new.
+  local old = self.live_from and self.live_from - offset or 0
+  if old > 0 and old < #bytes then
+    self:output(bytes:sub(1, old), offset)
+    self:output(bytes:sub(old + 1), offset + old)
+    return
+  end
+  local is_new = self.live_from ~= nil and offset >= self.live_from
+  self.offset = offset + #bytes
+  self:show(self.filter:feed(bytes, is_new and self:at_keyboard()))
+  self:acknowledge()
+end
+
+--- Tells the server how far we have come, now and then. The emulator has taken in what was shown.
+function View:acknowledge()
+  if self.offset - self.acked < ACK_AFTER or not self.follows then
+    return
+  end
+  self.acked = self.offset
+  local params = { sessionId = self.session_id, terminalId = self.terminal_id, offset = self.offset }
+  -- Where it fails nothing more comes, which the failed connection says.
+  client.request(protocol.requests.terminal_ack, params, function() end)
+end
+
+--- Takes in what the server sends.
+---@param params azimuth.TerminalOutputParams
+function M.output(params)
+  local view = by_id(params.sessionId, params.terminalId)
+  if view then
+    view:output(vim.base64.decode(params.data), params.offset)
+  end
 end
 
 --- Types into the terminal. What is typed while the server has not yet taken the last keys goes with the next request, so
@@ -200,18 +359,6 @@ function View:resize()
   }, function(err)
     if err then
       failed(err, "the terminal could not be resized")
-    end
-  end)
-end
-
---- Ends what runs in it.
-function View:kill()
-  if not self.terminal_id then
-    return
-  end
-  client.request(protocol.requests.terminal_kill, { sessionId = self.session_id, terminalId = self.terminal_id }, function(err)
-    if err then
-      failed(err, "what runs in the terminal could not be ended")
     end
   end)
 end

@@ -58,9 +58,35 @@ fn a_command_ends_the_one_before_it_unless_it_is_quoted() {
 }
 
 #[test]
+fn a_mode_that_asks_less_is_chosen_only_by_who_begins_with_it_and_bypass_only_with_a_yes() {
+    let mode = |mode| [Ok(Command::Mode(Some(mode)))];
+    assert_eq!(commands("/mode plan"), mode(Mode::Plan));
+    assert_eq!(commands("/mode accept-edits go on"), mode(Mode::AcceptEdits));
+    assert_eq!(commands("/mode bypass"), [Ok(Command::Bypass { confirmed: false })]);
+    assert_eq!(commands("/mode bypass and go"), [Ok(Command::Bypass { confirmed: false })]);
+    assert_eq!(parse("/mode bypass and go").remaining, " and go");
+    assert_eq!(commands("/mode bypass yes go"), [Ok(Command::Bypass { confirmed: true })]);
+    assert_eq!(parse("/mode bypass yes go").remaining, " go");
+    for pasted in ["look at this: /mode bypass yes", "then\n/mode accept-edits"] {
+        assert!(commands(pasted).is_empty() && parse(pasted).remaining == pasted, "{pasted}");
+    }
+    assert_eq!(commands("look /mode plan"), mode(Mode::Plan), "what asks more may stand anywhere");
+}
+
+#[test]
+fn permission_rules_are_listed_and_taken_back_by_their_number() {
+    assert_eq!(commands("/permissions"), [Ok(Command::Permissions(None))]);
+    assert_eq!(commands("/permissions revoke 2"), [Ok(Command::Permissions(Some(2)))]);
+    assert_eq!(parse("/permissions and explain").remaining, " and explain");
+    for wrong in ["/permissions revoke", "/permissions revoke 0", "/permissions revoke x"] {
+        assert!(matches!(commands(wrong).as_slice(), [Err(_)]), "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_command_is_said() {
     let Some(Err(mode)) = commands("/mode fast").pop() else { panic!() };
-    assert!(mode.contains("`fast`") && mode.contains("/mode ask"));
+    assert!(mode.contains("`fast`") && mode.contains("accept-edits"));
     let Some(Err(resume)) = commands("/resume").pop() else { panic!() };
     assert!(resume.contains("/conversations"));
 }
@@ -77,10 +103,22 @@ fn edits_are_accepted_as_they_come_here_or_in_the_project() {
 }
 
 #[test]
+fn trust_is_told_or_said() {
+    assert_eq!(commands("/trust"), [Ok(Command::Trust(None))]);
+    assert_eq!(commands("/trust yes"), [Ok(Command::Trust(Some(true)))]);
+    assert_eq!(commands("/trust no"), [Ok(Command::Trust(Some(false)))]);
+    assert!(commands("/trust me")[0].as_ref().is_err_and(|error| error.contains("`me`")));
+}
+
+#[test]
 fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
-    for pasted in
-        ["Explain this page:\n/auto on --project\n", "```sh\n/auto on\n```", "so /undo --over a.txt", "/help and /redo"]
-    {
+    for pasted in [
+        "Explain this page:\n/auto on --project\n",
+        "```sh\n/auto on\n```",
+        "so /undo --over a.txt",
+        "/help and /redo",
+        "I /trust yes",
+    ] {
         let parsed = parse(pasted);
         assert!(parsed.invocations.iter().all(|it| it.command == Ok(Command::Help)), "{pasted}");
         assert_eq!(parsed.remaining, pasted.trim_start_matches("/help"), "it stays text");
@@ -177,7 +215,8 @@ fn names_and_arguments_are_completed_best_first() {
     );
     assert_eq!(labels("/model GPT"), ["gpt-local", "openai/gpt-5"]);
     assert_eq!(labels("/model "), ["openai/gpt-5", "anthropic/claude", "gpt-local"]);
-    assert_eq!(labels("/mode a"), ["ask", "agent"]);
+    assert_eq!(labels("/mode a"), ["ask", "agent", "accept-edits", "plan", "bypass"]);
+    assert_eq!(labels("/mode p"), ["plan", "accept-edits", "bypass"]);
     assert_eq!(labels("/resume "), ["a1b2c3"]);
     assert_eq!(labels("/new "), [""; 0]);
     assert_eq!(labels("text"), [""; 0]);

@@ -1,6 +1,7 @@
 //! The command barrier (design D4): a command sees the disk, so what is not there yet is settled before one runs.
 
 use protocol::permission::{PermissionAbout, PermissionOptionKind};
+use protocol::session::Mode;
 
 use super::question::{Question, Reply};
 use super::{Gate, Outcome};
@@ -24,7 +25,10 @@ impl Gate {
     ) -> Result<(), Outcome> {
         let mut unsettled = self.unsettled().await?;
         if unsettled.pending_hunks > 0 {
-            if !only_reads && self.choose(hunks_question(call, &unsettled), description, remarks).await? {
+            let accepts = !only_reads
+                && (self.mode == Mode::Bypass
+                    || self.choose(hunks_question(call, &unsettled), description, remarks).await?);
+            if accepts {
                 let failures =
                     with_grace(&self.cancel, self.session.accept_all()).await.ok_or_else(Outcome::cancelled)?;
                 remarks.extend(failures.into_iter().map(|failure| format!("an edit could not be applied: {failure}")));
@@ -38,7 +42,9 @@ impl Gate {
         }
         let mut save_own = false;
         if !unsettled.own.is_empty() {
-            save_own = !only_reads && self.choose(own_question(call, &unsettled), description, remarks).await?;
+            // Nothing is asked in mode `bypass`; what the user has not saved stays theirs to save.
+            let asks = !only_reads && self.mode != Mode::Bypass;
+            save_own = asks && self.choose(own_question(call, &unsettled), description, remarks).await?;
             if !save_own {
                 let files = unsettled.own.join(", ");
                 remarks.push(format!("the command saw these files without the user's unsaved text: {files}"));

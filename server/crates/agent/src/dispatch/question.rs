@@ -5,12 +5,14 @@ use protocol::{PermissionId, ToolCallId};
 
 use super::Gate;
 use crate::history::OpenCall;
-use crate::permission::{Rule, scope_in_words};
+use crate::permission::{Action, Rule, scope_in_words, session_scope_in_words};
 use crate::session::Answer;
 use crate::wait::until_cancelled;
 
 /// The option that keeps a rule for the project.
 pub(super) const ALWAYS: &str = "allow_always";
+/// The option that keeps a rule for as long as the session lives in its process.
+pub(super) const SESSION: &str = "session";
 const ONCE: &str = "allow_once";
 const REJECT: &str = "reject_once";
 
@@ -38,12 +40,24 @@ pub(super) enum Reply {
 }
 
 /// The question whether a call may run.
-pub(super) fn permission(call: &OpenCall, title: String, detail: String, reason: String, always: &[Rule]) -> Question {
+pub(super) fn permission(
+    call: &OpenCall,
+    action: &Action,
+    title: String,
+    detail: String,
+    reason: String,
+    always: &[Rule],
+) -> Question {
     let mut options = vec![(ONCE, "Allow once".to_owned(), PermissionOptionKind::AllowOnce)];
     if !always.is_empty() {
         options.push((ALWAYS, scope_in_words(always), PermissionOptionKind::AllowAlways));
+        options.push((SESSION, session_scope_in_words(always), PermissionOptionKind::AllowAlways));
     }
-    Question { call: call.id.clone(), about: PermissionAbout::ToolCall, title, detail, reason, options }
+    let about = match action {
+        Action::Execute { outside: true, .. } => PermissionAbout::Outside,
+        Action::Execute { .. } | Action::Edit { .. } | Action::Read | Action::Type(_) => PermissionAbout::ToolCall,
+    };
+    Question { call: call.id.clone(), about, title, detail, reason, options }
 }
 
 impl Gate {

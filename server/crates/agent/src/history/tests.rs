@@ -114,6 +114,15 @@ fn over() -> Event {
     Event::TurnEnded { turn_id, stop_reason: StopReason::EndTurn, error: None, usage, cost: None }
 }
 
+fn ran(id: &str, in_context: bool) -> Event {
+    Event::UserCommandStarted { tool_call_id: ToolCallId::from(id), command: "make".to_owned(), in_context }
+}
+
+fn ran_out(id: &str, said: &str) -> Event {
+    let (tool_call_id, text) = (ToolCallId::from(id), said.to_owned());
+    Event::UserCommandEnded { tool_call_id, text, exit_code: Some(2), duration_ms: 1 }
+}
+
 fn user(texts: &[&str]) -> Message {
     Message::User(texts.iter().map(|text| UserBlock::Text((*text).to_owned())).collect())
 }
@@ -302,6 +311,26 @@ fn mentions_read_as_paths_with_lines_and_images_stand_in_their_place() {
     assert_eq!(messages(&[started("", prompt)]), [expected]);
 }
 
+#[test]
+fn a_command_of_the_users_own_is_part_of_the_conversation_unless_it_is_kept_out() {
+    let note = "<note>\nThe user ran a command in the session's shell:\n$ make\nno rule\n[exit code 2]\n</note>";
+    assert_eq!(messages(&[ran("u", true), ran_out("u", "no rule\n")]), [user(&[note])]);
+    assert_eq!(messages(&[ran("u", false), ran_out("u", "no rule\n")]), []);
+    assert_eq!(messages(&[ran("u", true)]), [], "it has not come to its end");
+}
+
+#[test]
+fn a_command_that_ends_while_a_turn_runs_is_said_to_it_or_after_it_and_once() {
+    let begun = [started("", vec![text("go")]), ran("u", true), ran_out("u", "no rule")];
+    let history = History::from_events(&begun);
+    assert_eq!(history.messages().len(), 1, "the turn that is at work does not know of it");
+    let untold = history.untold_commands().to_vec();
+    let after = |more: &[Event]| messages(&[&begun, more].concat());
+    let note = user(&[&format!("<note>\n{}\n</note>", untold[0])]);
+    assert_eq!(after(&[over()]), [user(&["go"]), note.clone()]);
+    assert_eq!(after(&[noted(&untold[0]), over()]), [user(&["go"]), note]);
+}
+
 /// Any event, sensible or not, with few ids so that they meet.
 fn any_event() -> impl Strategy<Value = Event> {
     let id = || prop::sample::select(vec!["a", "b", "c", "d"]);
@@ -323,6 +352,8 @@ fn any_event() -> impl Strategy<Value = Event> {
         id().prop_map(|id| ended(id, &"long ".repeat(100))),
         prop::collection::vec(id(), 0..3).prop_map(|ids| trimmed(&ids)),
         Just(over()),
+        (id(), any::<bool>()).prop_map(|(id, in_context)| ran(id, in_context)),
+        (id(), said()).prop_map(|(id, said)| ran_out(id, said)),
     ]
 }
 

@@ -52,6 +52,13 @@ pub(super) fn note(text: &str) -> Vec<UserBlock> {
     blocks
 }
 
+/// A command of the user's own, and what came of it.
+pub(super) fn ran(command: &str, text: &str, exit_code: Option<i32>) -> String {
+    let printed = if text.trim().is_empty() { "[no output]" } else { text.trim_end() };
+    let how = exit_code.map_or_else(|| "[it was stopped, or not run]".to_owned(), |code| format!("[exit code {code}]"));
+    format!("The user ran a command in the session's shell:\n$ {command}\n{printed}\n{how}")
+}
+
 /// What the user took back, or put again. Empty where no file was changed by it.
 pub(super) fn restored(direction: Direction, files: &[RestoredFile]) -> String {
     let is_set = |file: &&RestoredFile| matches!(file.outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);

@@ -99,12 +99,13 @@ pub(super) fn in_words(rules: &[Rule]) -> String {
         .map(|rule| match rule.pattern.as_deref() {
             Some(pattern) => match pattern.strip_suffix(":*") {
                 Some(prefix) => format!("`{prefix} …`"),
+                None if rule.tool == "Type" => format!("typing into `{pattern}`"),
                 None => format!("exactly `{pattern}`"),
             },
             None => format!("everything of {}", rule.tool),
         })
         .collect();
-    format!("Always allow {} in this project", commands.join(" and "))
+    commands.join(" and ")
 }
 
 /// The words up to the first unknown one, which only a prefix can be made of; none if the name itself is unknown.

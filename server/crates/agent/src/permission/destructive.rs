@@ -51,19 +51,24 @@ pub(super) fn redirect(redirect: &Redirect) -> Option<String> {
 /// Why a command is destructive.
 pub(super) fn command(words: &[Word], places: &Places<'_>) -> Option<String> {
     let Some((Word::Known(name), rest)) = words.split_first() else { return None };
-    let arguments: Vec<&str> = rest
+    let texts: Vec<String> = rest
         .iter()
         .map(|word| match word {
-            Word::Known(text) | Word::Unknown(text) => text.as_str(),
+            Word::Known(text) => text.clone(),
+            // Quotes around a variable.
+            Word::Unknown(text) => text.replace(['"', '\''], ""),
         })
         .collect();
+    let arguments: Vec<&str> = texts.iter().map(String::as_str).collect();
     let targets = || arguments.iter().copied().filter(|argument| !argument.is_empty() && !argument.starts_with('-'));
     let vital = || targets().find(|target| is_vital(target, places));
     match name.as_str() {
         "rm" if arguments.contains(&"--no-preserve-root") => Some("it deletes even `/`".to_owned()),
         "rm" if is_recursive(&arguments, &['r', 'R']) => {
-            let all_here =
-                |target: &&str| matches!(target.trim_end_matches('/'), "*" | "." | ".." | "./*" | ".*" | "../*");
+            let all_here = |target: &&str| {
+                let target = target.trim_end_matches('/');
+                matches!(target, "." | ".." | "./*" | ".*" | "../*") || is_all(target)
+            };
             let target = vital().or_else(|| targets().find(all_here))?;
             Some(format!("it deletes everything in {target}"))
         }
@@ -120,17 +125,25 @@ fn is_machine(folder: &str) -> bool {
     VITAL.contains(&folder)
 }
 
-/// A target without the `/`, `/.` or `/*` that means all that is in it.
+/// A target without the `/`, `/.`, `/*` or the like that means all that is in it.
 fn folder(target: &str) -> &str {
     let target = target.trim_matches('"');
     if target.is_empty() {
         return target;
     }
-    let target = target.strip_suffix("/*").or_else(|| target.strip_suffix("/.")).unwrap_or(target);
+    let target = match target.rsplit_once('/') {
+        Some((folder, last)) if last == "." || is_all(last) => folder,
+        _ => target,
+    };
     match target.trim_end_matches('/') {
         "" => "/",
         folder => folder,
     }
+}
+
+/// Whether a name is one that fits all names, or all but a few, such as `{*,.[!.]*}`.
+fn is_all(name: &str) -> bool {
+    name.contains('*') && name.chars().all(|c| "*?.[]!^{},".contains(c))
 }
 
 fn is_device(path: &str) -> bool {

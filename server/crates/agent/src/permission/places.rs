@@ -6,6 +6,8 @@ use super::{Links, SimpleCommand, Word};
 
 /// Folders that hold nothing of lasting worth.
 const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
+/// Folders whose files make programs do things.
+pub(super) const OWN: &[&str] = &[".git", ".azimuth"];
 /// Files that swallow or pass on what is written to them.
 const HARMLESS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
 
@@ -48,6 +50,28 @@ impl<'a> Places<'a> {
     /// whatever link it goes through.
     pub(super) fn holds(&self, written: &str) -> bool {
         self.resolve(written).is_some_and(|paths| self.with_links(paths).iter().all(|path| self.is_inside(path)))
+    }
+
+    /// Whether what a path as written names lies in the workspace itself and is a file of the project's own, wherever the
+    /// line may be and whatever link it goes through: nothing of git's or Azimuth's, and none that usually holds keys.
+    pub(super) fn holds_own(&self, written: &str) -> bool {
+        let is_own = |path: &PathBuf| {
+            let folders = self.folders.iter().filter(|folder| path.starts_with(folder));
+            let nearest = folders.max_by_key(|folder| folder.as_os_str().len());
+            nearest.and_then(|folder| path.strip_prefix(folder).ok()).is_some_and(is_projects_own)
+        };
+        self.resolve(written).is_some_and(|paths| !paths.is_empty() && self.with_links(paths).iter().all(is_own))
+    }
+
+    /// Whether the line is in the workspace all the while, where that can be told.
+    pub(super) fn is_in_workspace(&self) -> bool {
+        let holds = |folder: &PathBuf| folder.to_str().is_some_and(|path| self.holds_own(path));
+        self.current.as_ref().is_some_and(|folders| folders.iter().all(holds))
+    }
+
+    /// Whether it lies in the workspace as [`Self::holds_own`] says, and is none of the workspace's folders as a whole.
+    pub(super) fn holds_inside(&self, written: &str) -> bool {
+        self.holds_own(written) && !self.named(written).iter().any(|path| self.is_workspace_or_above(path))
     }
 
     /// What a path as written may name, by its own name and by where its links lead; nothing where that cannot be told.
@@ -93,6 +117,39 @@ impl<'a> Places<'a> {
             || TEMPORARY.iter().any(|folder| path.starts_with(folder))
             || path.to_str().is_some_and(is_harmless)
     }
+}
+
+/// Whether a path from a workspace folder is a file of the project's own.
+pub(super) fn is_projects_own(path: &Path) -> bool {
+    let names = || path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    !names().any(|name| OWN.contains(&name.as_str())) && !names().next_back().is_some_and(|name| is_for_keys(&name))
+}
+
+/// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
+}
+
+/// Whether a file of that name, in lower case, usually holds keys or passwords.
+fn is_for_keys(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        ".env",
+        ".envrc",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".git-credentials",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        "credentials",
+    ];
+    const ENDS: &[&str] = &["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
+    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
+    let is_example = ["example", "sample", "template"].contains(&end);
+    NAMES.contains(&name) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
 }
 
 /// Whether what is written there changes no file.

@@ -46,6 +46,7 @@ const TABLE: &[(&str, Reads)] = &[
     ("find", If(find)),
     ("git", If(git)),
     ("grep", Without(SEARCH)),
+    ("gzip", If(|arguments| has_flag(arguments, &["-c", "--stdout"]) && !has_flag(arguments, &["-r", "--recursive"]))),
     ("head", Always),
     ("id", Always),
     ("ls", Always),
@@ -225,7 +226,7 @@ fn git(arguments: &[&str]) -> bool {
     }
     match *subcommand {
         "status" | "ls-files" | "ls-tree" | "rev-parse" | "describe" | "merge-base" | "rev-list" | "shortlog"
-        | "name-rev" | "for-each-ref" | "count-objects" => true,
+        | "name-rev" | "for-each-ref" | "count-objects" | "check-ignore" | "check-attr" => true,
         "diff" | "log" | "show" | "blame" | "diff-tree" | "whatchanged" => true,
         "grep" => without(&["-O", "--open-files-in-pager", "-f"]),
         "cat-file" => without(&["--filters", "--batch-command"]),

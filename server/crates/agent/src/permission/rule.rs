@@ -66,14 +66,85 @@ pub(super) fn find<'a>(
     rules.iter().find(|sourced| names(&sourced.rule, case) && Pattern::of(&sourced.rule).is_none_or(|p| fits(&p)))
 }
 
+/// The first rule that fits and counts as one that allows.
+pub(super) fn find_counting<'a>(
+    rules: &'a [SourcedRule],
+    case: &Case<'_>,
+    fits: impl Fn(&Pattern<'_>) -> bool,
+) -> Option<&'a SourcedRule> {
+    find_allowing(rules, case, fits).find(|rule| void(rule, case).is_none())
+}
+
+/// A rule that would allow the call if it counted, and why it does not.
+pub(super) fn find_void<'a>(
+    rules: &'a [SourcedRule],
+    case: &Case<'_>,
+    fits: impl Fn(&Pattern<'_>) -> bool,
+) -> Option<(&'a SourcedRule, &'static str)> {
+    find_allowing(rules, case, fits).find_map(|rule| Some((rule, void(rule, case)?)))
+}
+
+fn find_allowing<'a>(
+    rules: &'a [SourcedRule],
+    case: &Case<'_>,
+    fits: impl Fn(&Pattern<'_>) -> bool,
+) -> impl Iterator<Item = &'a SourcedRule> {
+    // What may run in the sandbox may not therefore run outside of it.
+    let is_outside = matches!(case.action, Action::Execute { outside: true, .. });
+    rules.iter().filter(move |sourced| {
+        (!is_outside || is_about_outside(&sourced.rule))
+            && names(&sourced.rule, case)
+            && Pattern::of(&sourced.rule).is_none_or(|pattern| fits(&pattern))
+    })
+}
+
+fn void(rule: &SourcedRule, case: &Case<'_>) -> Option<&'static str> {
+    rule.void(matches!(case.action, Action::Execute { .. }), case.surroundings.trusted)
+}
+
 /// Whether a rule is about the call's tool.
 fn names(rule: &Rule, case: &Case<'_>) -> bool {
-    let class = match case.action {
-        Action::Read => Class::Read,
-        Action::Edit { .. } => Class::Edit,
-        Action::Execute { .. } => Class::Shell,
+    let (class, outside) = match case.action {
+        Action::Read => (Class::Read, false),
+        Action::Edit { .. } => (Class::Edit, false),
+        Action::Execute { outside, .. } => (Class::Shell, *outside),
+        Action::Type(_) => (Class::Type, false),
     };
-    class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool)
+    class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool) || (outside && is_about_outside(rule))
+}
+
+/// Whether a rule is about commands outside the sandbox only.
+fn is_about_outside(rule: &Rule) -> bool {
+    rule.tool.eq_ignore_ascii_case("ShellOutside")
+}
+
+/// Whether a rule may be about running commands: not where it names another kind of tool.
+pub(super) fn is_about_commands(rule: &Rule) -> bool {
+    !Class::Read.is_named(&rule.tool) && !Class::Edit.is_named(&rule.tool)
+}
+
+/// What a rule is about, in words.
+pub(super) fn covers(rule: &Rule) -> String {
+    let about = |class: Class| class.is_named(&rule.tool);
+    let pattern = rule.pattern.as_deref();
+    if about(Class::Shell) || is_about_outside(rule) {
+        let place = if is_about_outside(rule) { " outside the sandbox" } else { "" };
+        return match pattern {
+            None => format!("every command{place}"),
+            Some(pattern) => match pattern.strip_suffix(":*") {
+                Some(prefix) => format!("commands{place} that begin with `{prefix}`"),
+                None if pattern.contains('*') => format!("commands{place} such as `{pattern}`"),
+                None => format!("exactly the command `{pattern}`{place}"),
+            },
+        };
+    }
+    let what = match rule.tool.as_str() {
+        "*" => "every call".to_owned(),
+        _ if about(Class::Edit) => "edits".to_owned(),
+        _ if about(Class::Read) => "reading".to_owned(),
+        tool => format!("calls of `{tool}`"),
+    };
+    pattern.map_or(what.clone(), |pattern| format!("{what} of `{pattern}`"))
 }
 
 /// What tools have in common, as rules name it.
@@ -82,6 +153,7 @@ pub(super) enum Class {
     Read,
     Edit,
     Shell,
+    Type,
 }
 
 impl Class {
@@ -90,6 +162,7 @@ impl Class {
             Self::Read => &["read"],
             Self::Edit => &["edit", "write"],
             Self::Shell => &["shell", "bash"],
+            Self::Type => &["type"],
         };
         names.iter().any(|known| name.eq_ignore_ascii_case(known))
     }

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::places::{Places, is_harmless};
-use super::rule::{Class, Pattern, find};
-use super::{Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
-use super::{always, destructive, read_only};
+use protocol::session::Mode;
+
+use super::places::{Places, is_harmless, is_projects_own};
+use super::rule::{Class, Pattern, find, find_counting, find_void};
+use super::{Case, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
+use super::{always, destructive, file_commands, project, read_only};
 
 /// Variables that may be set before any command: they change how it talks, not what it does.
 const HARMLESS_VARIABLES: &[&str] = &[
@@ -25,9 +27,6 @@ const HARMLESS_VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// Folders whose files make programs do things.
-const OWN: &[&str] = &[".git", ".azimuth"];
-
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &[
     "builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time",
@@ -36,14 +35,18 @@ const WRAPPERS: &[&str] = &[
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
 
-pub(super) fn judge(
-    rules: &Rules,
-    case: &Case<'_>,
-    line: &str,
-    parsed: &ShellLine,
-    cwd: &Path,
-    links: &Links,
-) -> Verdict {
+/// A command line that is to run.
+pub(super) struct Asked<'a> {
+    pub(super) line: &'a str,
+    pub(super) parsed: &'a ShellLine,
+    pub(super) cwd: &'a Path,
+    pub(super) links: &'a Links,
+    /// Whether outside the sandbox.
+    pub(super) outside: bool,
+}
+
+pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdict {
+    let Asked { line, parsed, cwd, links, outside } = *asked;
     // Where a line cannot be parsed, its plain words must do to find what is denied.
     let guessed = match parsed {
         ShellLine::Commands(_) => Vec::new(),
@@ -53,21 +56,29 @@ pub(super) fn judge(
         ShellLine::Commands(commands) => commands.as_slice(),
         ShellLine::Unparsable { .. } => guessed.as_slice(),
     };
-    let line = Line { rules, case, places: Places::of_line(case.folders, cwd, commands, links), text: line, cwd };
+    let places = Places::of_line(case.folders, cwd, commands, links);
+    let line = Line { rules, case, places, text: line, cwd, outside };
     if let Some(reason) = line.forbidden(commands) {
         return Verdict::Deny { reason };
     }
     if let Some(rule) = line.find_anywhere(&rules.deny, commands) {
         return Verdict::Deny { reason: rule.to_string() };
     }
+    if case.mode == Mode::Plan && (outside || !line.only_reads(parsed)) {
+        return Verdict::Deny { reason: ONLY_PLANS.to_owned() };
+    }
     if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
-        return line.ask(rule.to_string(), Vec::new());
+        return line.ask(format!("asked for by {rule}"), Vec::new());
     }
     if let Some(rule) = line.find_perhaps(&rules.deny, commands).or_else(|| line.find_perhaps(&rules.ask, commands)) {
         return line.ask(format!("{rule} may be about it"), Vec::new());
     }
-    if let Some(rule) = find(&rules.allow, case, |_| false) {
-        return Verdict::Allow { reason: rule.to_string(), only_reads: line.only_reads(parsed) };
+    if case.mode == Mode::Bypass {
+        let reason = "nothing is asked in mode `bypass`".to_owned();
+        return Verdict::Allow { reason, only_reads: line.only_reads(parsed) };
+    }
+    if let Some(rule) = find_counting(&rules.allow, case, |_| false) {
+        return Verdict::Allow { reason: format!("allowed by {rule}"), only_reads: line.only_reads(parsed) };
     }
     match parsed {
         ShellLine::Unparsable { reason } => {
@@ -86,6 +97,8 @@ struct Line<'a> {
     places: Places<'a>,
     text: &'a str,
     cwd: &'a Path,
+    /// Whether it is to run outside the sandbox.
+    outside: bool,
 }
 
 /// The paths that the words and redirections of a line may name, each once.
@@ -97,10 +110,16 @@ pub(super) fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
         let redirects = command.redirects.iter().map(|redirect| &redirect.target);
         command.words.iter().skip(1).chain(redirects)
     });
-    let written = words.filter_map(|word| {
-        let text = read_only::argument(word)?;
-        if text.starts_with('-') { text.split_once('=').map(|(_, value)| value) } else { Some(text) }
+    let written = words.flat_map(|word| {
+        let text = project::argument(word).unwrap_or_default();
+        let whole = if text.starts_with('-') { text.split_once('=').map(|(_, value)| value) } else { Some(text) };
+        project::pieces(text).chain(whole)
     });
+    let programs = commands.iter().filter_map(|command| match command.words.first() {
+        Some(Word::Known(name)) if name.contains('/') => Some(name.as_str()),
+        _ => None,
+    });
+    let written = written.chain(programs).filter(|text| !text.is_empty());
     written.filter(|text| !is_harmless(text)).filter_map(|text| places.resolve(text)).flatten().collect()
 }
 
@@ -113,7 +132,8 @@ enum Fate {
 impl Line<'_> {
     fn ask(&self, reason: String, always: Vec<Rule>) -> Verdict {
         let detail = format!("{}\nin {}", self.text, self.cwd.display());
-        Verdict::Ask { title: "Run a command?".to_owned(), detail, reason, always }
+        let title = if self.outside { "Run a command outside the sandbox?" } else { "Run a command?" };
+        Verdict::Ask { title: title.to_owned(), detail, reason, always }
     }
 
     /// Why nobody can mean this line.
@@ -210,21 +230,45 @@ impl Line<'_> {
         let uncovered = command.redirects.iter().find_map(|redirect| self.uncovered(redirect));
         let rule = self.allowing_rule(command);
         match (rule, uncovered) {
-            (Some(rule), None) => Fate::Allowed(rule.to_string()),
+            (Some(rule), None) => Fate::Allowed(format!("allowed by {rule}")),
             (_, Some(reason)) => Fate::Asked { reason, always: None },
+            (None, None) if self.outside => {
+                let reason = "outside the sandbox it could reach everything that you can".to_owned();
+                Fate::Asked { reason, always: None }
+            }
             (None, None) if self.reads(command) => match self.restricts_reading() {
                 Some(rule) if !read_only::only_names(&command.words) => Fate::Asked {
                     reason: format!("{rule} is about reading, and this may read what it is about"),
                     always: None,
                 },
-                _ => Fate::Allowed("it only reads".to_owned()),
+                _ => Fate::Allowed("it is known only to read".to_owned()),
             },
-            (None, None) => {
-                let reason = format!("no rule allows `{}`", written(command));
-                let always = is_harmlessly_set(command).then(|| always::rule_for(command)).flatten();
-                Fate::Asked { reason, always }
-            }
+            (None, None) => match self.allowed_here(command) {
+                Some(reason) => Fate::Allowed(reason),
+                None => {
+                    let (reason, always) = match self.void_rule(command) {
+                        Some((rule, why)) => (format!("{rule} would allow `{}`, but {why}", written(command)), None),
+                        None => {
+                            let always = is_harmlessly_set(command).then(|| always::rule_for(command)).flatten();
+                            (format!("no rule allows `{}`", written(command)), always)
+                        }
+                    };
+                    Fate::Asked { reason, always }
+                }
+            },
         }
+    }
+
+    /// Why a command that does more than read needs no rule: the mode, or the sandbox.
+    fn allowed_here(&self, command: &SimpleCommand) -> Option<String> {
+        let surroundings = self.case.surroundings;
+        let works = matches!(self.case.mode, Mode::Agent | Mode::AcceptEdits);
+        if self.case.mode == Mode::AcceptEdits && file_commands::is_plain(command, &self.places) {
+            return Some("mode `accept-edits`: it is a plain command on files of the workspace".to_owned());
+        }
+        let is_safe = works && surroundings.trusted && surroundings.sandboxed && !self.rules.asks_project_commands;
+        let name = is_safe.then(|| project::own_command(command, &self.places)).flatten()?;
+        Some(format!("runs in the sandbox: `{name}` is one of the project's own commands"))
     }
 
     /// A rule that keeps some files from being read, if there is one.
@@ -234,12 +278,11 @@ impl Line<'_> {
     }
 
     fn allowing_rule(&self, command: &SimpleCommand) -> Option<&SourcedRule> {
-        let whole: Vec<_> =
-            command.assignments.iter().map(|text| assignment(text)).chain(command.words.clone()).collect();
-        let plain = is_harmlessly_set(command) && !command.words.is_empty();
-        find(&self.rules.allow, self.case, |pattern| {
-            pattern.fits_words(&whole) || (plain && pattern.fits_words(&command.words))
-        })
+        find_counting(&self.rules.allow, self.case, |pattern| is_covered(pattern, command))
+    }
+
+    fn void_rule(&self, command: &SimpleCommand) -> Option<(&SourcedRule, &'static str)> {
+        find_void(&self.rules.allow, self.case, |pattern| is_covered(pattern, command))
     }
 
     /// Why an allowed command's redirection still needs asking.
@@ -248,7 +291,7 @@ impl Line<'_> {
             return None;
         }
         match &redirect.target {
-            Word::Known(target) if target.split('/').any(|part| OWN.contains(&part)) => {
+            Word::Known(target) if !is_projects_own(Path::new(target)) && !is_harmless(target) => {
                 Some(format!("it writes to {target}, which is no file of the project's own"))
             }
             Word::Known(target) if self.places.holds(target) => None,
@@ -272,6 +315,13 @@ impl Line<'_> {
     }
 }
 
+/// Whether the pattern of a rule that allows fits a command with the variables that are set before it.
+fn is_covered(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
+    let whole: Vec<_> = command.assignments.iter().map(|text| assignment(text)).chain(command.words.clone()).collect();
+    let plain = is_harmlessly_set(command) && !command.words.is_empty();
+    pattern.fits_words(&whole) || (plain && pattern.fits_words(&command.words))
+}
+
 fn is_harmlessly_set(command: &SimpleCommand) -> bool {
     command.assignments.iter().all(|text| {
         let name = text.split(['=', '+']).next().unwrap_or_default();
@@ -290,6 +340,7 @@ fn is_counter(command: &SimpleCommand) -> bool {
     command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
+/// An assignment as a word.
 fn assignment(text: &str) -> Word {
     if text.contains(['$', '`']) { Word::Unknown(text.to_owned()) } else { Word::Known(text.to_owned()) }
 }

@@ -1,11 +1,14 @@
 use std::path::{Path, PathBuf};
 
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 
 use super::{
     Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Surroundings, Verdict, Word,
     accepting_rule, judge, may_read,
 };
+
+mod modes;
 
 /// A line as `workspace::shell` would give it, for lines plain enough to be split at blanks.
 fn parse(line: &str) -> ShellLine {
@@ -45,12 +48,12 @@ fn parse(line: &str) -> ShellLine {
 }
 
 fn rule(text: &str) -> SourcedRule {
-    SourcedRule { rule: text.parse().unwrap(), source: "your config.toml".to_owned() }
+    SourcedRule { rule: text.parse().unwrap(), origin: RuleOrigin::User, source: "your config.toml".to_owned() }
 }
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
     let all = |texts: &[&str]| texts.iter().map(|text| rule(text)).collect();
-    Rules { allow: all(allow), ask: all(ask), deny: all(deny) }
+    Rules { allow: all(allow), ask: all(ask), deny: all(deny), ..Rules::default() }
 }
 
 fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
@@ -649,9 +652,10 @@ mod properties {
             let command = SimpleCommand { words: words.clone(), assignments: vec![], redirects: vec![] };
             let make = |pattern: &str| SourcedRule {
                 rule: Rule { tool: "Shell".to_owned(), pattern: Some(pattern.to_owned()) },
+                origin: RuleOrigin::User,
                 source: "a test".to_owned(),
             };
-            let denied = Rules { allow: vec![make(&allow)], ask: vec![], deny: vec![make(&deny)] };
+            let denied = Rules { allow: vec![make(&allow)], ask: vec![], deny: vec![make(&deny)], ..Rules::default() };
             let verdict = shell_in(&denied, "", ShellLine::Commands(vec![command]), "/ws");
             if super::super::Pattern(&deny).fits_words(&words) {
                 prop_assert_eq!(word(&verdict), "deny");
@@ -664,7 +668,7 @@ mod properties {
             words.insert(0, Word::Unknown("$X".to_owned()));
             let command = SimpleCommand { words, assignments: vec![], redirects: vec![] };
             let rule = Rule { tool: "Shell".to_owned(), pattern: Some(pattern.clone()) };
-            let rules = Rules { allow: vec![SourcedRule { rule, source: String::new() }], ..Rules::default() };
+            let rules = Rules { allow: vec![SourcedRule { rule, origin: RuleOrigin::User, source: String::new() }], ..Rules::default() };
             let verdict = shell_in(&rules, "", ShellLine::Commands(vec![command]), "/ws");
             let only_stars = pattern.chars().all(|c| "*:".contains(c) || c.is_whitespace());
             prop_assert!(word(&verdict) != "allow" || only_stars, "{:?}", verdict);

@@ -128,7 +128,7 @@ fn sessions_are_found_by_folder_and_by_title_whatever_its_case() {
 }
 
 #[test]
-fn grants_keep_their_order_and_their_project() {
+fn grants_keep_their_order_and_their_project_until_they_are_taken_back() {
     let (_folder, store) = store();
     for rule in ["shell(b)", "shell(a)", "shell(b)", "shell(c)"] {
         store.grant("one", rule).unwrap();
@@ -137,6 +137,11 @@ fn grants_keep_their_order_and_their_project() {
     assert_eq!(store.grants("one").unwrap(), ["shell(b)", "shell(a)", "shell(c)"]);
     assert_eq!(store.grants("two").unwrap(), ["shell(z)"]);
     assert!(store.grants("three").unwrap().is_empty());
+    store.revoke("one", "shell(a)").unwrap();
+    store.revoke("one", "shell(a)").unwrap();
+    store.revoke("one", "shell(z)").unwrap();
+    assert_eq!(store.grants("one").unwrap(), ["shell(b)", "shell(c)"]);
+    assert_eq!(store.grants("two").unwrap(), ["shell(z)"], "another project's grant stays");
 }
 
 #[test]

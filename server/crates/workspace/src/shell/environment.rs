@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use super::git;
+
 /// Names that end like this hold secrets, whatever their case: keys and tokens of model vendors and of others. A
 /// command does not get them unless the user's configuration passes them on by name.
 const SECRET_ENDS: &[&str] = &[
@@ -42,15 +44,13 @@ const SHELLS_OWN: &[&str] = &[
     "TMOUT",
 ];
 
-/// Settings of git that hold over those of any repository: what merely looks at one (`git status`, after a `cd` even) must not
-/// run a program that came with it. A clone can hold a bare repository whose own settings name one.
-const GIT: &[(&str, &str)] = &[("core.fsmonitor", "false"), ("safe.bareRepository", "explicit")];
-
 /// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
-/// change the shell itself, without pagers, which would wait for a key, and with [`GIT`].
+/// change the shell itself, without pagers, which would wait for a key, and with settings of git
+/// that hold over those of any repository: [`git::ALWAYS`], and these.
 pub(super) fn for_shell(
     server: impl IntoIterator<Item = (OsString, OsString)>,
     pass: &[String],
+    of_git: &[(String, String)],
 ) -> Vec<(OsString, OsString)> {
     let ours = [
         // The view is a real terminal and shows colours; a model reads the text without them.
@@ -68,21 +68,23 @@ pub(super) fn for_shell(
         passed || !(is_secret(&name) || SHELLS_OWN.contains(&name.as_ref()) || ours.iter().any(|(our, _)| *our == name))
     });
     let mut environment: Vec<_> = kept.chain(ours.map(|(name, value)| (name.into(), value.into()))).collect();
-    configure_git(&mut environment);
+    configure_git(&mut environment, of_git);
     environment
 }
 
-/// Adds [`GIT`] after the settings that the user's environment has.
-fn configure_git(environment: &mut Vec<(OsString, OsString)>) {
+/// Adds settings of git after those that the user's environment has.
+fn configure_git(environment: &mut Vec<(OsString, OsString)>, more: &[(String, String)]) {
     const COUNT: &str = "GIT_CONFIG_COUNT";
     let count = environment.iter().find(|(name, _)| name == COUNT);
     let first = count.and_then(|(_, count)| count.to_str()?.parse::<usize>().ok()).unwrap_or_default();
     environment.retain(|(name, _)| name != COUNT);
-    for (number, (key, value)) in (first..).zip(GIT) {
+    let always = git::ALWAYS.iter().copied();
+    let ours: Vec<_> = always.chain(more.iter().map(|(key, value)| (key.as_str(), value.as_str()))).collect();
+    for (number, (key, value)) in (first..).zip(&ours) {
         environment.push((format!("GIT_CONFIG_KEY_{number}").into(), key.into()));
         environment.push((format!("GIT_CONFIG_VALUE_{number}").into(), value.into()));
     }
-    environment.push((COUNT.into(), (first + GIT.len()).to_string().into()));
+    environment.push((COUNT.into(), (first + ours.len()).to_string().into()));
 }
 
 fn is_secret(name: &str) -> bool {
@@ -97,13 +99,13 @@ mod tests {
     fn names(server: &[&str], pass: &[&str]) -> Vec<String> {
         let server = server.iter().map(|name| (OsString::from(name), OsString::from("value")));
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
-        for_shell(server, &pass).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+        for_shell(server, &pass, &[]).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
     }
 
     #[test]
     fn gits_settings_of_the_user_stay_before_ours() {
         let user = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "user.name"), ("GIT_CONFIG_VALUE_0", "me")];
-        let environment = for_shell(user.map(|(name, value)| (name.into(), value.into())), &[]);
+        let environment = for_shell(user.map(|(name, value)| (name.into(), value.into())), &[], &[]);
         let value = |name: &str| {
             let mut all =
                 environment.iter().filter(|(known, _)| known == name).map(|(_, value)| value.to_str().unwrap());

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
+use protocol::terminal::Typist;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -18,6 +19,8 @@ use rustix::termios::{tcflush, tcgetattr, tcsetattr};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::marker::Nonce;
+use super::typed::{self, Chunk, Shown};
+use super::waiting::Keys;
 
 /// How long [`Keyboard::settle`] waits at most. Only a background process that reads from the terminal can make it
 /// wait so long.
@@ -37,47 +40,70 @@ pub(super) struct KeyboardFull;
 /// The terminal's input.
 pub(super) struct Keyboard {
     tty: Tty,
-    sender: SyncSender<Vec<u8>>,
+    sender: SyncSender<(Option<Typist>, Vec<u8>)>,
     /// Whether something was typed since it was settled.
     typed: AtomicBool,
+    record: UnboundedSender<Chunk>,
 }
 
 impl Keyboard {
-    /// The keyboard of the terminal with this device. Presses of Ctrl-C are told to `presses`; `handles` looks whether
-    /// the program in the foreground handles interrupts itself.
+    /// The keyboard of the terminal with this device. Presses of Ctrl-C are told to `presses`, and what was typed to
+    /// `record`; `handles` looks whether the program in the foreground handles interrupts itself.
     pub(super) fn new(
         tty: PathBuf,
         mut writer: Box<dyn Write + Send>,
         presses: UnboundedSender<Press>,
+        record: UnboundedSender<Chunk>,
         handles: impl Fn() -> bool + Send + 'static,
     ) -> io::Result<Self> {
         let tty = Tty::new(tty)?;
-        let (sender, receiver) = sync_channel::<Vec<u8>>(64);
-        let device = tty.clone();
+        let (sender, receiver) = sync_channel::<(Option<Typist>, Vec<u8>)>(64);
+        let (device, recorded) = (tty.clone(), record.clone());
         // A terminal nobody reads from makes the typist wait, so a thread types.
         std::thread::Builder::new().name("terminal input".to_owned()).spawn(move || {
-            for bytes in receiver {
+            for (by, bytes) in receiver {
+                let before = device.keys();
                 let press =
                     device.interrupt_key().filter(|key| bytes.contains(key)).map(|_| Press { handled: handles() });
                 if writer.write_all(&bytes).is_err() {
                     return;
+                }
+                if let Some(by) = by {
+                    // What is not shown is not even kept in memory.
+                    let shown = Shown::between(before, device.keys());
+                    let _ = recorded.send(typed::chunk(by, &bytes, shown));
                 }
                 if let Some(press) = press {
                     let _ = presses.send(press);
                 }
             }
         })?;
-        Ok(Self { tty, sender, typed: AtomicBool::new(false) })
+        Ok(Self { tty, sender, typed: AtomicBool::new(false), record })
     }
 
-    /// Types.
-    pub(super) fn type_in(&self, bytes: &[u8]) -> Result<(), KeyboardFull> {
+    /// Types. It is recorded where somebody is named.
+    pub(super) fn type_in(&self, by: Option<Typist>, bytes: &[u8]) -> Result<(), KeyboardFull> {
         self.typed.store(true, Ordering::SeqCst);
-        self.sender.try_send(bytes.to_vec()).or_else(|error| match error {
+        self.sender.try_send((by, bytes.to_vec())).or_else(|error| match error {
             TrySendError::Full(_) => Err(KeyboardFull),
             // The shell has just ended; there is nobody to type to.
             TrySendError::Disconnected(_) => Ok(()),
         })
+    }
+
+    /// What was typed last is recorded now, though no line was ended.
+    pub(super) fn end_line(&self) {
+        let _ = self.record.send(typed::end());
+    }
+
+    /// What becomes of a key just now; none where the terminal has ended.
+    pub(super) fn keys(&self) -> Option<Keys> {
+        self.tty.keys()
+    }
+
+    /// The terminal's device.
+    pub(super) fn device(&self) -> &Path {
+        &self.tty.path
     }
 
     /// Undoes what a command did to the terminal's settings (no echo, raw input), and forgets what was typed and never
@@ -89,6 +115,12 @@ impl Keyboard {
             self.drain(&device);
         }
         let _ = tcflush(&device, QueueSelector::IFlush);
+        let _ = tcsetattr(&device, OptionalActions::Now, &self.tty.settings);
+    }
+
+    /// Undoes what was done to the terminal's settings, and keeps what was typed. Blocks shortly.
+    pub(super) fn restore(&self) {
+        let Ok(device) = self.tty.open() else { return };
         let _ = tcsetattr(&device, OptionalActions::Now, &self.tty.settings);
     }
 
@@ -105,7 +137,7 @@ impl Keyboard {
         let began = Instant::now();
         let (mut sent, mut tail, mut buffer) = (false, Vec::new(), [0; 4096]);
         while began.elapsed() < SETTLE {
-            sent = sent || !matches!(self.sender.try_send(mark.to_vec()), Err(TrySendError::Full(_)));
+            sent = sent || !matches!(self.sender.try_send((None, mark.to_vec())), Err(TrySendError::Full(_)));
             let pause = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
             let _ = poll(&mut [PollFd::new(device, PollFlags::IN)], Some(&pause));
             match rustix::io::read(device, &mut buffer) {
@@ -141,6 +173,10 @@ impl Tty {
         let settings = tcgetattr(self.open().ok()?).ok()?;
         let key = settings.special_codes[SpecialCodeIndex::VINTR];
         (settings.local_modes.contains(LocalModes::ISIG) && key != 0).then_some(key)
+    }
+
+    fn keys(&self) -> Option<Keys> {
+        Some(Keys::of(tcgetattr(self.open().ok()?).ok()?.local_modes))
     }
 
     fn open(&self) -> io::Result<std::os::fd::OwnedFd> {

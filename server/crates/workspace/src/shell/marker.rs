@@ -41,10 +41,40 @@ impl Nonce {
         format!(r#"command printf '\033_azimuth;{0};end;%s;%s;{0}\033\\' "$?" "$PWD" >/dev/tty"#, self.0)
     }
 
+    /// The command that gives the user a prompt, in the shell itself, so that all they do there stays: lines are read
+    /// with the shell's own line editor and run, until there are no more of them or the user leaves. Before each prompt
+    /// it prints a mark, before each line that runs another with the line, and a third when the user has left.
+    pub(super) fn prompt(&self, is_bash: bool) -> String {
+        let (at_prompt, left) = (self.print("prompt"), self.print("left"));
+        let line =
+            format!(r#"command printf '\033_azimuth;{0};line;%s;{0}\033\\' "$__azimuth_line" >/dev/tty"#, self.0);
+        let text = if is_bash { PROMPT_OF_BASH } else { PROMPT_OF_SH };
+        text.replace("@PROMPT@", &at_prompt).replace("@LINE@", &line).replace("@LEFT@", &left)
+    }
+
     fn print(&self, word: &str) -> String {
         format!(r"command printf '\033_azimuth;{0};{word};{0}\033\\' >/dev/tty", self.0)
     }
 }
+
+/// Lines that bash says are not whole are gone on with, as at any prompt.
+const PROMPT_OF_BASH: &str = r#"while @PROMPT@; IFS= command read -e -r -p "azimuth:$PWD\$ " __azimuth_line; do
+  while case $(LC_ALL=C "$BASH" --norc -n -c "$__azimuth_line" 2>&1 </dev/null) in
+    *"unexpected end of file"*|*"unexpected EOF"*|*"delimited by end-of-file"*) :;; *) false;; esac
+  do IFS= command read -e -r -p '> ' __azimuth_more || break; __azimuth_line+=$'\n'$__azimuth_more; done
+  case "$__azimuth_line" in *[![:space:]]*) ;; *) continue;; esac
+  command history -s -- "$__azimuth_line"
+  case "$__azimuth_line" in exit|logout) break;; esac
+  @LINE@
+  command eval "$__azimuth_line"
+done; @LEFT@"#;
+
+/// The same without a line editor.
+const PROMPT_OF_SH: &str = r#"while @PROMPT@; command printf 'azimuth$ '; IFS= command read -r __azimuth_line; do
+  case "$__azimuth_line" in "") continue;; exit|logout) break;; esac
+  @LINE@
+  command eval "$__azimuth_line"
+done; @LEFT@"#;
 
 /// A piece of the stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,6 +85,8 @@ pub(super) enum Piece<'a> {
     Ready,
     /// The command begins here.
     Start,
+    /// What happens at the user's prompt.
+    AtPrompt(AtPrompt),
     /// The command ended here.
     End {
         /// Its exit code.
@@ -62,6 +94,17 @@ pub(super) enum Piece<'a> {
         /// The shell's folder after it.
         cwd: String,
     },
+}
+
+/// What happens at the user's prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum AtPrompt {
+    /// It reads a line.
+    Reads,
+    /// It runs this line.
+    Runs(String),
+    /// The user has left it.
+    Left,
 }
 
 /// Takes marks out of a stream.
@@ -151,7 +194,13 @@ fn piece_of(body: &[u8]) -> Option<Piece<'static>> {
     match body {
         b"ready" => return Some(Piece::Ready),
         b"start" => return Some(Piece::Start),
+        b"prompt" => return Some(Piece::AtPrompt(AtPrompt::Reads)),
+        b"left" => return Some(Piece::AtPrompt(AtPrompt::Left)),
         _ => {}
+    }
+    if let Some(line) = body.strip_prefix(b"line;") {
+        let line = String::from_utf8_lossy(line).replace("\r\n", "\n");
+        return Some(Piece::AtPrompt(AtPrompt::Runs(line)));
     }
     let body = String::from_utf8_lossy(body.strip_prefix(b"end;")?).into_owned();
     let (code, cwd) = body.split_once(';')?;
@@ -183,6 +232,7 @@ mod tests {
             Piece::Bytes(more) => bytes.extend_from_slice(more),
             Piece::Ready => marks.push((bytes.len(), "ready".to_owned())),
             Piece::Start => marks.push((bytes.len(), "start".to_owned())),
+            Piece::AtPrompt(what) => marks.push((bytes.len(), format!("{what:?}"))),
             Piece::End { code, cwd } => marks.push((bytes.len(), format!("end {code:?} {cwd}"))),
         };
         for chunk in chunks {

@@ -28,6 +28,11 @@ impl Process {
     pub(super) fn is_there(self) -> bool {
         stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
     }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
 }
 
 /// Now, in the unit that processes are dated by: hundredths of a second since boot.
@@ -120,6 +125,31 @@ pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
     tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
 }
 
+/// How much of the processor's time processes have used. Another number of processes is another use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Use {
+    ticks: u64,
+    processes: usize,
+}
+
+/// What a process group and all that descends from it has used; none where it cannot be known.
+pub(super) fn used(group: Pid) -> Option<Use> {
+    let (all, group) = (all(), group.as_raw_nonzero().get());
+    if all.is_empty() {
+        return None;
+    }
+    let members: HashSet<i32> = all.iter().filter(|(_, stat)| stat.group == group).map(|(pid, _)| *pid).collect();
+    let members = with_descendants(members, &all);
+    let ticks = members.iter().filter_map(|pid| all.get(pid)).map(|stat| stat.ticks).sum();
+    Some(Use { ticks, processes: members.len() })
+}
+
+/// The living processes of a process group.
+#[cfg(target_os = "linux")]
+pub(super) fn members(group: i32) -> Vec<i32> {
+    all().into_iter().filter(|(_, stat)| stat.group == group && !stat.dead).map(|(pid, _)| pid).collect()
+}
+
 /// Whether one of a process group's programs does what it likes with an interrupt: it catches or ignores it.
 ///
 /// The shell whose process is `shell` does not count, nor does a child it has just forked: that catches interrupts too,
@@ -158,6 +188,8 @@ struct Stat {
     group: i32,
     session: i32,
     started: u64,
+    /// The processor time that it used, and that its children used that have ended.
+    ticks: u64,
     dead: bool,
 }
 
@@ -185,6 +217,7 @@ fn stat(pid: i32) -> Option<Stat> {
         group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
+        ticks: fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum(),
     })
 }
 

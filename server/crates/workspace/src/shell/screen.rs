@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use super::marker::{Filter, Nonce, Piece};
+use super::marker::{AtPrompt, Filter, Nonce, Piece};
 use super::spool::Spool;
 use super::transcript::{Printed, Transcript};
 
@@ -22,6 +23,7 @@ struct Command {
     /// Taken when the command has started.
     started: Option<oneshot::Sender<u64>>,
     ended: oneshot::Sender<Ended>,
+    at_prompt: UnboundedSender<AtPrompt>,
     transcript: Transcript,
 }
 
@@ -31,6 +33,8 @@ pub(super) struct Followed {
     pub(super) started: oneshot::Receiver<u64>,
     /// Gives its end.
     pub(super) ended: oneshot::Receiver<Ended>,
+    /// What happens at the user's prompt, where that is what runs.
+    pub(super) at_prompt: UnboundedReceiver<AtPrompt>,
 }
 
 /// A command's end.
@@ -55,14 +59,16 @@ impl Screen {
         let (ready_sender, ready) = oneshot::channel();
         let (started_sender, started) = oneshot::channel();
         let (ended_sender, ended) = oneshot::channel();
+        let (at_prompt_sender, at_prompt) = unbounded_channel();
         self.filter.expect(nonce);
         self.command = Some(Command {
             ready: Some(ready_sender),
             started: Some(started_sender),
             ended: ended_sender,
+            at_prompt: at_prompt_sender,
             transcript: Transcript::default(),
         });
-        (Followed { started, ended }, ready)
+        (Followed { started, ended, at_prompt }, ready)
     }
 
     /// Whether the command whose marks have this nonce has started and its end was not seen.
@@ -104,6 +110,11 @@ fn take(spool: &Spool, slot: &mut Option<Command>, piece: Piece<'_>) {
         Piece::Start => {
             if let Some(started) = slot.as_mut().and_then(|command| command.started.take()) {
                 let _ = started.send(spool.end());
+            }
+        }
+        Piece::AtPrompt(what) => {
+            if let Some(command) = slot {
+                let _ = command.at_prompt.send(what);
             }
         }
         Piece::End { code, cwd } => {

@@ -16,22 +16,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use portable_pty::{Child, MasterPty, PtySize, native_pty_system};
-use protocol::terminal::TerminalSize;
+use protocol::terminal::{TerminalSignal, TerminalSize, Typist};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::environment;
+use super::jobs::ports;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
 use super::launch::{Confinement, Launched, Program};
 use super::marker::Nonce;
-use super::processes::{self, Which};
+use super::processes::{self, Process, Which};
 use super::screen::{Followed, Screen};
 use super::spool::Spool;
+use super::typed::Chunk;
+use super::waiting::{self, Keys, Look, Seen};
 
 /// How soon after a Ctrl-C its effect is looked for first; each further look comes after twice the time.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -52,19 +55,31 @@ pub(super) struct Start {
     pub(super) folder: PathBuf,
     /// Names of secrets that commands may see.
     pub(super) pass: Vec<String>,
+    /// Settings of git beside the usual ones.
+    pub(super) of_git: Vec<(String, String)>,
     /// What its processes are held by.
     pub(super) confinement: Confinement,
     pub(super) size: TerminalSize,
 }
 
+impl Start {
+    /// Whether the shell is bash.
+    pub(super) fn is_bash(&self) -> bool {
+        self.program.file_name().is_some_and(|name| name == "bash")
+    }
+}
+
 /// A running shell. All its processes end with it.
 pub(super) struct Terminal {
     leader: Pid,
+    is_bash: bool,
     mark: String,
     master: Arc<Mutex<Box<dyn MasterPty + Send>>>,
     keyboard: Arc<Keyboard>,
     /// What [`Terminal::see_interrupts_through`] has yet to see.
     presses: tokio::sync::Mutex<UnboundedReceiver<Press>>,
+    /// Where a signal is told to it that is to have the effect of a Ctrl-C.
+    pressed: UnboundedSender<Press>,
     control: tokio::sync::Mutex<pipe::Sender>,
     screen: Arc<Mutex<Screen>>,
     /// Is triggered when the shell has ended and nothing more will be printed.
@@ -73,6 +88,17 @@ pub(super) struct Terminal {
     end: Mutex<Option<Nonce>>,
     /// The shell's own folder, where the last command ran in another.
     away_from: Mutex<Option<PathBuf>>,
+}
+
+/// What a shell is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What<'a> {
+    /// A command line.
+    Command(&'a str),
+    /// A prompt for the user.
+    Prompt,
+    /// Another after that, to which they may be typing already.
+    NextPrompt,
 }
 
 /// How hard a command is asked to end.
@@ -87,8 +113,8 @@ pub(super) enum Force {
 }
 
 impl Terminal {
-    /// Starts a shell. Blocks shortly; needs a tokio runtime around it.
-    pub(super) fn open(start: &Start, spool: Arc<Spool>) -> io::Result<Self> {
+    /// Starts a shell. What is typed into it is told to `typed`. Blocks shortly; needs a tokio runtime around it.
+    pub(super) fn open(start: &Start, spool: Arc<Spool>, typed: UnboundedSender<Chunk>) -> io::Result<Self> {
         let mark = Nonce::random().as_str().to_owned();
         let pipe = ControlPipe::new(start.folder.join(format!("shell-{mark}")))?;
         let control = pipe.sender()?;
@@ -103,7 +129,8 @@ impl Terminal {
 
         let master = Arc::new(Mutex::new(pair.master));
         let (sender, presses) = unbounded_channel();
-        let keyboard = Keyboard::new(tty, writer, sender, {
+        let pressed = sender.clone();
+        let keyboard = Keyboard::new(tty, writer, sender, typed, {
             let master = Arc::clone(&master);
             move || foreground(&master).is_some_and(|group| processes::handles_interrupts(leader, group))
         })?;
@@ -124,10 +151,12 @@ impl Terminal {
         })?;
         Ok(Self {
             leader,
+            is_bash: start.is_bash(),
             mark,
             master,
             keyboard: Arc::new(keyboard),
             presses: tokio::sync::Mutex::new(presses),
+            pressed,
             control: tokio::sync::Mutex::new(control),
             screen,
             gone,
@@ -152,9 +181,12 @@ impl Terminal {
     }
 
     /// Runs a command, in a folder of its own if one is given.
-    pub(super) async fn run(&self, command: &str, folder: Option<(&Path, &Path)>) -> io::Result<Followed> {
+    pub(super) async fn run(&self, what: What<'_>, folder: Option<(&Path, &Path)>) -> io::Result<Followed> {
         let keyboard = Arc::clone(&self.keyboard);
-        tokio::task::spawn_blocking(move || keyboard.settle()).await.map_err(io::Error::other)?;
+        let keeps_keys = what == What::NextPrompt;
+        let settled =
+            tokio::task::spawn_blocking(move || if keeps_keys { keyboard.restore() } else { keyboard.settle() });
+        settled.await.map_err(io::Error::other)?;
         // What was pressed before was for the last command.
         let mut presses = self.presses.lock().await;
         while presses.try_recv().is_ok() {}
@@ -164,14 +196,28 @@ impl Terminal {
         let home = lock(&self.away_from).take();
         self.wait_until_ready(&nonce, ready, home.as_deref()).await?;
         let (start, end) = (nonce.print_start(), nonce.print_end());
+        let command = match what {
+            What::Command(line) => format!("command eval {} </dev/tty", quoted(line)),
+            What::Prompt | What::NextPrompt => {
+                format!("command eval {} </dev/tty", quoted(&nonce.prompt(self.is_bash)))
+            }
+        };
         *lock(&self.end) = Some(nonce);
-        let command = format!("command eval {} </dev/tty", quoted(command));
         let enter = folder.map_or_else(String::new, |(there, back)| {
             *lock(&self.away_from) = Some(back.to_owned());
             format!("{} && ", enter(there))
         });
         self.control(&format!("{start}; {enter}{command}\n{end}\n")).await?;
         Ok(followed)
+    }
+
+    /// Has the shell do something of ours in between, and waits for its end.
+    pub(super) async fn aside(&self, line: &str) -> io::Result<()> {
+        let nonce = Nonce::random();
+        let (followed, ready) = lock(&self.screen).follow(nonce.clone());
+        self.wait_until_ready(&nonce, ready, None).await?;
+        self.control(&format!("{line}\n{}\n{}\n", nonce.print_start(), nonce.print_end())).await?;
+        followed.ended.await.map(drop).map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Waits until the shell is back at home and reads what it is sent. An interrupt that came at the last command's very end still makes it
@@ -255,15 +301,67 @@ impl Terminal {
         }
     }
 
-    /// Types into the terminal.
-    pub(super) fn type_in(&self, bytes: &[u8]) -> Result<(), KeyboardFull> {
-        self.keyboard.type_in(bytes)
+    /// Types into the terminal. It is recorded where somebody is named.
+    pub(super) fn type_in(&self, by: Option<Typist>, bytes: &[u8]) -> Result<(), KeyboardFull> {
+        self.keyboard.type_in(by, bytes)
+    }
+
+    /// What was typed last is recorded now, though no line was ended.
+    pub(super) fn end_line(&self) {
+        self.keyboard.end_line();
+    }
+
+    /// What becomes of a key just now; none where the terminal has ended.
+    pub(super) fn keys(&self) -> Option<Keys> {
+        self.keyboard.keys()
+    }
+
+    /// Looks at what runs in the foreground. Blocks shortly.
+    pub(super) fn look(&self) -> Look {
+        let keys = self.keys().unwrap_or(Keys { echo: true, lines: true });
+        let Some(group) = foreground(&self.master) else { return Look { seen: Seen::Neither, used: None, keys } };
+        let seen = waiting::look(group.as_raw_nonzero().get(), self.keyboard.device(), keys);
+        Look { seen, used: processes::used(group), keys }
     }
 
     pub(super) fn resize(&self, size: TerminalSize) {
         if let Err(error) = lock(&self.master).resize(pty_size(size)) {
             tracing::debug!(%error, "the terminal was not resized");
         }
+    }
+
+    /// Sends a signal to what is in the foreground, or kills all but the shell. Blocks shortly.
+    pub(super) fn send(&self, signal: TerminalSignal) {
+        if signal == TerminalSignal::Kill {
+            processes::kill(self.leader, &self.mark, Which::Since(0));
+            // The shell may be in a loop of its own.
+            let _ = kill_process(self.leader, Signal::INT);
+            let _ = self.pressed.send(Press { handled: false });
+            return;
+        }
+        let Some(group) = foreground(&self.master) else { return };
+        if signal == TerminalSignal::Interrupt {
+            let handled = processes::handles_interrupts(self.leader, group);
+            let _ = kill_process_group(group, Signal::INT);
+            let _ = self.pressed.send(Press { handled });
+            return;
+        }
+        let signal = match signal {
+            TerminalSignal::Quit => Signal::QUIT,
+            TerminalSignal::Hangup => Signal::HUP,
+            // In the shell's own group there is no job control, and the kernel has no ear for TSTP.
+            TerminalSignal::Stop if group == self.leader => Signal::STOP,
+            TerminalSignal::Stop => Signal::TSTP,
+            TerminalSignal::Continue => Signal::CONT,
+            TerminalSignal::Terminate | TerminalSignal::Interrupt | TerminalSignal::Kill => Signal::TERM,
+        };
+        let _ = kill_process_group(group, signal);
+    }
+
+    /// The TCP ports that its processes listen on. Blocks shortly.
+    pub(super) fn ports(&self) -> Vec<u16> {
+        let processes = processes::of_terminal(self.leader, &self.mark, Which::Since(0));
+        ports::listening(&processes.iter().map(Process::id).collect::<Vec<_>>())
     }
 
     /// Asks what was started at `since` or later to end. Blocks shortly.
@@ -333,7 +431,7 @@ impl Drop for ControlPipe {
 fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
     // Prompts are set by the opener, since bash takes them from the environment of an interactive shell only.
     const OPENER: &str = r#"PS1= PS2=; export PS1 PS2; exec "$@" <"$0""#;
-    let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
+    let is_bash = start.is_bash();
     let without_start_files: &[&str] = if is_bash { &["--norc", "--noprofile"] } else { &[] };
     let interactive: &[&str] = if is_bash { &["--noediting", "+H", "-i"] } else { &["-i"] };
 
@@ -344,19 +442,19 @@ fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
         program: start.program.clone(),
         args,
         cwd: start.cwd.clone(),
-        environment: environment::for_shell(std::env::vars_os(), &start.pass),
+        environment: environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git),
         mark: mark.to_owned(),
         reads: vec![pipe.to_owned()],
         folder: start.folder.clone(),
     }
 }
 
-fn enter(folder: &Path) -> String {
+pub(super) fn enter(folder: &Path) -> String {
     format!("command cd -- {}", quoted(&folder.to_string_lossy()))
 }
 
 /// Text as one word of the shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

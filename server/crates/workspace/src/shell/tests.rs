@@ -8,6 +8,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod waiting;
+
 const LONG: Duration = Duration::from_secs(60);
 
 struct Fixture {
@@ -28,6 +30,10 @@ impl Observer for Log {
     fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>) {
         self.0.lock().unwrap().push(format!("{call} ended at {offset} with {exit_code:?}"));
     }
+
+    fn typed(&self, _: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        self.0.lock().unwrap().push(format!("{by:?} typed `{text}`{}", if hidden { " hidden" } else { "" }));
+    }
 }
 
 impl Fixture {
@@ -43,7 +49,7 @@ impl Fixture {
         std::fs::create_dir(&private).unwrap();
         let log = Arc::new(Log::default());
         let (program, confinement) = (program.map(PathBuf::from), Confinement::default());
-        let config = ShellConfig { cwd, folder: private, pass: vec![], program, confinement };
+        let config = ShellConfig { cwd, folder: private, pass: vec![], program, confinement, trust: Trust::default() };
         let shell = Shell::new(config, Arc::clone(&log) as Arc<dyn Observer>).unwrap();
         Self { folder, shell: Arc::new(shell), log }
     }
@@ -73,7 +79,8 @@ impl Fixture {
             if seen.contains(text) {
                 return seen;
             }
-            tokio::time::timeout(LONG, end.changed()).await.expect("the terminal prints").unwrap();
+            let more = tokio::time::timeout(LONG, end.changed()).await;
+            more.unwrap_or_else(|_| panic!("the terminal does not print {text:?}: {seen}")).unwrap();
         }
     }
 
@@ -387,7 +394,10 @@ async fn a_session_hears_where_a_commands_output_is() {
 #[tokio::test]
 async fn a_hundred_megabytes_of_output_stay_bounded() {
     let fixture = Fixture::new();
-    let ran = fixture.run("echo first; yes 'all work and no play' | head -c 100000000; echo; echo last").await;
+    // Two lines take turns, since one that comes again and again would be folded.
+    let line = "all work and no play makes a dull boy of everybody who has nothing else to do ".repeat(3);
+    let command = format!("echo first; yes $'{line}\\nand no end of it' | head -c 100000000; echo; echo last");
+    let ran = fixture.run(&command).await;
     assert_eq!(ran.exit_code, Some(0));
     assert!(ran.output.len() < 40_000, "{} bytes for the model", ran.output.len());
     assert!(ran.output.starts_with("first\n") && ran.output.ends_with("\nlast\n"));

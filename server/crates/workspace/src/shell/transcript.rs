@@ -1,9 +1,15 @@
-//! What a model reads of a command's output: plain text, its beginning and its end (001 §14.1, §15).
-//!
-//! Escape sequences are taken out, a line that was written over and over (a progress bar) is what it was last, and no
-//! more is held in memory than is given out.
+//! What a model reads of a command's output (001 §14.1, §15): plain text, folded; of a long one its beginning, what failed in
+//! the middle, and its end. No more is held in memory than is given out.
 
 use std::collections::VecDeque;
+
+use super::failures::{Block, Failures};
+use super::fold::Fold;
+pub(super) use super::plain::Plain;
+use super::plain::is_continuation;
+
+/// An output of at most so many bytes is given as it is, with nothing folded.
+const SHORT: usize = 4 << 10;
 
 /// The first bytes are kept.
 const HEAD: usize = 12 << 10;
@@ -11,33 +17,33 @@ const HEAD: usize = 12 << 10;
 /// The last bytes are kept.
 const TAIL: usize = 20 << 10;
 
-/// A line longer than this is taken as it is, in pieces; nothing is folded in it.
-const LINE: usize = 8 << 10;
+/// How many of them are given where something failed between them: half, since what failed takes their room.
+const SHARE: usize = 2;
 
-/// Takes in a command's output, and keeps its ends.
+/// Takes in a command's output, and keeps what a model is given.
 #[derive(Debug, Default)]
 pub(super) struct Transcript {
     plain: Plain,
-    ends: Ends,
+    digest: Digest,
 }
 
 /// What was kept of a command's output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Printed {
-    /// The text. Says how much was left out in the middle, if any was.
+    /// The text. Says how much was left out, if any was.
     pub(super) text: String,
     /// Whether any was.
     pub(super) is_cut: bool,
 }
 
-/// Makes plain text of what a terminal gets, line by line.
-#[derive(Debug, Default)]
-pub(super) struct Plain {
-    state: State,
-    parameters: Vec<u8>,
-    line: Vec<u8>,
-    /// The cursor went back to the line's beginning; what comes next writes over it.
-    returned: bool,
+/// Makes of a plain text what a model is given.
+#[derive(Debug)]
+struct Digest {
+    /// All of it, as long as that is short.
+    short: Option<Vec<u8>>,
+    fold: Fold,
+    ends: Ends,
+    failures: Failures,
 }
 
 /// The ends of a text.
@@ -48,50 +54,59 @@ struct Ends {
     left_out: u64,
 }
 
-/// Where in an escape sequence (ECMA-48) the stream stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Text,
-    /// After ESC.
-    Escape,
-    /// After ESC and an intermediate byte.
-    Intermediate,
-    /// In a control sequence.
-    Control,
-    /// In a string: OSC, DCS, SOS, PM, APC.
-    String,
-    /// In a string, after ESC.
-    StringEscape,
-}
-
 impl Transcript {
     /// Takes in bytes, cut anywhere.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.plain.push(bytes, &mut |text| self.ends.push(text));
+        self.plain.push(bytes, &mut |text| self.digest.push(text));
     }
 
     /// What was printed.
     pub(super) fn finish(mut self) -> Printed {
-        self.plain.finish(&mut |text| self.ends.push(text));
-        let Ends { mut head, tail, left_out } = self.ends;
-        let tail: Vec<u8> = tail.into();
-        if left_out == 0 {
-            head.extend_from_slice(&tail);
-            return Printed { text: String::from_utf8_lossy(&head).into_owned(), is_cut: false };
-        }
-        let (first, last) = (whole_lines_until(&head), whole_lines_from(&tail));
-        let left_out = left_out + (head.len() - first.len() + tail.len() - last.len()) as u64;
-        let text = format!(
-            "{}\n[... {left_out} bytes left out here ...]\n{}",
-            String::from_utf8_lossy(first).trim_end_matches('\n'),
-            String::from_utf8_lossy(last)
-        );
-        Printed { text, is_cut: true }
+        self.plain.finish(&mut |text| self.digest.push(text));
+        self.digest.finish()
     }
 }
 
+impl Default for Digest {
+    fn default() -> Self {
+        Self { short: Some(Vec::new()), fold: Fold::default(), ends: Ends::default(), failures: Failures::default() }
+    }
+}
+
+impl Digest {
+    fn push(&mut self, text: &[u8]) {
+        if let Some(short) = &mut self.short {
+            if short.len() + text.len() <= SHORT {
+                short.extend_from_slice(text);
+            } else {
+                self.short = None;
+            }
+        }
+        let Self { fold, ends, failures, .. } = self;
+        fold.push(text, &mut |line| take(ends, failures, line));
+    }
+
+    fn finish(self) -> Printed {
+        let Self { short, mut fold, mut ends, mut failures } = self;
+        if let Some(short) = short {
+            return Printed { text: String::from_utf8_lossy(&short).into_owned(), is_cut: false };
+        }
+        fold.finish(&mut |line| take(&mut ends, &mut failures, line));
+        let (blocks, more) = failures.finish();
+        ends.finish(&blocks, more, fold.has_folded)
+    }
+}
+
+fn take(ends: &mut Ends, failures: &mut Failures, line: &[u8]) {
+    failures.line(line, ends.length());
+    ends.push(line);
+}
+
 impl Ends {
+    fn length(&self) -> u64 {
+        (self.head.len() + self.tail.len()) as u64 + self.left_out
+    }
+
     fn push(&mut self, text: &[u8]) {
         let (head, tail) = text.split_at(text.len().min(HEAD - self.head.len()));
         self.head.extend_from_slice(head);
@@ -100,114 +115,42 @@ impl Ends {
         self.tail.drain(..surplus);
         self.left_out += surplus as u64;
     }
-}
 
-impl Plain {
-    /// Takes in bytes, cut anywhere, and gives out text: whole lines, but for very long ones.
-    pub(super) fn push(&mut self, bytes: &[u8], out: &mut impl FnMut(&[u8])) {
-        let mut rest = bytes;
-        while let Some((byte, after)) = rest.split_first() {
-            // Most of any output is plain text, which is taken in runs.
-            let run = if self.state == State::Text && !self.returned {
-                let room = LINE - 1 - self.line.len();
-                rest.iter().take(room).take_while(|byte| matches!(byte, 0x20..=0x7e | 0x80..)).count()
-            } else {
-                0
-            };
-            if run > 0 {
-                let (text, after) = rest.split_at(run);
-                self.line.extend_from_slice(text);
-                rest = after;
-            } else {
-                self.state = self.step(*byte, out);
-                rest = after;
-            }
+    /// The whole text, where it is all there; else its ends, with what failed between them.
+    fn finish(self, blocks: &[Block], more: usize, has_folded: bool) -> Printed {
+        let length = self.length();
+        let Self { mut head, tail, left_out } = self;
+        let tail: Vec<u8> = tail.into();
+        if left_out == 0 {
+            head.extend_from_slice(&tail);
+            return Printed { text: String::from_utf8_lossy(&head).into_owned(), is_cut: has_folded };
         }
-    }
-
-    /// Gives out what is left: a line without an end.
-    pub(super) fn finish(&mut self, out: &mut impl FnMut(&[u8])) {
-        self.end_line(out);
-    }
-
-    fn step(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) -> State {
-        match (self.state, byte) {
-            // A line's end, CAN and SUB end whatever is unfinished, so that broken output cannot swallow the rest.
-            (_, b'\n') => {
-                self.newline(out);
-                State::Text
-            }
-            (_, 0x18 | 0x1a) => State::Text,
-            (State::String, 0x07) => State::Text,
-            (State::String, 0x1b) => State::StringEscape,
-            (State::String, _) => State::String,
-            (State::StringEscape, b'\\') => State::Text,
-            (_, 0x1b) => State::Escape,
-            (State::StringEscape | State::Escape, b'[') => {
-                self.parameters.clear();
-                State::Control
-            }
-            (State::StringEscape | State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::String,
-            (State::StringEscape | State::Escape | State::Intermediate, 0x20..=0x2f) => State::Intermediate,
-            (State::StringEscape | State::Escape | State::Intermediate, 0x30..=0x7e) => State::Text,
-            (State::Control, 0x20..=0x3f) => {
-                if self.parameters.len() < 16 {
-                    self.parameters.push(byte);
-                }
-                State::Control
-            }
-            (State::Control, 0x40..=0x7e) => {
-                self.control(byte);
-                State::Text
-            }
-            (_, _) => {
-                self.text(byte, out);
-                State::Text
-            }
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let is_between = |block: &&Block, first: &[u8], last: &[u8]| {
+            block.range.end > first.len() as u64 && block.range.start < length - last.len() as u64
+        };
+        let (mut first, mut last) = (whole_lines_until(&head), whole_lines_from(&tail));
+        if more == 0 && !blocks.iter().any(|block| is_between(&block, first, last)) {
+            let left_out = length - (first.len() + last.len()) as u64;
+            let first = lossy(first);
+            let text =
+                format!("{}\n[... {left_out} bytes left out here ...]\n{}", first.trim_end_matches('\n'), lossy(last));
+            return Printed { text, is_cut: true };
         }
-    }
-
-    /// A control sequence; those that write a line anew matter.
-    fn control(&mut self, last: u8) {
-        match (self.parameters.as_slice(), last) {
-            (b"" | b"1", b'G') => self.returned = true,
-            (b"2", b'K') => self.line.clear(),
-            _ => {}
-        }
-    }
-
-    fn text(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) {
-        match byte {
-            b'\r' => self.returned = true,
-            0x08 => {
-                while let Some(last) = self.line.pop() {
-                    if !is_continuation(last) {
-                        break;
-                    }
-                }
-            }
-            b'\t' | 0x20..=0x7e | 0x80.. => {
-                if std::mem::take(&mut self.returned) {
-                    self.line.clear();
-                }
-                self.line.push(byte);
-                if self.line.len() >= LINE {
-                    self.end_line(out);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn newline(&mut self, out: &mut impl FnMut(&[u8])) {
-        self.returned = false;
-        self.line.push(b'\n');
-        self.end_line(out);
-    }
-
-    fn end_line(&mut self, out: &mut impl FnMut(&[u8])) {
-        out(&self.line);
-        self.line.clear();
+        first = whole_lines_until(first.get(..HEAD / SHARE).unwrap_or(first));
+        last = whole_lines_from(tail.get(tail.len() - tail.len().min(TAIL / SHARE)..).unwrap_or(&tail));
+        let failed: Vec<_> = blocks.iter().filter(|block| is_between(block, first, last)).collect();
+        let shown = failed.iter().map(|block| lossy(&block.text)).collect::<Vec<_>>().join("[...]\n");
+        let left_out = length - (first.len() + last.len()) as u64;
+        let more = if more > 0 { format!("{more} more like these are not shown; ") } else { String::new() };
+        let text = format!(
+            "{}\n[... {left_out} bytes left out here; of them, these lines seem to say what failed: ...]\n{}\n[... {more}the end \
+             of the output: ...]\n{}",
+            lossy(first).trim_end_matches('\n'),
+            shown.trim_end_matches('\n'),
+            lossy(last)
+        );
+        Printed { text, is_cut: true }
     }
 }
 
@@ -229,14 +172,11 @@ fn whole_lines_from(bytes: &[u8]) -> &[u8] {
     bytes.get(start..).unwrap_or(bytes)
 }
 
-/// Whether a byte goes on with a character of UTF-8.
-fn is_continuation(byte: u8) -> bool {
-    (0x80..0xc0).contains(&byte)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use super::super::plain::tests::stream;
 
     use super::*;
 
@@ -244,40 +184,6 @@ mod tests {
         let mut transcript = Transcript::default();
         transcript.push(bytes);
         transcript.finish().text
-    }
-
-    #[test]
-    fn escape_sequences_are_not_text() {
-        let cases: &[(&[u8], &str)] = &[
-            (b"\x1b[1;31mred\x1b[0m", "red"),
-            (b"\x1b]0;title\x07text", "text"),
-            (b"\x1b]8;;https://example.com\x1b\\link\x1b]8;;\x1b\\", "link"),
-            (b"\x1bP1$r0m\x1b\\x", "x"),
-            (b"\x1b(Bascii\x1b=\x1b>", "ascii"),
-            (b"\x1b[?25lhidden\x1b[?25h", "hidden"),
-            (b"bell\x07", "bell"),
-            (b"a\x1b[31\nb", "a\nb"),
-            (b"\x1b]unfinished\nnext", "\nnext"),
-            (b"\x1b\x1b[31mx", "x"),
-            (b"tab\there", "tab\there"),
-        ];
-        for (bytes, text) in cases {
-            assert_eq!(plain(bytes), *text, "{:?}", String::from_utf8_lossy(bytes));
-        }
-    }
-
-    #[test]
-    fn a_progress_bar_is_what_it_was_last() {
-        assert_eq!(plain(b"10%\r50%\r100%\r\ndone\r\n"), "100%\ndone\n");
-        assert_eq!(plain(b"one\x1b[2K\x1b[1Gtwo\r\n"), "two\n");
-        assert_eq!(plain(b"|\x08/\x08-\x08ok\n"), "ok\n");
-        assert_eq!(plain("é\u{8}x".as_bytes()), "x");
-        assert_eq!(plain(b"text\r\r\n"), "text\n");
-    }
-
-    #[test]
-    fn bytes_that_are_no_text_are_replaced() {
-        assert_eq!(plain(b"a\xff\xfeb\0c"), "a\u{fffd}\u{fffd}bc");
     }
 
     #[test]
@@ -298,9 +204,53 @@ mod tests {
         assert!(!text.contains('\u{fffd}'), "a character was cut");
     }
 
+    #[test]
+    fn a_short_output_is_given_to_the_byte() {
+        let text = "10%\n20%\n30%\n40%\n50%\n60%\n70%\n80%\n".repeat(20) + &"\n".repeat(60);
+        assert_eq!(plain(text.as_bytes()), text);
+    }
+
+    #[test]
+    fn an_output_that_was_folded_is_cut_and_one_that_was_not_is_whole() {
+        let printed = |text: &str| {
+            let mut transcript = Transcript::default();
+            transcript.push(text.as_bytes());
+            transcript.finish()
+        };
+        let same = printed(&"the same line, as often as it takes\n".repeat(1000));
+        assert_eq!(same.text, "the same line, as often as it takes\n[the line before was repeated 999 times]\n");
+        assert!(same.is_cut);
+        let various: String = (0..500).map(|n| format!("line number {n}, which is not the one before\n")).collect();
+        assert_eq!(printed(&various), Printed { text: various.clone(), is_cut: false });
+    }
+
+    #[test]
+    fn what_failed_is_told_between_the_ends_of_a_long_output() {
+        let fine = |from: usize, to: usize| (from..to).map(|n| format!("test number_{n} ... ok\n")).collect::<String>();
+        let failed = "---- number_7 stdout ----\nthread 'number_7' panicked at src/lib.rs:7:5:\nleft: 1, right: 2\n\n";
+        let text = fine(0, 9000) + failed + "test result: nothing\n" + &fine(9000, 18_000);
+        let text = plain(text.as_bytes());
+        assert!(text.starts_with("test number_0 ... ok\n") && text.ends_with("test number_17999 ... ok\n"));
+        let (_, rest) = text.split_once("these lines seem to say what failed: ...]\n").unwrap();
+        assert!(rest.starts_with(failed.trim_end()), "{rest}");
+        assert!(text.len() < HEAD + TAIL + 300);
+
+        let many: String = (0..9000).map(|n| format!("src/{n}.c:{n}:1: error: no {n}\n")).collect();
+        let text = plain((fine(0, 9000) + &many + &fine(0, 9000)).as_bytes());
+        assert!(text.contains("src/0.c:0:1: error: no 0\nsrc/1.c:1:1: error: no 1\n"), "{text}");
+        let (_, rest) = text.split_once("\n[... ").unwrap();
+        let more: usize =
+            rest.split_once("\n[... ").unwrap().1.split_once(" more like these").unwrap().0.parse().unwrap();
+        assert_eq!(more + text.matches(": error: no ").count(), 9000);
+        assert!(text.len() < (HEAD + TAIL) + 1000, "{} bytes", text.len());
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
-        fn text_does_not_depend_on_how_the_stream_is_cut(bytes in stream(), cut in 0_usize..600) {
+        fn text_does_not_depend_on_how_the_stream_is_cut(parts in prop::collection::vec(stream(), 0..60), cut in 0_usize..9000) {
+            let bytes = parts.concat();
             let cut = cut.min(bytes.len());
             let mut transcript = Transcript::default();
             transcript.push(&bytes[..cut]);
@@ -309,34 +259,23 @@ mod tests {
         }
 
         #[test]
-        fn no_control_byte_is_left(bytes in stream()) {
-            prop_assert!(plain(&bytes).chars().all(|c| c == '\n' || c == '\t' || !c.is_ascii_control()));
-        }
-
-        #[test]
-        fn plain_text_stays_as_it_is(text in "[ -~\n\téß漢]{0,400}") {
-            prop_assert_eq!(plain(text.as_bytes()), text);
-        }
-
-        #[test]
-        fn coloured_text_is_the_text(words in prop::collection::vec("[a-z]{1,8}", 0..20), colour in 0_u8..108) {
-            let coloured: String = words.iter().map(|word| format!("\x1b[{colour}m{word}\x1b[0m ")).collect();
-            let text: String = words.iter().map(|word| format!("{word} ")).collect();
-            prop_assert_eq!(plain(coloured.as_bytes()), text);
+        fn it_is_bounded_whatever_comes(parts in prop::collection::vec(prop_oneof![stream(), failing()], 0..60), times in 1_usize..60) {
+            let text = plain(&parts.concat().repeat(times));
+            // A byte that is no text becomes a character of three.
+            prop_assert!(text.len() <= 3 * (HEAD + TAIL + 1000), "{} bytes", text.len());
         }
     }
 
-    fn stream() -> impl Strategy<Value = Vec<u8>> {
-        let part = prop_oneof![
-            prop::collection::vec(any::<u8>(), 0..12),
-            Just(b"\x1b[".to_vec()),
-            Just(b"\x1b]".to_vec()),
-            Just(b"\r".to_vec()),
-            Just(b"\n".to_vec()),
-            Just(b"\x1b\\".to_vec()),
-            Just(b"\x08".to_vec()),
-            Just("é漢".as_bytes().to_vec()),
+    fn failing() -> impl Strategy<Value = Vec<u8>> {
+        let shape = prop_oneof![
+            Just("error[E0308]: mismatched types\n"),
+            Just("---- test stdout ----\n"),
+            Just("Traceback (most recent call last):\n  File \"x.py\", line 1\n"),
+            Just("not ok 1\n"),
+            Just("  3 failing\n"),
+            Just("    indented\n"),
+            Just("\n"),
         ];
-        prop::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+        (shape, "[a-z ]{0,80}\n").prop_map(|(shape, rest)| [shape.as_bytes(), rest.as_bytes()].concat())
     }
 }

@@ -27,11 +27,11 @@ use tokio::task::JoinSet;
 use workspace::buffers::Buffers;
 use workspace::paths;
 use workspace::review::LineEdit;
-use workspace::shell::Spool;
 
 use super::Ended;
 use super::mirror::Mirror;
 use crate::framing::{self, Step};
+use crate::hub::session::terminals::Spools;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error, Feed};
 use crate::sockets::Sockets;
 
@@ -77,8 +77,8 @@ pub(super) struct Ears {
     pub(super) editor: Arc<dyn Editor>,
     /// Told how far the log reaches.
     pub(super) feed: Feed,
-    /// Given what the terminal prints.
-    pub(super) spool: Arc<Spool>,
+    /// Given what terminals print, those that are open here.
+    pub(super) spools: Spools,
     /// Told all else.
     pub(super) news: Box<dyn Fn(Heard) + Send + Sync>,
 }
@@ -119,6 +119,7 @@ impl Link {
         process: u32,
         ears: Ears,
         buffers: Arc<Buffers>,
+        trusted: Option<bool>,
     ) -> std::result::Result<Self, Ended> {
         let stream = sockets.connect(process).await.map_err(|error| {
             tracing::debug!(process, %error, "the holder of a session cannot be reached");
@@ -137,7 +138,8 @@ impl Link {
             "workspace": { "applyEdit": true },
             "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true } },
         });
-        let params = json!({ "processId": null, "capabilities": capabilities,
+        let word = trusted.map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
+        let params = json!({ "processId": null, "capabilities": capabilities, "initializationOptions": word,
             "clientInfo": { "name": "azimuth", "version": VERSION } });
         let answer = link.ask_in_time("initialize", params).await.ok_or(Ended::Unreachable)?;
         let answer: Value = serde_json::from_str(answer.get()).unwrap_or_default();
@@ -413,9 +415,10 @@ impl Ears {
             methods::TerminalOutput::METHOD => {
                 let output = typed::<TerminalOutputParams>(params).filter(|it| it.session_id == self.session);
                 if let Some(output) = output
+                    && let Some(spool) = self.spools.get(&output.terminal_id)
                     && let Ok(bytes) = BASE64_STANDARD.decode(&output.data)
                 {
-                    self.spool.mirror(output.offset, &bytes);
+                    spool.mirror(output.offset, &bytes);
                 }
             }
             "window/showMessage" => {

@@ -3,6 +3,7 @@
 //! session, and end with it once the client has gone on.
 
 use agent::commands::{Command, Invocation};
+use agent::user_command;
 use protocol::PromptBlock;
 use protocol::turn::{TurnQueueParams, TurnStartParams, TurnStartResult};
 use tokio::sync::oneshot;
@@ -14,6 +15,9 @@ use crate::hub::{ClientId, Error, Reply, Request};
 
 /// Takes out of a prompt that leads away what is for the conversation that it leads to. None where nothing is.
 pub(super) fn take_rest(prompt: &mut Vec<PromptBlock>) -> Option<Vec<PromptBlock>> {
+    if user_command::parse(prompt).is_some() {
+        return None;
+    }
     let (invocations, rest) = split(prompt.clone());
     let leads_away = |it: &Invocation| matches!(it.command, Ok(Command::New | Command::Resume(_)));
     if !invocations.iter().any(leads_away) || !says_something(&rest) {

@@ -10,6 +10,7 @@ use futures_util::{StreamExt, stream};
 use protocol::content::{ToolKind, Usage};
 use protocol::model::{ModelInfo, Price};
 use protocol::permission::PermissionRequest;
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use protocol::{AssistantBlock, Event, PermissionId, PromptBlock, SessionId, ToolCallId, TurnId};
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ use crate::model::{
 };
 use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
-use crate::session::{Answer, Interjection, Session, Unsettled};
+use crate::session::{Answer, GrantScope, Interjection, Session, Unsettled};
 use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
@@ -246,10 +247,17 @@ impl Session for LoggedSession {
         Arc::new(self.rules.lock().unwrap().clone())
     }
 
-    async fn grant(&self, rule: Rule) {
+    async fn grant(&self, rule: Rule, scope: GrantScope) {
         self.steps.effect("a grant");
         self.steps.wait().await;
-        self.rules.lock().unwrap().allow.push(SourcedRule { rule, source: "a grant".to_owned() });
+        self.rules.lock().unwrap().allow.push(SourcedRule {
+            rule,
+            origin: match scope {
+                GrantScope::Project => RuleOrigin::Granted,
+                GrantScope::Session => RuleOrigin::Session,
+            },
+            source: "a grant".to_owned(),
+        });
     }
 
     async fn stored(&self) {
@@ -374,7 +382,7 @@ impl Tool for FakeTool {
         match self.access {
             Access::Read => ToolKind::Read,
             Access::Edit => ToolKind::Edit,
-            Access::Execute => ToolKind::Execute,
+            Access::Execute | Access::Background => ToolKind::Execute,
         }
     }
 
@@ -393,7 +401,7 @@ impl Tool for FakeTool {
         let action = match self.access {
             Access::Read => Action::Read,
             Access::Edit => Action::Edit { paths: vec![PathBuf::from("/ws/a.rs")] },
-            Access::Execute => Action::Execute {
+            Access::Execute | Access::Background => Action::Execute {
                 outside: false,
                 line: line.clone(),
                 parsed: ShellLine::Commands(vec![command]),
@@ -539,19 +547,31 @@ impl Stage {
     }
 
     pub(super) fn allows(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().allow.push(rule);
         self
     }
 
     pub(super) fn denies(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().deny.push(rule);
         self
     }
 
     pub(super) fn asks(self, rule: &str) -> Self {
-        let rule = SourcedRule { rule: rule.parse().unwrap(), source: "your config.toml".to_owned() };
+        let rule = SourcedRule {
+            rule: rule.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
         self.session.rules.lock().unwrap().ask.push(rule);
         self
     }

@@ -1,5 +1,6 @@
 use protocol::Event;
 use protocol::permission::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use serde_json::json;
@@ -30,7 +31,20 @@ async fn a_command_that_is_not_allowed_is_asked_with_its_scope_in_words() {
     assert_eq!(request.tool_call_id.as_ref().map(|id| id.as_str()), Some("x"));
     let options: Vec<_> = request.options.iter().map(|option| (option.name.as_str(), option.kind)).collect();
     let always = "Always allow `cargo test …` in this project";
-    assert_eq!(options, [("Allow once", AllowOnce), (always, AllowAlways), ("Reject", RejectOnce)]);
+    let session = "Allow `cargo test …` in this session";
+    let expected = [("Allow once", AllowOnce), (always, AllowAlways), (session, AllowAlways), ("Reject", RejectOnce)];
+    assert_eq!(options, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_allowed_in_the_session_is_not_asked_again_there_and_not_kept_for_the_project() {
+    let mut scripts = vec![answer(vec![call("y", "shell", json!({ "line": "cargo test a" }))])];
+    scripts.extend(one_command("cargo test b"));
+    let left = Stage::new(scripts).answers([selected("session")]).play().await;
+    assert_eq!(left.asked.len(), 1);
+    let granted = left.rules.allow.first().map(|rule| (rule.rule.to_string(), rule.origin));
+    assert_eq!(granted, Some(("Shell(cargo test:*)".to_owned(), RuleOrigin::Session)));
+    assert!(ran(&left));
 }
 
 #[tokio::test(start_paused = true)]
@@ -45,7 +59,7 @@ async fn always_keeps_the_rule_and_asks_no_more() {
         Event::PermissionJudged { allowed, reason, .. } => Some((*allowed, reason.as_str())),
         _ => None,
     });
-    assert_eq!(judged, Some((true, "rule `Shell(cargo test:*)` from a grant")));
+    assert_eq!(judged, Some((true, "allowed by rule `Shell(cargo test:*)` from a grant")));
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::*;
 
 mod state;
+mod table;
 
 /// A line's commands, one after the other: `name word <unknown word> {assignment} >file`, or `? reason`.
 fn shown(line: &str) -> String {

@@ -5,6 +5,7 @@ use protocol::TerminalId;
 use store::SqliteStore;
 use tempfile::TempDir;
 use workspace::buffers::Change;
+use workspace::shell::Spool;
 use workspace::text::PositionEncoding::Utf8;
 
 use super::*;
@@ -32,7 +33,7 @@ impl Host {
             session: session.clone(),
             editor: Arc::new(Nobody),
             feed: Feed::new(store, session),
-            spool: Arc::new(Spool::open(folder.path()).unwrap()),
+            spools: Spools::default(),
             news: Box::new(|_| {}),
         };
         let host = async {
@@ -42,7 +43,7 @@ impl Host {
             host.answer(&asked["id"], &json!({ "serverInfo": { "name": "azimuth", "version": VERSION } })).await;
             host
         };
-        let connecting = Link::connect(&sockets, std::process::id(), ears, Arc::clone(buffers));
+        let connecting = Link::connect(&sockets, std::process::id(), ears, Arc::clone(buffers), None);
         let (host, link) = tokio::join!(host, connecting);
         (host, link.ok().unwrap())
     }

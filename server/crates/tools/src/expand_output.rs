@@ -1,4 +1,4 @@
-//! `read_result`.
+//! `expand_output`.
 
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -21,14 +21,14 @@ const MAX_MATCH_BYTES: usize = 300;
 
 /// Reads more of an earlier result that was too long to be given at once, such as a command's output. The result says its
 /// handle. Each line comes after its number and a tab. At most 500 lines or 48 KB are given at once: look with
-/// `containing` first, then read the lines around what you find.
+/// `query` first, then read the lines around what you find.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The handle, as the result says it.
     handle: String,
     /// Only lines with this text, whatever the case, at most 100.
-    containing: Option<String>,
+    query: Option<String>,
     /// The first line to read, from 1. Without it reading starts at the beginning.
     start_line: Option<usize>,
     /// The last line to read. Without it reading goes on to the end, or as far as fits.
@@ -37,11 +37,11 @@ pub(crate) struct Input {
     start_column: Option<usize>,
 }
 
-pub(crate) struct ReadResult {
+pub(crate) struct ExpandOutput {
     services: Services,
 }
 
-impl ReadResult {
+impl ExpandOutput {
     pub(crate) fn new(services: &Services) -> Self {
         Self { services: services.clone() }
     }
@@ -50,18 +50,18 @@ impl ReadResult {
 /// What a model is told of a long result that is kept under a handle, but for a part of it.
 pub fn how_to_read(handle: &str, but: Option<&str>) -> String {
     let kept = but.map_or_else(|| "all of it".to_owned(), |but| format!("all but {but}"));
-    format!("{kept} is kept, and {} reads it by the handle `{handle}`", ReadResult::NAME)
+    format!("{kept} is kept, and {} reads it by the handle `{handle}`", ExpandOutput::NAME)
 }
 
 #[async_trait]
-impl Typed for ReadResult {
+impl Typed for ExpandOutput {
     type Input = Input;
-    const NAME: &'static str = "read_result";
+    const NAME: &'static str = "expand_output";
     const KIND: ToolKind = ToolKind::Read;
     const ACCESS: Access = Access::Read;
 
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
-        let title = match &input.containing {
+        let title = match &input.query {
             Some(text) => format!("Looking for {text} in a long result"),
             None => format!("Reading a long result from line {}", input.start_line.unwrap_or(1)),
         };
@@ -72,14 +72,14 @@ impl Typed for ReadResult {
         let results = self.services.results.clone();
         blocking(move || {
             let failed = |words: String| ToolError::Failed(words);
-            let Input { handle, containing, start_line, end_line, start_column } = input;
+            let Input { handle, query, start_line, end_line, start_column } = input;
             let kept = results.get(&handle).map_err(|error| failed(format!("the result cannot be read: {error}")))?;
             let text = kept.ok_or_else(|| {
                 failed(format!(
                     "no result is kept under `{handle}`; old ones make room for new ones. Do again what gave it"
                 ))
             })?;
-            let (text, summary) = match containing {
+            let (text, summary) = match query {
                 Some(wanted) => matching(&text, &wanted, read_file::lines(start_line, end_line)?),
                 None => {
                     let wanted = Wanted { start_line, end_line, start_column };
@@ -137,31 +137,31 @@ mod tests {
         let handle = services.results.keep(&log).unwrap();
         let read = |input| {
             let services = services.clone();
-            async move { call(&services, "read_result", input).await.unwrap() }
+            async move { call(&services, "expand_output", input).await.unwrap() }
         };
 
-        let found = read(json!({ "handle": handle, "containing": "ERROR" })).await;
+        let found = read(json!({ "handle": handle, "query": "ERROR" })).await;
         assert_eq!(
             (found.text.as_str(), found.summary.as_str()),
             ("  1000\tError 1000\n  2000\tError 2000", "2 lines")
         );
-        let found = read(json!({ "handle": handle, "containing": "error", "start_line": 1001 })).await;
+        let found = read(json!({ "handle": handle, "query": "error", "start_line": 1001 })).await;
         assert_eq!(found.text, "  2000\tError 2000");
-        let none = read(json!({ "handle": handle, "containing": "error", "start_line": 2, "end_line": 999 })).await;
+        let none = read(json!({ "handle": handle, "query": "error", "start_line": 2, "end_line": 999 })).await;
         assert_eq!(none.text, "No line of lines 2-999 has `error` in it.");
-        let wrong = json!({ "handle": handle, "containing": "error", "start_line": 2, "end_line": 1 });
-        let wrong = call(&services, "read_result", wrong).await.unwrap_err().to_string();
+        let wrong = json!({ "handle": handle, "query": "error", "start_line": 2, "end_line": 1 });
+        let wrong = call(&services, "expand_output", wrong).await.unwrap_err().to_string();
         assert!(wrong.contains("`end_line` is before `start_line`"), "{wrong}");
-        let none = read(json!({ "handle": handle, "containing": "panic" })).await;
+        let none = read(json!({ "handle": handle, "query": "panic" })).await;
         assert_eq!((none.text.as_str(), none.summary.as_str()), ("No line has `panic` in it.", "no lines"));
-        let many = read(json!({ "handle": handle, "containing": "step" })).await;
+        let many = read(json!({ "handle": handle, "query": "step" })).await;
         assert!(many.text.ends_with("\n[the first 100 of 1998 lines; go on with a later start_line]"), "{}", many.text);
 
         let around = read(json!({ "handle": handle, "start_line": 999, "end_line": 1001 })).await;
         let lines = "   999\tstep 999\n  1000\tError 1000\n  1001\tstep 1001\n";
         assert_eq!(around.text, format!("the result, lines 999-1001 of 2000:\n{lines}[999 lines more]"));
         let begin = read(json!({ "handle": handle })).await;
-        assert!(begin.text.ends_with("[cut off; to read on, call read_result with start_line 501]"));
+        assert!(begin.text.ends_with("[cut off; to read on, call expand_output with start_line 501]"));
     }
 
     #[tokio::test]
@@ -170,17 +170,17 @@ mod tests {
         let services = world.services();
         services.tags.set(true);
         let handle = services.results.keep("one\ntwo\n").unwrap();
-        let text = call(&services, "read_result", json!({ "handle": handle })).await.unwrap().text;
+        let text = call(&services, "expand_output", json!({ "handle": handle })).await.unwrap().text;
         assert_eq!(text, "the result (2 lines):\n     1\tone\n     2\ttwo");
-        let found = json!({ "handle": handle, "containing": "two" });
-        assert_eq!(call(&services, "read_result", found).await.unwrap().text, "     2\ttwo");
+        let found = json!({ "handle": handle, "query": "two" });
+        assert_eq!(call(&services, "expand_output", found).await.unwrap().text, "     2\ttwo");
     }
 
     #[tokio::test]
     async fn a_result_that_is_not_kept_says_what_to_do() {
         let world = World::new(&[("secret", "x")]);
         for handle in ["0123456789ab", "../secret"] {
-            let text = world.text("read_result", json!({ "handle": handle })).await;
+            let text = world.text("expand_output", json!({ "handle": handle })).await;
             assert_eq!(
                 text,
                 format!(
@@ -199,7 +199,7 @@ mod tests {
         let (_, rest) = output.text.split_once("reads it by the handle `").unwrap();
         let (handle, _) = rest.split_once('`').unwrap();
         let input = json!({ "handle": handle, "start_line": 50_000, "end_line": 50_000 });
-        let text = call(&services, "read_result", input).await.unwrap().text;
+        let text = call(&services, "expand_output", input).await.unwrap().text;
         assert!(text.contains("50000\n[50000 lines more]"), "{text}");
     }
 }

@@ -1,0 +1,378 @@
+//! JavaScript and TypeScript: package managers and their scripts, node, and the usual tools.
+
+use super::arguments::{Arguments, is_name, leaves};
+use super::{Check, Program, is_own};
+use Check::{If, Without};
+
+pub(super) const TABLE: &[Program] = &[
+    ("_mocha", Without(MOCHA)),
+    ("api-extractor", Without(NONE)),
+    ("attw", Without(&["--from-npm", "-p"])),
+    ("ava", Without(NONE)),
+    ("babel", Without(NONE)),
+    ("biome", If(|arguments| subcommand(arguments, &["check", "ci", "format", "lint"]))),
+    ("bun", If(bun)),
+    ("bundt", Without(NONE)),
+    ("c8", If(wraps)),
+    ("cspell", Without(NONE)),
+    (
+        "deno",
+        If(|arguments| {
+            subcommand(arguments, &["bench", "check", "fmt", "lint", "task", "test"]) && no_rights(arguments)
+        }),
+    ),
+    ("depcheck", Without(NONE)),
+    ("docula", If(|arguments| subcommand(arguments, &["build"]))),
+    ("dprint", If(|arguments| subcommand(arguments, &["check", "fmt"]))),
+    ("esbuild", Without(&["--serve", "--servedir", "--define"])),
+    ("eslint", Without(&["--init", "--rulesdir", "--resolve-plugins-relative-to"])),
+    ("grunt", Without(&["--base", "--gruntfile", "--tasks"])),
+    ("gulp", Without(&["--cwd", "--gulpfile", "--require", "-f"])),
+    ("hereby", Without(NONE)),
+    ("jest", Without(&["--globals", "--runner", "--testRunner", "--rootDir"])),
+    ("jshint", Without(NONE)),
+    ("karma", If(|arguments| subcommand(arguments, &["run", "start"]))),
+    ("knip", Without(NONE)),
+    ("lint-staged", Without(NONE)),
+    ("madge", Without(NONE)),
+    ("markdownlint", Without(NONE)),
+    ("markdownlint-cli2", Without(NONE)),
+    ("mocha", Without(MOCHA)),
+    ("next", If(|arguments| subcommand(arguments, &["build", "lint"]))),
+    ("node", If(node)),
+    ("nodemon", If(|_| false)),
+    ("npm", If(npm)),
+    ("npm-run-all", If(scripts)),
+    ("npx", If(npx)),
+    ("nx", If(nx)),
+    ("nyc", If(wraps)),
+    ("oxlint", Without(NONE)),
+    ("playwright", If(|arguments| subcommand(arguments, &["test"]))),
+    ("pnpm", If(other_manager)),
+    ("prettier", Without(NONE)),
+    ("publint", Without(NONE)),
+    ("remark", Without(&["--rc-path", "--use", "-u", "-r"])),
+    ("rollup", Without(&["--plugin", "-p", "--configPlugin", "--stdin"])),
+    ("run-p", If(scripts)),
+    ("run-s", If(scripts)),
+    ("size-limit", Without(NONE)),
+    ("standard", Without(NONE)),
+    ("stylelint", Without(NONE)),
+    ("svelte-check", Without(NONE)),
+    ("swc", Without(NONE)),
+    ("tap", Without(&["--node-arg", "--import", "--require"])),
+    ("tape", Without(NONE)),
+    ("ts-node", If(interprets)),
+    ("tsc", Without(NONE)),
+    ("tsd", Without(NONE)),
+    ("tsdown", Without(&["--on-success", "--exec"])),
+    ("tshy", Without(NONE)),
+    ("tsup", Without(&["--onSuccess"])),
+    ("tsx", If(interprets)),
+    ("turbo", If(|arguments| subcommand(arguments, &["build", "lint", "run", "test"]))),
+    ("typedoc", Without(NONE)),
+    ("uvu", Without(NONE)),
+    ("vite", If(|arguments| subcommand(arguments, &["build", "optimize"]))),
+    ("vitepress", If(|arguments| subcommand(arguments, &["build"]))),
+    ("vitest", Without(&["--globalSetup", "--browser.provider"])),
+    ("vue-tsc", Without(NONE)),
+    ("web-test-runner", Without(NONE)),
+    ("webpack", Without(&["--env"])),
+    ("wtr", Without(NONE)),
+    ("xo", Without(NONE)),
+    ("yarn", If(other_manager)),
+];
+
+const NONE: &[&str] = &["-e", "--eval", "--exec"];
+const MOCHA: &[&str] = &["--node-option", "-n", "--import", "--loader", "--eval", "-e"];
+/// What of `nx` is no target of the project's.
+const OF_NX: &[&str] =
+    &["add", "connect", "daemon", "exec", "import", "init", "login", "migrate", "release", "repair", "reset"];
+/// The tools that find what they need in the project alone, so that they may be run by way of a package manager.
+const NOT_TOOLS: &[&str] = &["node", "npm", "npx", "pnpm", "yarn", "bun", "deno"];
+/// How the scripts of projects are usually called, for package managers that take the name of a script, and that of any
+/// program, for a command.
+const SCRIPTS: &[&str] = &[
+    "bench",
+    "benchmark",
+    "build",
+    "check",
+    "ci",
+    "clean",
+    "compile",
+    "coverage",
+    "docs",
+    "e2e",
+    "fmt",
+    "format",
+    "lint",
+    "prepare",
+    "pretty",
+    "spec",
+    "start",
+    "test",
+    "tests",
+    "tsc",
+    "type-check",
+    "typecheck",
+    "types",
+    "unit",
+    "verify",
+];
+/// Flags of package managers that say how much they print, and where in the project they work.
+const FLAGS: &[&str] = &[
+    "--aggregate-output",
+    "--color",
+    "--frozen-lockfile",
+    "--if-present",
+    "--ignore-scripts",
+    "--immutable",
+    "--include-workspace-root",
+    "--legacy-peer-deps",
+    "--no-audit",
+    "--no-bail",
+    "--no-color",
+    "--no-frozen-lockfile",
+    "--no-fund",
+    "--no-optional",
+    "--no-package-lock",
+    "--no-progress",
+    "--no-save",
+    "--offline",
+    "--parallel",
+    "--prefer-offline",
+    "--production",
+    "--quiet",
+    "--recursive",
+    "--silent",
+    "--verbose",
+    "--workspace-root",
+    "--workspaces",
+    "-q",
+    "-r",
+    "-s",
+    "-w",
+    "-ws",
+];
+/// Those that take a value.
+const VALUED: &[&str] = &["--filter", "--include", "--loglevel", "--omit", "--prefix", "--reporter", "--workspace"];
+
+fn subcommand(arguments: &Arguments<'_>, known: &[&str]) -> bool {
+    arguments.words.iter().find(|word| !word.starts_with('-')).is_some_and(|first| known.contains(first))
+        && !arguments.has(NONE)
+}
+
+fn nx(arguments: &Arguments<'_>) -> bool {
+    let target = arguments.words.iter().find(|word| !word.starts_with('-'));
+    target.is_some_and(|target| !OF_NX.contains(target)) && passes_on(arguments)
+}
+
+fn no_rights(arguments: &Arguments<'_>) -> bool {
+    !arguments.has(&[
+        "-A",
+        "--allow-all",
+        "--allow-run",
+        "--allow-net",
+        "--allow-ffi",
+        "--import-map",
+        "--config",
+        "-c",
+    ])
+}
+
+/// `node`: a file of the project, or its tests. Code in the line, another program's way to it (`--require`), a debugger and
+/// what it reads itself are none.
+fn node(arguments: &Arguments<'_>) -> bool {
+    let tests = arguments.first().is_some_and(|first| first == "--test");
+    let mut rest = *arguments;
+    while let Some(flag) = rest.first().filter(|first| first.starts_with('-')) {
+        let known = [
+            "--check",
+            "--enable-source-maps",
+            "--expose-gc",
+            "--no-deprecation",
+            "--no-warnings",
+            "--preserve-symlinks",
+        ];
+        let beginnings = [
+            "--conditions=",
+            "--experimental-",
+            "--harmony",
+            "--max-old-space-size=",
+            "--stack-size=",
+            "--test",
+            "--trace-",
+        ];
+        rest = match flag {
+            "--version" | "-v" | "--help" => return rest.words.len() == 1,
+            "--conditions" | "-C" => rest.after(2),
+            // They name programs of their own.
+            _ if ["--experimental-loader", "--experimental-config-file", "--experimental-default-config-file"]
+                .iter()
+                .any(|other| flag.starts_with(other)) =>
+            {
+                return false;
+            }
+            _ if known.contains(&flag) || beginnings.iter().any(|beginning| flag.starts_with(beginning)) => {
+                rest.after(1)
+            }
+            _ => return false,
+        };
+    }
+    match rest.first() {
+        Some(file) => names_a_file(file) && passes_on(&rest.after(1)),
+        None => tests,
+    }
+}
+
+/// Runs a file of the project, and nothing else.
+fn interprets(arguments: &Arguments<'_>) -> bool {
+    arguments.first().is_some_and(names_a_file) && passes_on(&arguments.after(1))
+}
+
+fn names_a_file(word: &str) -> bool {
+    !word.starts_with('-') && word != "inspect" && !leaves(word)
+}
+
+/// Whether what a project's own program is given is names and settings, not code.
+fn passes_on(arguments: &Arguments<'_>) -> bool {
+    !arguments.has(&[
+        "-e",
+        "--eval",
+        "--exec",
+        "--inspect",
+        "--inspect-brk",
+        "--inspect-wait",
+        "--require",
+        "--import",
+        "--loader",
+    ])
+}
+
+/// `c8`, `nyc`: another command, measured.
+fn wraps(arguments: &Arguments<'_>) -> bool {
+    let mut rest = *arguments;
+    while let Some(flag) = rest.first().filter(|first| first.starts_with('-')) {
+        let valued = ["--exclude", "--include", "--reporter", "--report-dir", "--src", "-n", "-r", "-x"];
+        let plain = ["--100", "--all", "--check-coverage", "--clean", "--no-clean", "--silent", "--skip-full"];
+        rest = if valued.contains(&flag) {
+            rest.after(2)
+        } else if plain.contains(&flag) || valued.iter().any(|known| flag.split('=').next() == Some(known)) {
+            rest.after(1)
+        } else {
+            return false;
+        };
+    }
+    rest.first() == Some("report") || is_own(&rest)
+}
+
+/// `run-s`, `run-p`: scripts by their names.
+fn scripts(arguments: &Arguments<'_>) -> bool {
+    let flags = [
+        "--continue-on-error",
+        "--parallel",
+        "--print-label",
+        "--print-name",
+        "--sequential",
+        "--silent",
+        "-c",
+        "-l",
+        "-n",
+        "-p",
+        "-s",
+    ];
+    let names = arguments.operands(&flags, &[]);
+    names.is_some_and(|names| !names.is_empty() && names.iter().all(|name| is_script(name)))
+}
+
+fn is_script(name: &str) -> bool {
+    is_name(name) && !leaves(name)
+}
+
+/// A script's name and what it is given.
+fn runs_script(arguments: &Arguments<'_>) -> bool {
+    let mut rest = *arguments;
+    while rest.first().is_some_and(|first| FLAGS.contains(&first)) {
+        rest = rest.after(1);
+    }
+    let Some(name) = rest.first() else { return false };
+    // Before `--` a package manager takes flags for its own.
+    let (own, given) = rest.after(1).at_dashes();
+    is_script(name) && own.operands(FLAGS, VALUED).is_some() && passes_on(&given)
+}
+
+fn npm(arguments: &Arguments<'_>) -> bool {
+    let mut rest = *arguments;
+    while let Some(flag) = rest.first().filter(|first| first.starts_with('-')) {
+        rest = match flag {
+            "--version" | "-v" => return rest.words.len() == 1,
+            _ if FLAGS.contains(&flag) => rest.after(1),
+            _ if VALUED.contains(&flag) => rest.after(2),
+            _ => return false,
+        };
+    }
+    let given = rest.after(1);
+    let nothing = || given.operands(FLAGS, VALUED).is_some_and(|operands| operands.is_empty());
+    match rest.first() {
+        Some("ci" | "install" | "i" | "clean-install" | "install-ci-test" | "install-test" | "it" | "cit") => nothing(),
+        Some("test" | "t" | "tst" | "start") => {
+            let (own, passed_on) = given.at_dashes();
+            own.operands(FLAGS, VALUED).is_some() && passes_on(&passed_on)
+        }
+        Some("run" | "run-script" | "rum" | "urn") => given.is_empty() || runs_script(&given),
+        Some("ls" | "list" | "outdated" | "audit") => nothing(),
+        _ => false,
+    }
+}
+
+fn npx(arguments: &Arguments<'_>) -> bool {
+    let mut rest = *arguments;
+    while rest.first() == Some("--no-install") || rest.first() == Some("--no") {
+        rest = rest.after(1);
+    }
+    is_tool(&rest)
+}
+
+/// Whether it is a tool of the table, called by its own name.
+fn is_tool(arguments: &Arguments<'_>) -> bool {
+    arguments.first().is_some_and(|name| !NOT_TOOLS.contains(&name) && !name.contains('/')) && is_own(arguments)
+}
+
+/// `pnpm` and `yarn`, which also take the names of scripts and of programs for commands.
+fn other_manager(arguments: &Arguments<'_>) -> bool {
+    let mut rest = *arguments;
+    while let Some(flag) = rest.first().filter(|first| first.starts_with('-')) {
+        rest = match flag {
+            "--version" | "-v" => return rest.words.len() == 1,
+            _ if FLAGS.contains(&flag) => rest.after(1),
+            "--filter" | "-F" => rest.after(2),
+            _ if flag.starts_with("--filter=") => rest.after(1),
+            _ => return false,
+        };
+    }
+    let given = rest.after(1);
+    let nothing = || given.operands(FLAGS, VALUED).is_some_and(|operands| operands.is_empty());
+    match rest.first() {
+        // `yarn` alone installs what the project names.
+        None => true,
+        Some("install" | "i" | "ci") => nothing(),
+        Some("dedupe") => given.words == ["--check"],
+        Some("ls" | "list" | "outdated" | "audit" | "why") => nothing(),
+        Some("run" | "run-script") => runs_script(&given),
+        Some("exec") => is_tool(&given),
+        Some(name) if SCRIPTS.contains(&name) || name.contains(':') => runs_script(&rest),
+        Some(_) => is_tool(&rest),
+    }
+}
+
+fn bun(arguments: &Arguments<'_>) -> bool {
+    let given = arguments.after(1);
+    match arguments.first() {
+        Some("test") => passes_on(&given) && !given.has(&["--preload", "-r"]),
+        Some("install" | "i") => given.operands(FLAGS, VALUED).is_some_and(|operands| operands.is_empty()),
+        Some("build") => !given.has(&["--app", "--define"]),
+        Some("run") => runs_script(&given),
+        Some("--version" | "-v") => given.is_empty(),
+        _ => false,
+    }
+}

@@ -1,0 +1,374 @@
+//! Judging what the model types into a program that runs.
+//!
+//! Who types into a shell or an interpreter runs code, and no one can tell from the text what it will do there. So what
+//! is typed is asked, with the text shown, unless it is a plain answer: a short word or a key of a menu, typed at a
+//! program that was seen to wait, that is no interpreter, and whose last line is a question that speaks of nothing that
+//! is lost. The program itself was allowed, so it may be given what it asks for. A secret is never the model's to type.
+//! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none.
+//!
+//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`.
+
+use protocol::session::Mode;
+use protocol::terminal::Waiting;
+
+use super::rule::{Pattern, find};
+use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word};
+
+/// Keys that end what runs.
+const ENDING: &[&str] = &["ctrl-c", "ctrl-d", "ctrl-\\"];
+
+/// Keys that choose from a menu.
+const CHOOSING: &[&str] = &["enter", "escape", "tab", "up", "down", "left", "right"];
+
+/// The longest answer that is plain, in bytes.
+const PLAIN: usize = 40;
+
+/// Programs that run what they are told, whatever their questions look like.
+const INTERPRETERS: &[&str] = &[
+    "awk",
+    "bash",
+    "bc",
+    "bun",
+    "cmd",
+    "csh",
+    "dash",
+    "deno",
+    "doas",
+    "docker",
+    "ed",
+    "emacs",
+    "expect",
+    "fish",
+    "ftp",
+    "gdb",
+    "ghci",
+    "iex",
+    "ipython",
+    "irb",
+    "jshell",
+    "ksh",
+    "kubectl",
+    "less",
+    "lldb",
+    "lua",
+    "man",
+    "mongosh",
+    "more",
+    "mysql",
+    "nano",
+    "nc",
+    "ncat",
+    "nix",
+    "node",
+    "nu",
+    "ocaml",
+    "octave",
+    "pdb",
+    "perl",
+    "php",
+    "podman",
+    "psql",
+    "pwsh",
+    "python",
+    "r",
+    "rails",
+    "redis-cli",
+    "ruby",
+    "rust-gdb",
+    "scala",
+    "screen",
+    "sftp",
+    "sh",
+    "socat",
+    "sqlite3",
+    "ssh",
+    "su",
+    "sudo",
+    "tclsh",
+    "telnet",
+    "tmux",
+    "vi",
+    "vim",
+    "nvim",
+    "zsh",
+];
+
+/// Words of questions whose answer can lose something.
+const GRAVE: &[&str] = &[
+    "abandon",
+    "delet",
+    "destr",
+    "discard",
+    "drop",
+    "eras",
+    "force",
+    "format",
+    "irrevers",
+    "kill",
+    "lose",
+    "lost",
+    "overw",
+    "pay",
+    "permanent",
+    "publish",
+    "purge",
+    "push",
+    "replace",
+    "reset",
+    "remov",
+    "truncat",
+    "trust",
+    "unsafe",
+    "wipe",
+    "fingerprint",
+    "continue connecting",
+    "password",
+    "passphrase",
+    "secret",
+    "token",
+    "command",
+    "script",
+    "code",
+    "editor",
+];
+
+pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict {
+    if typing.waiting.as_ref().is_some_and(|waiting| waiting.hidden) {
+        let reason = "it asks for a secret, which is for the user to type";
+        return Verdict::Deny { reason: reason.to_owned() };
+    }
+    let commands = match &typing.parsed {
+        ShellLine::Commands(commands) => commands.as_slice(),
+        ShellLine::Unparsable { .. } => &[],
+    };
+    let may_fit = |pattern: &Pattern<'_>| {
+        commands.is_empty() || commands.iter().any(|command| pattern.may_fit_words(&command.words))
+    };
+    if let Some(rule) = find(&rules.deny, case, may_fit) {
+        return Verdict::Deny { reason: rule.to_string() };
+    }
+    let allow = |reason: String| Verdict::Allow { reason, only_reads: false };
+    if let Some(key) = &typing.key
+        && typing.text.is_empty()
+        && ENDING.contains(&key.as_str())
+    {
+        return allow(format!("`{key}` only ends what runs"));
+    }
+    if case.mode == Mode::Bypass {
+        return allow("mode `bypass` asks nothing".to_owned());
+    }
+    if let Some(rule) = find(&rules.ask, case, may_fit) {
+        return ask(typing, rule.to_string(), Vec::new());
+    }
+    let all_fit = |pattern: &Pattern<'_>| {
+        !commands.is_empty() && commands.iter().all(|command| pattern.fits_words(&command.words))
+    };
+    if let Some(rule) = find(&rules.allow, case, all_fit) {
+        return allow(SourcedRule::to_string(rule));
+    }
+    if is_plain_answer(typing, commands) {
+        return allow("a plain answer to a question of a program that was allowed to run".to_owned());
+    }
+    let reason = "what is typed into a program can make it do anything that it can do".to_owned();
+    ask(typing, reason, always(commands).into_iter().collect())
+}
+
+fn is_plain_answer(typing: &Typing, commands: &[SimpleCommand]) -> bool {
+    let Some(Waiting { prompt, .. }) = &typing.waiting else { return false };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '+');
+    let is_short = typing.text.len() <= PLAIN && typing.text.chars().all(is_word);
+    let chooses = typing.key.as_ref().is_none_or(|key| CHOOSING.contains(&key.as_str()));
+    let is_program = |command: &SimpleCommand| match command.words.first() {
+        Some(Word::Known(name)) => {
+            let mut names = command.words.iter().filter_map(|word| match word {
+                Word::Known(word) => Some(base(word)),
+                Word::Unknown(_) => None,
+            });
+            !base(name).is_empty() && !names.any(|name| INTERPRETERS.contains(&name.as_str()))
+        }
+        _ => false,
+    };
+    is_short && chooses && !commands.is_empty() && commands.iter().all(is_program) && is_harmless_question(prompt)
+}
+
+/// Whether the last line of a program is a question, and not the prompt of something that takes commands, and speaks of
+/// nothing that is lost by an answer.
+fn is_harmless_question(prompt: &str) -> bool {
+    let prompt = prompt.trim().to_lowercase();
+    let asks = prompt.ends_with(['?', ':', ']']) || ["(y/n)", "(yes/no)"].iter().any(|choice| prompt.ends_with(choice));
+    // `In [1]:` of IPython, `name[0]:` of others.
+    let is_numbered =
+        prompt.trim_end_matches([':', ']']).ends_with(|c: char| c.is_ascii_digit()) && prompt.ends_with("]:");
+    asks && !is_numbered && !GRAVE.iter().any(|word| prompt.contains(word))
+}
+
+/// A program's name without its path and its version: `python` of `/usr/bin/python3.12`.
+fn base(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
+}
+
+/// The rule that allows to type into just this command.
+fn always(commands: &[SimpleCommand]) -> Option<Rule> {
+    let [command] = commands else { return None };
+    let word = |word| match word {
+        &Word::Known(ref word) => Some(word.as_str()),
+        &Word::Unknown(_) => None,
+    };
+    let words = command.words.iter().map(word).collect::<Option<Vec<&str>>>()?;
+    // A rule is read by its blanks and its `*`.
+    let is_plain = |word: &&str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "*()".contains(c));
+    let is_rule = !words.is_empty() && words.iter().all(is_plain);
+    is_rule.then(|| Rule { tool: "Type".to_owned(), pattern: Some(words.join(" ")) })
+}
+
+fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
+    let title = format!("Type into {}?", typing.terminal);
+    let typed = match (&typing.key, typing.text.as_str()) {
+        (Some(key), "") => format!("[{key}]"),
+        (Some(key), text) => format!("{text} [{key}]"),
+        (None, text) => text.to_owned(),
+    };
+    Verdict::Ask { title, detail: format!("{typed}\ninto: {}", typing.command), reason, always }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::terminal::Certainty;
+
+    use super::super::{Action, Surroundings, judge};
+    use super::*;
+
+    fn parsed(line: &str) -> ShellLine {
+        let words = line.split(' ').map(|word| Word::Known(word.to_owned())).collect();
+        ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }])
+    }
+
+    fn waiting(prompt: &str) -> Option<Waiting> {
+        Some(Waiting { certainty: Certainty::Certain, prompt: prompt.to_owned(), hidden: false })
+    }
+
+    fn typing(command: &str, prompt: &str, text: &str) -> Typing {
+        let (terminal, command_text) = ("job-1".to_owned(), command.to_owned());
+        let (text, key) = (text.to_owned(), Some("enter".to_owned()));
+        Typing { terminal, command: command_text, parsed: parsed(command), text, key, waiting: waiting(prompt) }
+    }
+
+    fn verdict(rules: &Rules, mode: Mode, typing: Typing) -> Verdict {
+        let action = Action::Type(Box::new(typing));
+        let surroundings = Surroundings::default();
+        judge(rules, &Case { tool: "shell_write", action: &action, reads: &[], mode, folders: &[], surroundings })
+    }
+
+    fn is_asked(command: &str, prompt: &str, text: &str) -> bool {
+        matches!(verdict(&Rules::default(), Mode::Agent, typing(command, prompt, text)), Verdict::Ask { .. })
+    }
+
+    fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
+        let all = |texts: &[&str]| {
+            let sourced =
+                |text: &&str| SourcedRule { rule: text.parse().unwrap(), source: "your config.toml".to_owned() };
+            texts.iter().map(sourced).collect()
+        };
+        Rules { allow: all(allow), ask: all(ask), deny: all(deny) }
+    }
+
+    #[test]
+    fn a_plain_answer_to_a_question_of_a_program_needs_no_question() {
+        for (command, prompt, text) in [
+            ("npm init", "version: ", ""),
+            ("cargo generate x", "Which template? [1/2]", "2"),
+            ("apt-get install cowsay", "Do you want to continue? [Y/n]", "y"),
+            ("./configure.sh", "Use colours (y/n)", "n"),
+            ("create-app", "Which framework?", ""),
+        ] {
+            assert!(!is_asked(command, prompt, text), "{command}: {prompt}{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_run_code_or_lose_something_is_asked() {
+        for (command, prompt, text) in [
+            ("python3 -i", ">>> ", "exit"),
+            ("/usr/bin/python3.12", ">>> ", "1"),
+            ("bash", "Continue? [y/N]", "y"),
+            ("env bash", "name: ", "reboot"),
+            ("sqlite3 a.db", "sqlite> ", ".quit"),
+            ("ipython", "In [1]:", "x"),
+            ("ssh host", "password:", "x"),
+            ("mytool", "(tool) ", "y"),
+            ("mytool", "$ ", "ls"),
+            ("mytool", "> ", "ls"),
+            ("mytool", "names[0]:", "x"),
+            ("npm init", "package name: (demo) ", "demo"),
+            ("mytool", "Delete all 12 branches? [y/N]", "y"),
+            ("git clean -i", "Remove a.txt [y/N]?", "y"),
+            ("cp -i a b", "cp: overwrite 'b'?", "y"),
+            ("git push", "Are you sure you want to continue connecting (yes/no/[fingerprint])?", "yes"),
+            ("mytool", "name:", "x; rm -rf /"),
+            ("mytool", "name:", "$(reboot)"),
+            ("mytool", "name:", "a b"),
+            ("mytool", "name:", "a\nb"),
+            ("mytool", "command:", "reboot"),
+            ("mytool", "name:", "x".repeat(41).as_str()),
+        ] {
+            assert!(is_asked(command, prompt, text), "{command}: {prompt}{text}");
+        }
+        // One that was not seen to wait may be anywhere.
+        let busy = Typing { waiting: None, ..typing("npm init", "", "demo") };
+        assert!(matches!(verdict(&Rules::default(), Mode::Agent, busy), Verdict::Ask { .. }));
+        let unknown = ShellLine::Unparsable { reason: "eval".to_owned() };
+        let unknown = Typing { parsed: unknown, ..typing("eval x", "name:", "demo") };
+        assert!(matches!(verdict(&Rules::default(), Mode::Agent, unknown), Verdict::Ask { .. }));
+        let other_key = Typing { key: Some("ctrl-z".to_owned()), ..typing("npm init", "name:", "") };
+        assert!(matches!(verdict(&Rules::default(), Mode::Agent, other_key), Verdict::Ask { .. }));
+    }
+
+    #[test]
+    fn to_end_a_program_needs_no_question_and_a_secret_is_never_typed() {
+        for key in ["ctrl-c", "ctrl-d"] {
+            let end = Typing { key: Some(key.to_owned()), ..typing("bash", "$ ", "") };
+            assert!(matches!(verdict(&Rules::default(), Mode::Agent, end), Verdict::Allow { .. }));
+            let more = Typing { key: Some(key.to_owned()), ..typing("bash", "$ ", "reboot") };
+            assert!(matches!(verdict(&Rules::default(), Mode::Agent, more), Verdict::Ask { .. }));
+        }
+        let mut secret = typing("sudo ls", "password:", "x");
+        secret.waiting.as_mut().unwrap().hidden = true;
+        for mode in [Mode::Agent, Mode::Bypass] {
+            let verdict = verdict(&rules(&["Type"], &[], &[]), mode, secret.clone());
+            assert!(matches!(verdict, Verdict::Deny { .. }), "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn rules_are_about_the_command_that_runs_and_modes_about_all_typing() {
+        let code = || typing("python3 -i", ">>> ", "print(1)");
+        let allowed = |rules: Rules, mode| matches!(verdict(&rules, mode, code()), Verdict::Allow { .. });
+        assert!(allowed(rules(&["Type(python3 -i)"], &[], &[]), Mode::Agent));
+        assert!(allowed(rules(&["Type(python3:*)"], &[], &[]), Mode::Agent));
+        assert!(allowed(rules(&["Type"], &[], &[]), Mode::Agent));
+        assert!(!allowed(rules(&["Type(python2:*)"], &[], &[]), Mode::Agent));
+        assert!(!allowed(rules(&["Shell"], &[], &[]), Mode::Agent), "to run it is not to type into it");
+        assert!(!allowed(rules(&["Type"], &["Type(python3:*)"], &[]), Mode::Agent));
+        assert!(allowed(Rules::default(), Mode::Bypass));
+        let denied = |rules: &Rules, mode, typing| matches!(verdict(rules, mode, typing), Verdict::Deny { .. });
+        assert!(denied(&rules(&["Type"], &[], &["Type(python3:*)"]), Mode::Bypass, code()));
+        assert!(denied(&rules(&["Type"], &[], &[]), Mode::Ask, code()));
+        assert!(denied(&rules(&["Type"], &[], &[]), Mode::Plan, code()));
+        assert!(denied(&rules(&[], &[], &["shell_write"]), Mode::Agent, typing("npm init", "name:", "x")));
+    }
+
+    #[test]
+    fn the_user_sees_what_is_typed_and_into_what_and_always_is_about_that_command() {
+        let Verdict::Ask { title, detail, always, .. } =
+            verdict(&Rules::default(), Mode::Agent, typing("python3 -i", ">>> ", "print(1)"))
+        else {
+            panic!()
+        };
+        assert_eq!((title.as_str(), detail.as_str()), ("Type into job-1?", "print(1) [enter]\ninto: python3 -i"));
+        let written: Vec<_> = always.iter().map(Rule::to_string).collect();
+        assert_eq!(written, ["Type(python3 -i)"]);
+        assert_eq!(super::super::scope_in_words(&always), "Always allow typing into `python3 -i` in this project");
+    }
+}

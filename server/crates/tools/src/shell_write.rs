@@ -1,0 +1,221 @@
+//! `shell_write`.
+
+use std::time::Duration;
+
+use agent::permission::{Action, Typing};
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use protocol::terminal::Typist;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workspace::shell;
+
+use crate::Services;
+use crate::terminals::{Terminal, Until, first_line, shown};
+use crate::typed::Typed;
+
+/// How long it is waited at most for what comes of it.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The longest text, in bytes.
+const LONGEST: usize = 16 << 10;
+
+/// Types into a job, or into the command that still runs in the shell, and gives what it prints then. The user may be
+/// asked before, and sees what is typed. Never type a secret: passwords are for the user to type.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The terminal: a job's name such as `job-1`, or `shell`.
+    terminal: String,
+    /// What to type.
+    text: Option<String>,
+    /// Whether Enter is pressed then. Without it, it is, unless another key is given.
+    enter: Option<bool>,
+    /// A key to press after the text.
+    key: Option<Key>,
+}
+
+/// A key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Key {
+    Enter,
+    Tab,
+    Escape,
+    Backspace,
+    Up,
+    Down,
+    Right,
+    Left,
+    CtrlC,
+    CtrlD,
+    CtrlZ,
+}
+
+impl Key {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Enter => "enter",
+            Self::Tab => "tab",
+            Self::Escape => "escape",
+            Self::Backspace => "backspace",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Right => "right",
+            Self::Left => "left",
+            Self::CtrlC => "ctrl-c",
+            Self::CtrlD => "ctrl-d",
+            Self::CtrlZ => "ctrl-z",
+        }
+    }
+
+    /// As a terminal sends it.
+    fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Enter => b"\r",
+            Self::Tab => b"\t",
+            Self::Escape => b"\x1b",
+            Self::Backspace => b"\x7f",
+            Self::Up => b"\x1b[A",
+            Self::Down => b"\x1b[B",
+            Self::Right => b"\x1b[C",
+            Self::Left => b"\x1b[D",
+            Self::CtrlC => b"\x03",
+            Self::CtrlD => b"\x04",
+            Self::CtrlZ => b"\x1a",
+        }
+    }
+}
+
+pub(crate) struct ShellWrite {
+    services: Services,
+}
+
+impl ShellWrite {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+#[async_trait]
+impl Typed for ShellWrite {
+    type Input = Input;
+    const NAME: &'static str = "shell_write";
+    const KIND: ToolKind = ToolKind::Execute;
+    const ACCESS: Access = Access::Background;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        let key = key(input)?;
+        let terminal = Terminal::find(&self.services, &input.terminal)?;
+        let Some(command) = terminal.command() else {
+            let text = format!("nothing runs there that could read what is typed: {}", terminal.state());
+            return Err(ToolError::Failed(text));
+        };
+        let text = input.text.clone().unwrap_or_default();
+        let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { first_line(&text) };
+        let title = format!("Typing into {}: {shown}", terminal.name());
+        let typing = Typing {
+            terminal: terminal.name().to_owned(),
+            parsed: shell::parse(&command),
+            command,
+            text,
+            key: key.map(|key| key.name().to_owned()),
+            waiting: terminal.shell.waiting(),
+        };
+        Ok(Description { title, locations: Vec::new(), action: Action::Type(Box::new(typing)) })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let (services, key) = (&self.services, key(&input)?);
+        let terminal = Terminal::find(services, &input.terminal)?;
+        // What it said before is not what comes of this, but has not been read either.
+        let since = terminal.unread(services);
+        let before = terminal.shell.spool().end();
+        let mut bytes = input.text.unwrap_or_default().into_bytes();
+        bytes.extend_from_slice(key.map_or(b"".as_slice(), Key::bytes));
+        terminal.shell.write_as(Typist::Model, &bytes).map_err(|error| ToolError::Failed(error.to_string()))?;
+        terminal.wait(Until::Printed(before), WAIT, &call.cancel).await;
+        let (state, summary) = (terminal.state(), terminal.summary());
+        let printed = terminal.read(services, since).await?;
+        let kept = terminal.kept(services, since, &printed).await?;
+        let text = format!("{}[{state}; next offset {}]{kept}", shown(&printed.text), printed.end);
+        Ok(Output { text, summary, ..Output::default() })
+    }
+}
+
+/// The key that is pressed after the text.
+fn key(input: &Input) -> Result<Option<Key>, ToolError> {
+    let invalid = |text: &str| Err(ToolError::InvalidInput(text.to_owned()));
+    if input.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
+        return invalid("`text` is longer than 16 KiB; write a file and have the program read that");
+    }
+    match (input.key, input.enter) {
+        (Some(key), None | Some(false)) => Ok(Some(key)),
+        (Some(_), Some(true)) => invalid("give either `key` or `enter`"),
+        (None, Some(true)) => Ok(Some(Key::Enter)),
+        (None, None) if input.text.is_some() => Ok(Some(Key::Enter)),
+        (None, Some(false)) if input.text.as_ref().is_some_and(|text| !text.is_empty()) => Ok(None),
+        (None, _) => invalid("give `text` or `key`: there is nothing to type"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fixture::{World, call};
+
+    #[tokio::test]
+    async fn a_program_is_talked_to_line_by_line_and_ended_by_a_key() {
+        let world = World::new(&[]);
+        let services = world.services();
+        let text = |tool: &'static str, input: Value| {
+            let services = services.clone();
+            async move { call(&services, tool, input).await.unwrap().text }
+        };
+        let write = |input: &str| json!({ "terminal": "job-1", "text": input });
+        text("shell_start", json!({ "command": "python3 -iqu", "wait_seconds": 1 })).await;
+        let sum = text("shell_write", write("print(6 * 7)")).await;
+        assert!(sum.contains("\n42\n"), "{sum}");
+        let partly = json!({ "terminal": "job-1", "text": "print('a", "enter": false });
+        text("shell_write", partly).await;
+        let rest = text("shell_write", write("b' * 2)")).await;
+        assert!(rest.contains("abab\n"), "{rest}");
+        let ended = text("shell_write", json!({ "terminal": "job-1", "key": "ctrl-d" })).await;
+        assert!(ended.contains("[job-1 ended with exit code 0"), "{ended}");
+        let error = call(&services, "shell_write", write("x")).await.unwrap_err().to_string();
+        assert!(error.contains("nothing runs there") && error.contains("exit code 0"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn permission_is_told_what_is_typed_and_into_what() {
+        let world = World::new(&[]);
+        let services = world.services();
+        call(&services, "shell_start", json!({ "command": "cat", "wait_seconds": 0 })).await.unwrap();
+        let tool = ShellWrite::new(&services);
+        let input = |text: Option<&str>, enter, key| {
+            let (terminal, text) = ("job-1".to_owned(), text.map(str::to_owned));
+            Input { terminal, text, enter, key }
+        };
+        let described = tool.describe(&input(Some("rm -rf x"), None, None)).unwrap();
+        assert_eq!(described.title, "Typing into job-1: rm -rf x");
+        let Action::Type(typing) = described.action else { panic!() };
+        assert_eq!((typing.command.as_str(), typing.text.as_str()), ("cat", "rm -rf x"));
+        assert_eq!(typing.key.as_deref(), Some("enter"));
+        let invalid = [
+            input(None, None, None),
+            input(Some(""), Some(false), None),
+            input(Some("x"), Some(true), Some(Key::CtrlC)),
+            input(Some("x".repeat(LONGEST + 1).as_str()), None, None),
+        ];
+        for input in invalid {
+            assert!(matches!(tool.describe(&input), Err(ToolError::InvalidInput(_))));
+        }
+        for key in [Key::Enter, Key::CtrlC, Key::Escape] {
+            assert_eq!(json!(key), key.name(), "its name is what the model calls it");
+        }
+        services.jobs.end().await;
+    }
+}

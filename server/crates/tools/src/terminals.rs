@@ -1,0 +1,266 @@
+//! What the tools for terminals have in common: which one is meant, what it is like, and what it printed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::permission::{self, Action};
+use agent::tool::ToolError;
+use protocol::TerminalId;
+use protocol::terminal::{Certainty, Ready};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use workspace::paths;
+use workspace::shell::{self, Excerpt, Job, Shell};
+
+use crate::{Services, blocking, how_to_read};
+
+/// How a tool calls the session's shell.
+const SHELL: &str = "shell";
+
+/// How often it is looked whether something became of a terminal that says nothing by itself.
+const TICK: Duration = Duration::from_millis(50);
+
+/// After so long without more output, what was waited for has come.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// The longest time that output may go on before it is given as it is.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// A terminal that the model named.
+pub(crate) struct Terminal {
+    id: TerminalId,
+    pub(crate) shell: Arc<Shell>,
+    pub(crate) job: Option<Arc<Job>>,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// Something that was printed after this offset, and some quiet then.
+    Printed(u64),
+    /// Something that shows that a job is up.
+    Ready,
+}
+
+impl Terminal {
+    /// The terminal with this name.
+    ///
+    /// # Errors
+    /// There is none; the words say which there are.
+    pub(crate) fn find(services: &Services, name: &str) -> Result<Self, ToolError> {
+        let (shell, jobs) = (&services.shell, &services.jobs);
+        if name == SHELL || name.starts_with("shell-") {
+            return Ok(Self { id: TerminalId::from(SHELL), shell: Arc::clone(shell), job: None });
+        }
+        let id = TerminalId::from(name);
+        let Some(job) = jobs.get(&id) else {
+            let mut names = vec![SHELL.to_owned()];
+            names.extend(jobs.all().iter().map(|job| job.id().to_string()));
+            let text = format!("there is no terminal `{name}`; there are: {}", names.join(", "));
+            return Err(ToolError::Failed(text));
+        };
+        Ok(Self::of(job))
+    }
+
+    /// A job's.
+    pub(crate) fn of(job: Arc<Job>) -> Self {
+        Self { id: job.id().clone(), shell: Arc::clone(job.shell()), job: Some(job) }
+    }
+
+    /// How it is called.
+    pub(crate) fn name(&self) -> &str {
+        self.id.as_str()
+    }
+
+    /// The command line that runs in it, if one does.
+    pub(crate) fn command(&self) -> Option<String> {
+        self.shell.in_flight().map(|(command, _)| command)
+    }
+
+    /// Where the model reads on: after what it has read; else where what runs, or the job, began; else at the end.
+    pub(crate) fn unread(&self, services: &Services) -> u64 {
+        let began = match &self.job {
+            Some(job) => Some(job.status().start_offset),
+            None => self.shell.in_flight().map(|(_, offset)| offset),
+        };
+        let read = services.jobs.read_up_to(&self.id);
+        // What an earlier command printed is no news.
+        read.max(began).unwrap_or_else(|| self.shell.spool().end())
+    }
+
+    /// What was printed from an offset on; the model has read that far then.
+    pub(crate) async fn read(&self, services: &Services, since: u64) -> Result<Excerpt, ToolError> {
+        let (shell, job) = (Arc::clone(&self.shell), self.job.clone());
+        let excerpt = blocking(move || Ok(job.map_or_else(|| shell.read_on(since), |job| job.read_on(since)))).await?;
+        services.jobs.set_read(&self.id, excerpt.end);
+        Ok(excerpt)
+    }
+
+    /// Keeps all that was printed between two offsets where an excerpt of it does not say all, and says how it is read.
+    pub(crate) async fn kept(&self, services: &Services, since: u64, excerpt: &Excerpt) -> Result<String, ToolError> {
+        if !excerpt.is_cut {
+            return Ok(String::new());
+        }
+        let (shell, results, end) = (Arc::clone(&self.shell), services.results.clone(), excerpt.end);
+        let keep = move || -> io::Result<(String, u64)> {
+            let mut keeper = results.keeper()?;
+            let lost = shell.printed(since, end, &mut keeper)?;
+            Ok((keeper.finish()?, lost))
+        };
+        Ok(match blocking(move || Ok(keep())).await? {
+            Ok((handle, 0)) => format!("\n[not all of it is shown: {}]", how_to_read(&handle, None)),
+            Ok((handle, lost)) => {
+                let but = format!("its first {lost} bytes");
+                format!("\n[not all of it is shown: {}]", how_to_read(&handle, Some(&but)))
+            }
+            Err(error) => format!("\n[not all of it is shown, and it could not be kept: {error}]"),
+        })
+    }
+
+    /// Waits for something to come of the terminal, at most this long. Ends too where its command ends, or waits for input.
+    pub(crate) async fn wait(&self, until: Until, most: Duration, cancel: &CancellationToken) {
+        let deadline = Instant::now() + most;
+        let mut end = self.shell.spool().watch();
+        // When it last printed, and when it first did, since it is waited for.
+        let (mut last, mut first): (_, Option<Instant>) = (*end.borrow_and_update(), None);
+        let mut printed_at = Instant::now();
+        while Instant::now() < deadline {
+            let now = *end.borrow_and_update();
+            if now != last {
+                (last, printed_at) = (now, Instant::now());
+            }
+            let is_over = match until {
+                Until::Printed(since) => {
+                    if now > since {
+                        first.get_or_insert_with(Instant::now);
+                    }
+                    first.is_some_and(|first| printed_at.elapsed() >= QUIET || first.elapsed() >= LONGEST)
+                }
+                Until::Ready => self
+                    .ready()
+                    .is_some_and(|ready| !ready.ports.is_empty() || first.is_some_and(|it| it.elapsed() >= LONGEST)),
+            };
+            if until == Until::Ready && self.ready().is_some() {
+                first.get_or_insert_with(Instant::now);
+            }
+            let has_ended = self.command().is_none() && self.job.as_ref().is_none_or(|job| !job.is_alive());
+            if is_over || has_ended || self.shell.waiting().is_some() {
+                return;
+            }
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(TICK) => {}
+            }
+        }
+    }
+
+    fn ready(&self) -> Option<Ready> {
+        self.job.as_ref()?.status().ready
+    }
+
+    /// How it is, in a few words for people: `runs`, `exit code 1`.
+    pub(crate) fn summary(&self) -> String {
+        let Some(job) = &self.job else {
+            return if self.command().is_some() { "runs" } else { "idle" }.to_owned();
+        };
+        let status = job.status();
+        match (status.ended_at, status.exit_code) {
+            (Some(_), Some(code)) => format!("exit code {code}"),
+            (Some(_), None) => "stopped".to_owned(),
+            (None, _) if status.ready.is_some() => "ready".to_owned(),
+            (None, _) => "runs".to_owned(),
+        }
+    }
+
+    /// How it is, for the model: `job-1 runs; it listens on port 8000`.
+    pub(crate) fn state(&self) -> String {
+        let name = self.name();
+        let Some(job) = &self.job else {
+            return match self.command() {
+                Some(command) => format!("`{}` runs in the shell{}", first_line(&command), self.waiting()),
+                None => "nothing runs in the shell".to_owned(),
+            };
+        };
+        let status = job.status();
+        match (status.ended_at, status.exit_code) {
+            (Some(_), Some(code)) => format!("{name} ended with exit code {code}"),
+            (Some(_), None) => format!("{name} was stopped"),
+            (None, _) => {
+                format!("{name} runs{}{}", status.ready.as_ref().map(in_words).unwrap_or_default(), self.waiting())
+            }
+        }
+    }
+
+    fn waiting(&self) -> String {
+        let Some(waiting) = self.shell.waiting() else { return String::new() };
+        let surely = match waiting.certainty {
+            Certainty::Certain => "waits for input",
+            Certainty::Probable => "probably waits for input",
+        };
+        match (waiting.hidden, waiting.prompt.as_str()) {
+            (true, _) => format!("; it {surely} that is not shown, such as a password, which is for the user to type"),
+            (false, "") => format!("; it {surely}"),
+            (false, prompt) => format!("; it {surely}: \u{201c}{prompt}\u{201d}"),
+        }
+    }
+}
+
+/// What shows that a job is up.
+fn in_words(ready: &Ready) -> String {
+    let line = ready.line.as_ref().map(|line| format!("; it said \u{201c}{line}\u{201d}")).unwrap_or_default();
+    let ports: Vec<_> = ready.ports.iter().map(u16::to_string).collect();
+    match ports.as_slice() {
+        [] => line,
+        [port] => format!("{line}; it listens on port {port}"),
+        ports => format!("{line}; it listens on ports {}", ports.join(", ")),
+    }
+}
+
+/// A command's first line, not too long.
+pub(crate) fn first_line(command: &str) -> String {
+    const LONGEST: usize = 80;
+    let command = command.trim();
+    let line = command.lines().next().unwrap_or_default();
+    let shown = line.char_indices().nth(LONGEST).map_or(line, |(end, _)| line.get(..end).unwrap_or(line));
+    if shown.len() < command.len() { format!("{shown} …") } else { shown.to_owned() }
+}
+
+/// What permission is to judge of a command line that would run in a folder.
+pub(crate) fn execution(line: &str, cwd: std::path::PathBuf) -> Action {
+    let parsed = shell::parse(line);
+    let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
+        let led_to = paths::led_to(&path);
+        (path, led_to)
+    });
+    let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
+    Action::Execute { line: line.to_owned(), parsed, cwd, links, outside: false }
+}
+
+/// Text with its last lines only.
+pub(crate) fn last_lines(text: &str, count: usize) -> &str {
+    let trimmed = text.trim_end_matches('\n');
+    let mut ends = trimmed.rmatch_indices('\n').map(|(at, _)| at + 1);
+    count.checked_sub(1).and_then(|nth| ends.nth(nth)).and_then(|start| text.get(start..)).unwrap_or(text)
+}
+
+/// What was printed, or that nothing was, as whole lines.
+pub(crate) fn shown(text: &str) -> String {
+    match text.trim_end_matches('\n') {
+        "" => "[no new output]\n".to_owned(),
+        text => format!("{text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_of_a_text_are_its_last() {
+        assert_eq!(last_lines("one\ntwo\nthree\n", 2), "two\nthree\n");
+        assert_eq!(last_lines("one\ntwo\nthree", 1), "three");
+        assert_eq!(last_lines("one\ntwo\n", 5), "one\ntwo\n");
+        assert_eq!(last_lines("", 1), "");
+    }
+}

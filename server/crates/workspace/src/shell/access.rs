@@ -1,0 +1,129 @@
+//! What else can be done to a shell than run a command in it: look at what it prints, signal what runs.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use protocol::ToolCallId;
+use protocol::terminal::{TerminalSignal, TerminalSize, Waiting};
+use tokio_util::sync::CancellationToken;
+
+use super::flight::{Flight, blocking};
+use super::terminal::Terminal;
+use super::transcript::{Printed, Transcript};
+use super::{PART, Shell, ShellError, State};
+
+/// What a terminal printed between two offsets, for a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Plain text, its middle left out with a word where it was long.
+    pub text: String,
+    /// Whether any was.
+    pub is_cut: bool,
+    /// How many bytes at its beginning are no longer kept.
+    pub missing: u64,
+    /// The offset after its last byte.
+    pub end: u64,
+}
+
+impl Shell {
+    /// What it printed from an offset on, up to now. Blocks shortly, for as long as it takes to read what is kept.
+    pub fn read_on(&self, since: u64) -> Excerpt {
+        let end = self.spool.end();
+        let (mut at, mut transcript, mut missing) = (since.min(end), Transcript::default(), 0);
+        while at < end {
+            let (from, bytes) = self.spool.read_from(at, PART.min(usize::try_from(end - at).unwrap_or(PART)));
+            if bytes.is_empty() || from >= end {
+                break;
+            }
+            missing += from - at;
+            at = from + bytes.len() as u64;
+            transcript.push(&bytes);
+        }
+        let Printed { text, is_cut } = transcript.finish();
+        Excerpt { text, is_cut, missing, end: at }
+    }
+
+    /// The command line that runs, and the offset of its first byte of output.
+    pub fn in_flight(&self) -> Option<(String, u64)> {
+        let state = self.state();
+        let flight = state.flight.as_ref()?;
+        Some((flight.line.clone(), flight.since?))
+    }
+
+    /// Whether the command that runs waits for input, where that is known.
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.common.status.borrow().waiting.clone()
+    }
+
+    /// The terminal's size.
+    pub fn size(&self) -> TerminalSize {
+        self.state().size
+    }
+
+    /// Sends a signal to what runs in the foreground. [`TerminalSignal::Kill`] is for all that the command has started.
+    ///
+    /// # Errors
+    /// [`ShellError::Idle`].
+    pub fn signal(&self, signal: TerminalSignal) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
+        let terminal = {
+            let state = self.state();
+            let State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } = &*state else {
+                return Err(ShellError::Idle);
+            };
+            Arc::clone(terminal)
+        };
+        Ok(blocking(move || terminal.send(signal)))
+    }
+
+    /// The TCP ports that its processes listen on, where that can be known. Blocks shortly.
+    pub fn ports(&self) -> Vec<u16> {
+        let terminal = self.state().terminal.clone();
+        terminal.map(|terminal| terminal.ports()).unwrap_or_default()
+    }
+
+    /// With lines that each new shell is told first.
+    pub(super) fn beginning_with(mut self, prologue: String) -> Self {
+        self.prologue = prologue;
+        self
+    }
+
+    /// Its terminal, for something of ours in between. No command can begin meanwhile. None where there is no shell, or
+    /// one that is busy.
+    pub(super) fn idle(&self) -> Option<Idle<'_>> {
+        let mut state = self.state();
+        if state.flight.is_some() {
+            return None;
+        }
+        let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
+        if state.taken.is_some() {
+            return None;
+        }
+        state.flights += 1;
+        state.flight = Some(Flight {
+            number: state.flights,
+            call: ToolCallId::from("job"),
+            line: String::from("a job's start"),
+            is_prompt: false,
+            began: SystemTime::now(),
+            since: None,
+            early: Some(Vec::new()),
+            is_released: false,
+            kill: Arc::default(),
+            leave: Arc::default(),
+            abandoned: CancellationToken::new(),
+        });
+        Some(Idle { shell: self, terminal })
+    }
+}
+
+/// A shell that runs nothing, for as long as this is there.
+pub(super) struct Idle<'a> {
+    shell: &'a Shell,
+    pub(super) terminal: Arc<Terminal>,
+}
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        self.shell.state().flight = None;
+    }
+}

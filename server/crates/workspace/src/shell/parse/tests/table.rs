@@ -1,0 +1,168 @@
+//! The table of command lines in `tests/permission`: each is parsed and judged as in a turn. Who wrote the nasty ones had
+//! not seen the parser, and who collected the others took them from files of published packages.
+
+use std::path::{Path, PathBuf};
+
+use agent::permission::{Action, Case, Links, Rules, Surroundings, Verdict, judge};
+use proptest::sample::{Index, select};
+use protocol::session::Mode;
+use serde_json::Value;
+
+use super::*;
+
+/// Where the lines run. Nothing of it is on the disk.
+const FOLDER: &str = "/home/user/project";
+
+/// Every way in which a line could be let through, but for `bypass`.
+const MODES: [Mode; 4] = [Mode::Ask, Mode::Plan, Mode::Agent, Mode::AcceptEdits];
+
+/// Trusted and in a sandbox, which lets through the most; and neither.
+const SURROUNDINGS: [Surroundings; 2] =
+    [Surroundings { trusted: true, sandboxed: true }, Surroundings { trusted: false, sandboxed: false }];
+
+fn table(name: &str) -> Vec<Value> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/permission").join(name);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn lines(name: &str) -> Vec<String> {
+    table(name).iter().map(|entry| entry["line"].as_str().unwrap().to_owned()).collect()
+}
+
+/// How a line fares where the user has no rules.
+fn judged(line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
+    let folders = [PathBuf::from(FOLDER)];
+    let action = Action::Execute {
+        line: line.to_owned(),
+        parsed: parse(line),
+        cwd: FOLDER.into(),
+        links: Links::new(),
+        outside: false,
+    };
+    let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings };
+    judge(&Rules::default(), &case)
+}
+
+fn is_allowed(line: &str, mode: Mode, surroundings: Surroundings) -> bool {
+    matches!(judged(line, mode, surroundings), Verdict::Allow { .. })
+}
+
+fn passes(line: &str) -> bool {
+    MODES.into_iter().any(|mode| SURROUNDINGS.into_iter().any(|around| is_allowed(line, mode, around)))
+}
+
+/// Whether a line runs unasked where most does that edits nothing: in mode `agent`, trusted, in a sandbox.
+fn runs_unasked(line: &str) -> bool {
+    is_allowed(line, Mode::Agent, Surroundings { trusted: true, sandboxed: true })
+}
+
+#[test]
+fn no_nasty_line_runs_without_a_question() {
+    let lines = lines("nasty.jsonl");
+    let passed: Vec<_> = lines.iter().filter(|line| passes(line)).collect();
+    assert!(lines.len() >= 300, "there are only {} lines", lines.len());
+    assert!(passed.is_empty(), "{} of {} passed: {passed:#?}", passed.len(), lines.len());
+}
+
+#[test]
+fn what_nobody_can_mean_is_refused_in_every_mode() {
+    let modes = MODES.into_iter().chain([Mode::Bypass]);
+    for line in lines("nasty_denied.jsonl") {
+        for mode in modes.clone() {
+            for around in SURROUNDINGS {
+                let verdict = judged(&line, mode, around);
+                assert!(matches!(verdict, Verdict::Deny { .. }), "`{line}` in mode {mode:?} came to {verdict:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nine_of_ten_lines_that_developers_run_need_no_question() {
+    let (lines, asked) = (lines("benign.jsonl"), table("asked.jsonl"));
+    let of_all = |unasked: usize| f64::from(u32::try_from(unasked).unwrap()) / (lines.len() + asked.len()) as f64;
+    let questions: Vec<_> = lines.iter().filter(|line| !runs_unasked(line)).collect();
+    let share = of_all(lines.len() - questions.len());
+    let message = format!(
+        "{:.1} % of {} benign lines need no question; {} that need one are set aside with a reason",
+        100.0 * share,
+        lines.len() + asked.len(),
+        asked.len()
+    );
+    assert!(share >= 0.9, "{message}: {questions:#?}");
+    assert!(of_all(asked.len()) <= 0.05, "{message}: too many are set aside");
+    // Seen with `--no-capture`, and where the test fails.
+    eprintln!("{message}: {questions:#?}");
+}
+
+#[test]
+fn a_benign_line_that_was_set_aside_is_asked_and_says_why_it_should_be() {
+    for entry in table("asked.jsonl") {
+        let line = entry["line"].as_str().unwrap();
+        assert!(!runs_unasked(line), "`{line}` runs unasked; it belongs to the others");
+        assert!(entry["why"].as_str().is_some_and(|why| !why.is_empty()), "`{line}` has no reason");
+    }
+}
+
+#[test]
+fn a_project_that_is_not_trusted_or_has_no_sandbox_runs_nothing_of_its_own() {
+    for (trusted, sandboxed) in [(false, true), (true, false)] {
+        let around = Surroundings { trusted, sandboxed };
+        for line in ["cargo test", "npm test", "make", "pytest", "node test/run.js", "go vet ./..."] {
+            assert!(runs_unasked(line) && !is_allowed(line, Mode::Agent, around), "{line}");
+        }
+    }
+}
+
+/// A word in another writing that the shell takes for the same one.
+fn quoted(word: &str, way: usize) -> Option<String> {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:+,".contains(c));
+    let (first, rest) = (word.chars().next()?, word.get(1..).filter(|_| is_plain)?);
+    // The name of a variable that is set, and a word of the shell's language, are none any more in quotes.
+    let is_other = word.contains('=')
+        || [
+            "if", "then", "else", "elif", "fi", "do", "done", "for", "in", "while", "until", "case", "esac",
+            "function", "select", "time", "coproc",
+        ]
+        .contains(&word);
+    (!is_other).then(|| match way {
+        0 => format!("'{word}'"),
+        1 => format!("\"{word}\""),
+        2 => format!("\\{word}"),
+        3 => format!("{first}''{rest}"),
+        4 => format!("$'{word}'"),
+        _ => word.chars().map(|c| format!("\"{c}\"")).collect(),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// How a word is quoted does not let through what is asked or refused.
+    #[test]
+    fn a_word_in_other_quotes_lets_nothing_through(line in select(lines("nasty.jsonl")), at in any::<Index>(), way in 0..6_usize) {
+        let words: Vec<_> = line.split(' ').collect();
+        let at = at.index(words.len());
+        if let Some(other) = quoted(words[at], way) {
+            let changed: Vec<_> = words.iter().enumerate().map(|(index, word)| if index == at { other.as_str() } else { word }).collect();
+            // In the middle of a text in quotes it is another text.
+            let same = parse(&line) == parse(&changed.join(" "));
+            prop_assert!(!same || !passes(&changed.join(" ")), "{}", changed.join(" "));
+        }
+    }
+
+    /// What runs unasked makes nothing beside it run unasked.
+    #[test]
+    fn no_nasty_line_hides_behind_an_allowed_one(
+        good in select(lines("benign.jsonl")),
+        bad in select(lines("nasty.jsonl")),
+        joint in select(vec!["; ", " && ", " || ", " | ", "\n", " & "]),
+        first in any::<bool>(),
+    ) {
+        // What follows a comment on its line is no command.
+        prop_assume!(!good.contains('#') && !bad.contains('#') && !bad.contains("<<") && !good.ends_with('\\'));
+        let joined = if first { format!("{bad}{joint}{good}") } else { format!("{good}{joint}{bad}") };
+        prop_assert!(!passes(&joined), "{joined}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Commands that wait for input, and the user's time with the terminal.
+
+use super::*;
+
+impl Fixture {
+    fn status_now(&self) -> Status {
+        self.shell.status().borrow().clone()
+    }
+
+    /// Waits until the status is as wanted.
+    async fn until(&self, what: &str, fits: impl Fn(&Status) -> bool) -> Status {
+        let mut status = self.shell.status();
+        let found = tokio::time::timeout(LONG, status.wait_for(|status| fits(status))).await;
+        found.unwrap_or_else(|_| panic!("it never was {what}: {:?}", self.status_now())).unwrap().clone()
+    }
+
+    /// Runs a command until it waits.
+    async fn until_it_waits(&self, command: &str) -> Waits {
+        let call = ToolCallId::from("call");
+        match self.shell.run_until_it_waits(&call, command, RunOptions::default()).await.unwrap() {
+            Outcome::Waits(waits) => waits,
+            Outcome::Ended(ran) => panic!("it ended: {ran:?}"),
+        }
+    }
+
+    /// Waits until something was recorded.
+    async fn recorded(&self, entry: &str) {
+        let heard = async {
+            while !self.log.0.lock().unwrap().iter().any(|line| line == entry) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let heard = tokio::time::timeout(LONG, heard).await;
+        heard.unwrap_or_else(|_| panic!("{entry} is not in {:?}", self.log.0.lock().unwrap()));
+    }
+}
+
+fn certainty(status: &Status) -> Option<Certainty> {
+    status.waiting.as_ref().map(|waiting| waiting.certainty)
+}
+
+#[tokio::test]
+async fn what_reads_from_the_terminal_certainly_waits() {
+    let commands = [
+        ("printf 'name? '; read name; echo \"<$name>\"", "name? ", "x\n"),
+        ("cat | sort", "", "\x04"),
+        ("echo one; sh -c 'printf \"deeper: \"; head -n1'", "deeper: ", "x\n"),
+        ("x=$(head -n1); echo \"<$x>\"", "", "x\n"),
+        ("stty raw -echo; dd bs=1 count=1 of=/dev/null 2>/dev/null", "", "q"),
+    ];
+    for program in [None, Some("/bin/sh")] {
+        let fixture = Fixture::with(program);
+        for (command, prompt, answer) in commands {
+            let waits = fixture.until_it_waits(command).await;
+            let waiting = waits.status.waiting.unwrap();
+            assert_eq!((waiting.certainty, waiting.prompt.as_str()), (Certainty::Certain, prompt), "{command}");
+            assert!(!waiting.hidden, "{command}");
+            fixture.shell.write(answer.as_bytes()).unwrap();
+            fixture.shell.at_rest().await;
+            assert_eq!(fixture.status_now(), Status::default(), "{command}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_polls_the_terminal_probably_waits() {
+    let fixture = Fixture::new();
+    let command = "python3 -c 'import select,sys; print(\"key?\", end=\" \", flush=True); \
+                   select.select([sys.stdin], [], []); sys.stdin.readline()'";
+    let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "key? ").await;
+    let status = fixture.until("probable", |status| status.waiting.is_some()).await;
+    assert_eq!(certainty(&status), Some(Certainty::Probable));
+    assert_eq!(status.waiting.unwrap().prompt, "key? ");
+    fixture.shell.write(b"\n").unwrap();
+    assert_eq!(task.await.unwrap().exit_code, Some(0));
+}
+
+#[tokio::test]
+async fn what_works_or_sleeps_does_not_wait() {
+    let fixture = Fixture::new();
+    let commands = [
+        "sleep 4",
+        "sh -c 'sleep 4'",
+        // It polls, but not the terminal.
+        "python3 -c 'import select,os; r,w=os.pipe(); select.select([r],[],[],4)'",
+        "python3 -c 'import select,os; r,w=os.pipe(); p=select.poll(); p.register(r); p.poll(4000)'",
+        "python3 -c 'import select,os; r,w=os.pipe(); p=select.epoll(); p.register(r); p.poll(4)'",
+    ];
+    let tasks: Vec<_> = commands
+        .into_iter()
+        .map(|command| {
+            let fixture = Fixture::new();
+            tokio::spawn(async move {
+                let mut status = fixture.shell.status();
+                let ran = fixture.run(command).await;
+                assert_eq!(ran.exit_code, Some(0), "{}", ran.output);
+                assert!(!status.has_changed().unwrap(), "{command}: {:?}", status.borrow_and_update());
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    drop(fixture);
+}
+
+#[tokio::test]
+async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
+    let fixture = Fixture::new();
+    let waits = fixture.until_it_waits("echo begun; printf 'go on? '; read answer; echo \"so: $answer\"").await;
+    assert_eq!(waits.output, "begun\ngo on? ");
+    let flight = fixture.shell.running().unwrap();
+    assert!(flight.command.starts_with("echo begun"), "{flight:?}");
+    let refused = fixture.shell.run(&ToolCallId::from("second"), "echo second", RunOptions::default()).await;
+    assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
+    fixture.shell.write_as(Typist::Model, b"yes\n").unwrap();
+    fixture.shell.at_rest().await;
+    let end = fixture.shell.wait_for_more(waits.offset, LONG).await;
+    assert_eq!(fixture.shell.plain(waits.offset, end), "yes\nso: yes\n");
+    assert_eq!(fixture.shell.running(), None);
+    let news = fixture.shell.take_news();
+    assert!(
+        news.len() == 1 && news[0].contains("has ended with exit code 0") && news[0].ends_with("so: yes"),
+        "{news:?}"
+    );
+    assert_eq!(fixture.shell.take_news(), Vec::<String>::new());
+    fixture.recorded("Model typed `yes`").await;
+    fixture.recorded(&format!("call ended at {end} with Some(0)")).await;
+    assert_eq!(fixture.run("echo on").await.output, "on\n");
+}
+
+#[tokio::test]
+async fn a_cancelled_turn_ends_the_command_that_waits() {
+    let fixture = Fixture::new();
+    let cancel = CancellationToken::new();
+    let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
+    let outcome = fixture.shell.run_until_it_waits(&ToolCallId::from("call"), "cat", options).await.unwrap();
+    assert!(matches!(outcome, Outcome::Waits(_)));
+    cancel.cancel();
+    fixture.shell.at_rest().await;
+    assert_eq!(fixture.shell.running(), None);
+}
+
+#[tokio::test]
+async fn a_password_is_for_the_user_and_is_recorded_nowhere() {
+    let commands = [
+        "read -s -p 'Password: ' x; echo; echo \"length ${#x}\"",
+        "python3 -c 'import getpass; print(\"length\", len(getpass.getpass(\"Password: \")))'",
+    ];
+    for command in commands {
+        let fixture = Fixture::new();
+        let shell = Arc::clone(&fixture.shell);
+        let task = tokio::spawn(async move {
+            shell.run_until_it_waits(&ToolCallId::from("call"), command, RunOptions::default()).await.unwrap()
+        });
+        let status =
+            fixture.until("hidden", |status| status.waiting.as_ref().is_some_and(|waiting| waiting.hidden)).await;
+        assert_eq!(status.waiting.unwrap().prompt, "Password: ");
+        assert!(matches!(fixture.shell.write_as(Typist::Model, b"guess\n"), Err(ShellError::Secret)));
+        fixture.shell.write(b"hunter2-swordfish\n").unwrap();
+        let Outcome::Ended(ran) = task.await.unwrap() else { panic!("it went on waiting for the user") };
+        assert!(ran.output.contains("length 17"), "{}", ran.output);
+        fixture.recorded("User typed `` hidden").await;
+        assert!(!format!("{:?}{ran:?}", fixture.log.0.lock().unwrap()).contains("swordfish"));
+        let folder = fixture.folder.path().join("private");
+        for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap()) {
+            if file.file_type().unwrap().is_file() {
+                assert!(!String::from_utf8_lossy(&std::fs::read(file.path()).unwrap()).contains("swordfish"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_typed_is_recorded_line_by_line_as_it_was_sent() {
+    let fixture = Fixture::new();
+    let command = "echo ready; read a; read b; echo \"$a $b\"; python3 -q -i -c ''";
+    let task = fixture.start(command, RunOptions { timeout: LONG, ..RunOptions::default() }, "ready").await;
+    fixture.shell.write(b"fir").unwrap();
+    fixture.shell.write(b"xx\x7f\x7fst\nsecond\n").unwrap();
+    fixture.printed(0, ">>> ").await;
+    fixture.shell.write(b"print(6*7)\r").unwrap();
+    fixture.printed(0, "42").await;
+    fixture.recorded("User typed `print(6*7)`").await;
+    fixture.shell.write(b"\x04").unwrap();
+    let ran = task.await.unwrap();
+    assert!(ran.output.contains("first second"), "{}", ran.output);
+    fixture.recorded("User typed `first`").await;
+    fixture.recorded("User typed `second`").await;
+    fixture.recorded("User typed `[ctrl-d]`").await;
+}
+
+#[tokio::test]
+async fn time_stands_still_while_the_user_has_the_terminal() {
+    let fixture = Fixture::new();
+    let options = RunOptions { timeout: MIN_TIMEOUT, ..RunOptions::default() };
+    let task = fixture.start("echo begun; sleep 3; echo over", options, "begun").await;
+    fixture.shell.take(true);
+    assert!(matches!(fixture.shell.write_as(Typist::Model, b"x"), Err(ShellError::Taken)));
+    fixture.printed(0, "over").await;
+    let ran = task.await.unwrap();
+    assert_eq!((ran.exit_code, ran.timed_out), (Some(0), false));
+}
+
+#[tokio::test]
+async fn what_the_user_does_at_their_prompt_holds_for_the_model() {
+    for (program, mark) in [(None, "$ "), (Some("/bin/sh"), "azimuth$ ")] {
+        let fixture = Fixture::with(program);
+        std::fs::create_dir(fixture.project().join("sub")).unwrap();
+        fixture.shell.take(true);
+        fixture.printed(0, mark).await;
+        let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
+        assert!(matches!(refused, Err(ShellError::Taken)), "{refused:?}");
+        fixture.shell.write(b"cd sub\r").unwrap();
+        fixture.recorded("User typed `cd sub`").await;
+        fixture.shell.write(b"export WORD=kept; f() { echo fun; }\r").unwrap();
+        fixture.recorded("User typed `export WORD=kept; f() { echo fun; }`").await;
+        // Ctrl-C gives another prompt, and what runs can be stopped by it.
+        fixture.shell.write(b"abandoned").unwrap();
+        fixture.printed(0, "abandoned").await;
+        let from = fixture.shell.spool().end();
+        fixture.shell.write(b"\x03").unwrap();
+        fixture.printed(from, mark).await;
+        fixture.shell.write(b"echo asleep; sleep 1000\r").unwrap();
+        fixture.printed(0, "asleep\r\n").await;
+        let from = fixture.shell.spool().end();
+        fixture.shell.write(b"\x03").unwrap();
+        fixture.printed(from, mark).await;
+        fixture.shell.write(b"echo aw'a'ke\r").unwrap();
+        fixture.printed(from, "awake\r\n").await;
+        fixture.shell.take(false);
+        let (call, command) = (ToolCallId::from("call"), "pwd; echo $WORD; f");
+        let outcome = fixture.shell.run_until_it_waits(&call, command, RunOptions::default()).await;
+        let Ok(Outcome::Ended(ran)) = outcome else { panic!("the terminal is the model's again: {outcome:?}") };
+        assert_eq!(ran.output, format!("{}\nkept\nfun\n", fixture.project().join("sub").display()));
+        let news = fixture.shell.take_news().join("\n");
+        assert!(news.contains("handed it back") && news.contains("ran `cd sub`, ran `export"), "{news}");
+        assert!(news.contains("The shell is in"), "{news}");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_are_not_whole_are_gone_on_with_and_leaving_hands_back() {
+    let fixture = Fixture::new();
+    for leave in ["\x04", "exit\r"] {
+        let from = fixture.shell.spool().end();
+        fixture.shell.take(true);
+        fixture.printed(from, "$ ").await;
+        fixture.shell.write(b"for i in 1 2; do\r").unwrap();
+        fixture.printed(from, "> ").await;
+        fixture.shell.write(b"echo \"item $i\"; done\r").unwrap();
+        fixture.printed(from, "item 2").await;
+        fixture.recorded("User typed `for i in 1 2; do\necho \"item $i\"; done`").await;
+        fixture.shell.write(leave.as_bytes()).unwrap();
+        fixture.until("handed back", |status| !status.taken).await;
+        fixture.shell.at_rest().await;
+        assert_eq!(fixture.run("echo \"${i}\"").await.output, "2\n");
+    }
+}
+
+#[tokio::test]
+async fn what_the_user_runs_goes_on_when_they_hand_back() {
+    let fixture = Fixture::new();
+    fixture.shell.take(true);
+    fixture.printed(0, "$ ").await;
+    fixture.shell.write(b"sleep 1000 & cat\r").unwrap();
+    while fixture.shell.running().is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    fixture.shell.take(false);
+    let flight = fixture.shell.running().unwrap();
+    assert_eq!(flight.command, "sleep 1000 & cat");
+    let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
+    assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
+    assert!(fixture.shell.take_news()[0].contains("`sleep 1000 & cat` runs there now"));
+    fixture.shell.write_as(Typist::Model, b"\x04").unwrap();
+    fixture.shell.at_rest().await;
+    // Their background job is none of ours to end.
+    assert_eq!(fixture.run("jobs | grep -c 'sleep 1000'").await.output, "1\n");
+}
+
+#[tokio::test]
+async fn a_program_that_runs_when_the_terminal_is_taken_is_followed_by_a_prompt() {
+    let fixture = Fixture::new();
+    let task =
+        fixture.start("echo begun; read x", RunOptions { timeout: LONG, ..RunOptions::default() }, "begun").await;
+    fixture.shell.take(true);
+    fixture.shell.write(b"answer\n").unwrap();
+    assert_eq!(task.await.unwrap().exit_code, Some(0));
+    fixture.printed(0, "azimuth:").await;
+    fixture.shell.write(b"echo \"[$x]\"\r").unwrap();
+    fixture.printed(0, "[answer]").await;
+}
