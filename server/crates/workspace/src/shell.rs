@@ -72,6 +72,8 @@ pub mod sandbox;
 
 mod launch;
 
+mod outside;
+
 mod terminal;
 
 mod waiting;
@@ -91,6 +93,7 @@ mod parse;
 pub use access::Excerpt;
 pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
+pub use outside::{OUTSIDE_FOLDER, Outside};
 pub use parse::parse;
 pub use spool::Spool;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use agent::permission::{self, Rules};
 use agent::store::{SessionLock, Store, StoreError};
 use protocol::event::Severity;
-use protocol::terminal::Typist;
+use protocol::terminal::{SandboxMode, Typist};
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
@@ -18,7 +18,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Observer, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::{Jobs, Observer, Outside, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -104,11 +104,13 @@ pub(super) async fn load(
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
     let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
-    let sandboxed = confinement.is_sandboxed();
+    let sandbox = confinement.in_force().map_or(SandboxMode::Full, |policy| policy.mode);
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
     let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
+    let observer = Commands { own: own.clone(), terminal: terminals::of_outside(&id) };
+    let outside = Arc::new(Outside::new(&held, Arc::new(observer)));
     let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
@@ -122,6 +124,7 @@ pub(super) async fn load(
         seen: seen.clone(),
         shell: Arc::clone(&shell),
         jobs: Arc::clone(&jobs),
+        outside: Arc::clone(&outside),
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
@@ -178,8 +181,9 @@ pub(super) async fn load(
         intercept,
         overlay,
         shell,
-        sandboxed,
+        sandbox,
         jobs,
+        outside,
         terminal,
         last_caller: None,
         given: None,

@@ -224,7 +224,7 @@ impl Drop for Place<'_> {
     }
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
