@@ -13,6 +13,7 @@ use protocol::terminal::{
     TerminalWriteParams, Typist,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use workspace::shell::jobs::number as job_number;
 use workspace::shell::{Job, Shell, ShellError, Spool};
 
 use super::{Caller, Own, Session};
@@ -58,11 +59,6 @@ impl Spools {
 /// The terminal of a session's shell.
 pub(super) fn of_shell(session: &SessionId) -> TerminalId {
     TerminalId::new(format!("shell-{session}"))
-}
-
-/// The number of a job; none for another terminal.
-pub(super) fn job_number(terminal: &TerminalId) -> Option<u64> {
-    terminal.as_str().strip_prefix("job-")?.parse().ok()
 }
 
 /// Where a terminal's files are; none for what is no name of one.

@@ -34,6 +34,11 @@ pub const MOST_LIVE: usize = 16;
 /// How many jobs that ended are kept, with what they printed.
 pub const MOST_ENDED: usize = 32;
 
+/// The number of a job by its terminal; none for a terminal that is no job's.
+pub fn number(terminal: &TerminalId) -> Option<u64> {
+    terminal.as_str().strip_prefix("job-")?.parse().ok()
+}
+
 /// A job that could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
