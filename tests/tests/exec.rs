@@ -233,7 +233,8 @@ fn without_a_terminal_an_edit_is_refused_and_said() {
 fn what_runs_in_the_background_is_told_in_words_and_ends_with_the_run() {
     let world = World::new();
     let brief = json!({ "command": "read -r line <fifo; echo over", "wait_seconds": 0 });
-    let server = json!({ "command": "echo $$ >pid; exec python3 -um http.server --bind 127.0.0.1 0", "wait_seconds": 60 });
+    let server =
+        json!({ "command": "echo $$ >pid; exec python3 -um http.server --bind 127.0.0.1 0", "wait_seconds": 60 });
     let wait = json!({ "terminal": "job-1", "wait_seconds": 60 });
     let steps = json!([
         { "calls": [{ "tool": "shell_run", "input": { "command": "mkfifo fifo" } }] },

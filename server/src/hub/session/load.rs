@@ -17,7 +17,8 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Observer, Shell, ShellConfig, Spool};
+use workspace::shell::jobs::{self, Jobs};
+use workspace::shell::{Observer, Shell, ShellConfig, Spool};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -69,6 +70,7 @@ pub(super) async fn load(
         let last = fold(&*store, &session, &mut state)?;
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
+        jobs::forget_earlier(&folder, state.last_job);
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = store.grants(&project)?;
         let always = accepting::of_project(&*store, &project)?;
