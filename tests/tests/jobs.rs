@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 struct World {
     model: ModelServer,
     _setup: Setup,
-    _project: Project,
+    project: Project,
     client: Client,
     session: SessionId,
 }
@@ -33,7 +33,7 @@ impl World {
         let project = Project::new([("index.html", "hello from python\n")]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
         let session = client.new_session().await;
-        Self { model, _setup: setup, _project: project, client, session }
+        Self { model, _setup: setup, project, client, session }
     }
 
     /// Begins a turn in which the agent calls a tool.
@@ -75,6 +75,12 @@ impl World {
 
     async fn list(&self) -> Vec<TerminalInfo> {
         self.client.call::<methods::TerminalList>(json!({ "sessionId": self.session })).await.terminals
+    }
+
+    /// Closes the editor. That its jobs end then is said too, and does not matter.
+    async fn finish(self) {
+        self.client.waive("azimuth/event");
+        assert_eq!(patiently("the end of all", self.client.finish()).await, 0);
     }
 
     async fn until_changed(&self, what: &str, fits: impl Fn(&TerminalInfo) -> bool) -> TerminalInfo {
@@ -258,9 +264,9 @@ async fn with_the_session_all_its_jobs_end_and_nothing_of_them_is_left() {
                    echo begun; while :; do sleep 0.1; done";
     let (_, told) = world.turn("shell_start", json!({ "command": command, "wait_seconds": 2 })).await;
     assert!(told.contains("begun"), "{told}");
-    let pids = world._project.read("pids");
+    let pids = world.project.read("pids");
     assert_eq!(pids.lines().filter(|pid| lives(pid)).count(), 3, "{pids}");
-    assert_eq!(world.client.finish().await, 0);
+    world.finish().await;
     let left: Vec<_> = pids.lines().filter(|pid| lives(pid)).collect();
     assert!(left.is_empty(), "{left:?} of {pids}");
 }
@@ -275,8 +281,7 @@ async fn a_job_goes_on_while_nobody_looks_at_its_session() {
     assert!(opened.alive);
     world.type_in("job-1", "it\n").await;
     world.client.terminal_until(&"job-1".into(), "got it\r\n").await;
-    world.client.waive("azimuth/event");
-    assert_eq!(world.client.finish().await, 0);
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -301,7 +306,7 @@ async fn in_mode_ask_jobs_can_be_read_and_not_started_typed_into_or_ended() {
     let shown = asked.last().unwrap().tools();
     assert!(shown.contains(&"shell_read".to_owned()) && shown.contains(&"shell_list".to_owned()));
     assert!(!["shell_start", "shell_write", "shell_kill"].iter().any(|tool| shown.contains(&(*tool).to_owned())));
-    assert_eq!(world.client.finish().await, 0);
+    world.finish().await;
 }
 
 #[tokio::test]
@@ -313,5 +318,5 @@ async fn the_seventeenth_job_at_once_is_refused_with_words() {
     let (_, told) = world.turn("shell_start", json!({ "command": "sleep 7003" })).await;
     assert!(told.contains("16 jobs run already"), "{told}");
     assert_eq!(world.list().await.len(), 17, "the shell, and those that run");
-    patiently("the end of all", async { assert_eq!(world.client.finish().await, 0) }).await;
+    world.finish().await;
 }
