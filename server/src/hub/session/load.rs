@@ -18,7 +18,8 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Observer, Outside, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::jobs::{self, Jobs};
+use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -73,6 +74,7 @@ pub(super) async fn load(
         let last = fold(&*store, &session, &mut state)?;
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
+        jobs::forget_earlier(&folder, state.last_job);
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;

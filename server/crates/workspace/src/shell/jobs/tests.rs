@@ -219,6 +219,9 @@ async fn only_the_last_32_jobs_that_ended_are_kept() {
     assert!(kept.len() <= MOST_ENDED + 2, "{kept:?}");
     until("its folder to go", || !world.folder.path().join("jobs/job-2").exists()).await;
     assert!(world.folder.path().join("jobs/job-1").exists());
+    // As a later process finds them.
+    forget_earlier(world.folder.path(), 40);
+    assert!(!world.folder.path().join("jobs/job-8").exists() && world.folder.path().join("jobs/job-9").exists());
 }
 
 #[tokio::test]
