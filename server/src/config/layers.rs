@@ -61,6 +61,9 @@ pub struct Layer {
     /// Whether what commands and other programs change is listed for review.
     #[serde(alias = "reviewCommands")]
     pub review_commands: Option<bool>,
+    /// Whether shells begin with what the user's start files define.
+    #[serde(alias = "shellRc")]
+    pub shell_rc: Option<bool>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -265,6 +268,7 @@ impl Config {
         self.checkpoint_days = layer.checkpoint_days.unwrap_or(self.checkpoint_days);
         self.undo_commands = layer.undo_commands.unwrap_or(self.undo_commands);
         self.review_commands = layer.review_commands.unwrap_or(self.review_commands);
+        self.shell_rc = layer.shell_rc.unwrap_or(self.shell_rc);
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -323,6 +327,7 @@ impl Config {
         ignored.extend(layer.checkpoint_days.is_some().then_some("checkpoint_days"));
         ignored.extend(layer.undo_commands.is_some().then_some("undo_commands"));
         ignored.extend(layer.review_commands.is_some().then_some("review_commands"));
+        ignored.extend(layer.shell_rc.is_some().then_some("shell_rc"));
         ignored.extend((!layer.permissions.allow.is_empty()).then_some("permissions.allow"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {

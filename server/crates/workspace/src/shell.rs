@@ -18,7 +18,7 @@
 //! terminal shows it.
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `transcript` (what
-//! a model reads), `screen` (which joins them), `environment`, `processes`, `keyboard`, `typed` (the record
+//! a model reads), `screen` (which joins them), `environment`, `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record
 //! of it), `terminal` (the process), `waiting`, `flight` (a command on its way), `taken`, [`parse()`].
 
 use std::io::{self, Write};
@@ -47,6 +47,8 @@ mod screen;
 
 mod environment;
 
+mod start_files;
+
 mod processes;
 
 mod keyboard;
@@ -65,6 +67,7 @@ mod parse;
 
 pub use parse::parse;
 pub use spool::Spool;
+pub use start_files::StartFiles;
 
 /// How long a command may run unless the caller says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -116,6 +119,9 @@ pub trait Observer: Send + Sync {
 
     /// The [`Status`] has changed, or what the user runs at their prompt.
     fn changed(&self) {}
+
+    /// There is a word to the user.
+    fn said(&self, _text: &str) {}
 
     /// A line was typed, for the command of this call; its text is empty where it was hidden.
     fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
@@ -261,6 +267,8 @@ pub struct Shell {
     config: ShellConfig,
     spool: Arc<Spool>,
     common: Common,
+    /// What the user's own shells begin with, where ours is to begin so too.
+    start_files: Option<Arc<StartFiles>>,
 }
 
 struct State {
@@ -312,7 +320,14 @@ impl Shell {
             underway: Arc::default(),
             first_folder: config.cwd.clone(),
         };
-        Self { config, spool, common }
+        Self { config, spool, common, start_files: None }
+    }
+
+    /// Begins as the user's own shells do, where it is bash.
+    #[must_use]
+    pub fn with_start_files(mut self, files: Arc<StartFiles>) -> Self {
+        self.start_files = Some(files);
+        self
     }
 
     /// What the terminal has printed, and prints.
@@ -638,7 +653,7 @@ impl Shell {
 
     /// The shell's terminal; a new one if there is none.
     async fn terminal(&self) -> Result<Arc<Terminal>, ShellError> {
-        let start = {
+        let mut start = {
             let mut state = self.state();
             match &state.terminal {
                 Some(terminal) if !terminal.is_gone() => return Ok(Arc::clone(terminal)),
@@ -651,6 +666,7 @@ impl Shell {
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
+                environment: Vec::new(),
                 size: state.size,
             }
         };
@@ -658,6 +674,14 @@ impl Shell {
             return Err(ShellError::NoSuchFolder(start.cwd));
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
+        let mut prologue = String::new();
+        start.environment = match self.made(&start).await {
+            Some(made) => {
+                prologue.clone_from(&made.prologue);
+                made.environment.clone()
+            }
+            None => std::env::vars_os().collect(),
+        };
         let size = start.size;
         let spool = Arc::clone(&self.spool);
         let typed = self.recorder();
@@ -671,6 +695,7 @@ impl Shell {
             // No history, no word about mail, and the empty prompts are not for the shells started from this one.
             let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
             terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
+            terminal.control(&prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
         }
         let mut state = self.state();
         // The view may have got another size while the shell was starting.
@@ -679,6 +704,21 @@ impl Shell {
         }
         state.terminal = Some(Arc::clone(&terminal));
         Ok(terminal)
+    }
+
+    /// What the user's start files make of a shell. Where that cannot be had the user is told.
+    async fn made(&self, start: &Start) -> Option<&start_files::Made> {
+        let files = self.start_files.as_ref().filter(|_| start.is_bash())?;
+        match files.made(&start.program, &start.pass).await {
+            Ok(made) => Some(made),
+            Err(why) => {
+                self.common.observer.said(&format!(
+                    "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. Mend \
+                     them, or set `shell_rc = false`."
+                ));
+                None
+            }
+        }
     }
 
     /// Takes in what is typed into a new terminal.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rule, Rules};
@@ -18,7 +18,7 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Observer, Shell, ShellConfig, Spool};
+use workspace::shell::{Observer, Shell, ShellConfig, Spool, StartFiles};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -98,7 +98,7 @@ pub(super) async fn load(
     let terminal = TerminalId::new(format!("shell-{id}"));
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
-    let shell = shell(&own, &roots, folder, spool, terminal.clone());
+    let shell = shell(&own, &roots, folder, spool, terminal.clone(), config.shell_rc);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -233,10 +233,15 @@ fn shell(
     folder: PathBuf,
     spool: Arc<Spool>,
     terminal: TerminalId,
+    start_files: bool,
 ) -> Arc<Shell> {
+    // They run once in a process, for all its sessions.
+    static START_FILES: LazyLock<Arc<StartFiles>> = LazyLock::new(Arc::default);
+
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let config = ShellConfig { cwd, folder, pass: Vec::new(), program: None };
-    Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal })))
+    let shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
+    Arc::new(if start_files { shell.with_start_files(Arc::clone(&START_FILES)) } else { shell })
 }
 
 /// Records where in the terminal each command begins and ends.
@@ -264,6 +269,10 @@ impl Observer for Commands {
 
     fn changed(&self) {
         let _ = self.own.send(Own::TerminalChanged);
+    }
+
+    fn said(&self, text: &str) {
+        let _ = self.own.send(Own::Event(Event::Notice { severity: Severity::Warning, text: text.to_owned() }));
     }
 
     fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {

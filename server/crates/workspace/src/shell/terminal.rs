@@ -52,6 +52,8 @@ pub(super) struct Start {
     pub(super) folder: PathBuf,
     /// Names of secrets that commands may see.
     pub(super) pass: Vec<String>,
+    /// What the shell's environment is made of: the server's, or what the user's start files make of it.
+    pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) size: TerminalSize,
 }
 
@@ -390,7 +392,7 @@ fn command(start: &Start, pipe: &Path, mark: &str) -> CommandBuilder {
     command.args(interactive);
     command.cwd(&start.cwd);
     command.env_clear();
-    for (name, value) in environment::for_shell(std::env::vars_os(), &start.pass) {
+    for (name, value) in environment::for_shell(start.environment.clone(), &start.pass) {
         command.env(name, value);
     }
     command.env(processes::MARK, mark);
@@ -406,7 +408,7 @@ fn enter(folder: &Path) -> String {
 }
 
 /// Text as one word of the shell.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
