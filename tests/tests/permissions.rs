@@ -169,8 +169,8 @@ async fn in_mode_plan_only_what_reads_runs_and_the_model_is_told_to_plan() {
     assert!(reasons[0].0 && !reasons[1].0 && reasons[1].1.contains("mode `plan` only looks"), "{reasons:?}");
     assert!(!world.project.path("made").exists());
     let asked = world.model.asked_times(1).await;
-    assert!(asked.body.to_string().contains("You are in mode `plan`"));
-    assert!(!asked.body.to_string().contains("edit_replace_exact"), "no tool that edits is offered");
+    assert!(asked.body().to_string().contains("You are in mode `plan`"));
+    assert!(!asked.body().to_string().contains("edit_replace_exact"), "no tool that edits is offered");
     world.finish().await;
 }
 

@@ -267,11 +267,14 @@ mod tests {
 
     fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
         let all = |texts: &[&str]| {
-            let sourced =
-                |text: &&str| SourcedRule { rule: text.parse().unwrap(), source: "your config.toml".to_owned() };
+            let sourced = |text: &&str| SourcedRule {
+                rule: text.parse().unwrap(),
+                origin: protocol::permission::RuleOrigin::User,
+                source: "your config.toml".to_owned(),
+            };
             texts.iter().map(sourced).collect()
         };
-        Rules { allow: all(allow), ask: all(ask), deny: all(deny) }
+        Rules { allow: all(allow), ask: all(ask), deny: all(deny), ..Rules::default() }
     }
 
     #[test]
