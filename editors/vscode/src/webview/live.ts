@@ -35,6 +35,7 @@ export class LiveCommand {
   show(ran: Ran): void {
     const { live } = ran;
     this.live = live;
+    this.element.hidden = !LiveCommand.has(ran);
     const waiting = live?.alive === true ? live.waiting : undefined;
     this.element.classList.toggle('waits', waiting !== undefined && !(live?.kind === 'job' && waiting.certainty === 'probable'));
     if (live === undefined || live.kind === 'job') this.tail.hidden = true;
