@@ -5,7 +5,7 @@ use std::time::Instant;
 use protocol::terminal::TerminalSignal;
 
 use super::*;
-use crate::shell::{RunOptions, processes};
+use crate::shell::{Confinement, RunOptions, Trust, processes};
 
 /// How long anything is waited for.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
@@ -24,6 +24,8 @@ impl World {
             folder: folder.path().to_owned(),
             pass: Vec::new(),
             program: None,
+            confinement: Confinement::default(),
+            trust: Trust::default(),
         };
         let shell = Shell::new(config.clone(), Arc::new(())).unwrap();
         Self { folder, shell, jobs: Jobs::new(config, 1, Box::new(|_| Arc::new(()))) }
