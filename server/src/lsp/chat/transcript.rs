@@ -518,7 +518,7 @@ mod tests {
         let text = written(&[begun.clone(), ended.clone()]);
         assert!(text.starts_with(&format!("\n{shown}")), "the prompt stands there already: {text}");
         let other = written(&[begun.clone(), ended.clone(), begun, ended]);
-        assert!(other.ends_with(&format!("\n## You\n\n!seq 30{text}")), "another view's does not: {other}");
+        assert!(other.ends_with(&format!("\n## You\n\n!seq 30\n{text}")), "another view's does not: {other}");
         assert!(!text.contains(">     20\n") && text.contains(">     21\n>     \\## You\n"), "{text}");
         assert!(text.ends_with("30\n>     \\## You\n\n## You\n\n"), "{text}");
     }
