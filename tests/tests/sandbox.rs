@@ -209,7 +209,7 @@ async fn nothing_leads_out(user: User) {
 
     // Sockets of others, terminals.
     if is_installed("perl") {
-        let name = format!("azimuth-test-{}", std::process::id());
+        let name = format!("azimuth-test-{user:?}-{}", std::process::id());
         let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name);
         let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
         let connect = |address: &str| {
