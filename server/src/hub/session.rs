@@ -485,6 +485,7 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
+        self.shell.take(false);
         self.shell.kill().await;
         // Nothing that it runs outlives this process.
         if tokio::time::timeout(SHELL, self.shell.at_rest()).await.is_err() {

@@ -163,7 +163,11 @@ pub(super) struct Pilot {
 impl Pilot {
     /// Flies; none if nobody waits for it any longer.
     pub(super) async fn fly(mut self) -> Option<Ran> {
-        let limit = self.options.timeout.clamp(MIN_TIMEOUT, MAX_TIMEOUT);
+        let limit = match self.options.timeout {
+            // A job's command has no limit.
+            Duration::MAX => Duration::MAX,
+            limit => limit.clamp(MIN_TIMEOUT, MAX_TIMEOUT),
+        };
         let common = self.running.common.clone();
         let is_prompt = self.running.is_prompt;
         let watched = waiting::watch(Arc::clone(&self.terminal), common.clone(), self.start_offset);
