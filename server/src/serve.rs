@@ -10,6 +10,7 @@ use agent::tool::Tool;
 use store::SqliteStore;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinSet;
+use workspace::shell::supervisor;
 
 use crate::config::{self, Config, Editor, Sources};
 use crate::hub::{Hub, Parts};
@@ -53,7 +54,7 @@ impl Default for Custom {
 
 /// This program, to be started again: also where its file has been replaced by another one's, as an update does.
 pub fn this_program() -> Option<PathBuf> {
-    cfg!(target_os = "linux").then(|| PathBuf::from("/proc/self/exe"))
+    supervisor::is_supported().then(|| PathBuf::from("/proc/self/exe"))
 }
 
 /// An environment: the value of a variable, if it is set.

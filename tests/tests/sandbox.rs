@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use harness::window::Window;
 use harness::{Answer, ModelServer, Profile, Project, Setup, Wire};
-use protocol::SessionId;
+use protocol::permission::PermissionAbout;
+use protocol::terminal::{SandboxMode, TerminalKind};
 use protocol::turn::StopReason;
+use protocol::{Event, SessionId, methods};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -432,5 +434,47 @@ async fn a_supervisor_that_is_killed_takes_the_shell_with_it() {
         .unwrap();
     until_none(&number.to_string()).await;
     assert!(world.works("echo again").await.starts_with("again\n"));
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn what_the_sandbox_refuses_runs_outside_it_once_the_user_has_said_so() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    world.refuses("cat ~/.ssh/id_ed25519", "cannot be read in it").await;
+    world.works("kept=inside; mkdir d; cd d").await;
+    let command = "cat ~/.ssh/id_ed25519; pwd; echo \"<$kept>\"";
+    let why = "the sandbox refused to read the key, which the release is signed with";
+    let call = |more| {
+        let mut input = json!({ "command": command, "outside": true });
+        input.as_object_mut().unwrap().extend::<serde_json::Map<_, _>>(more);
+        Answer::calls("shell_run", input)
+    };
+    world.model.then(call(serde_json::Map::new()));
+    world.model.then(call(serde_json::Map::from_iter([("why".to_owned(), json!(why))])));
+    world.model.then(Answer::says("Done."));
+    let before = world.model.asked().len();
+    world.window.prompt(&world.session, "Run it.").await;
+    let is_asked = |event: &Event| matches!(event, Event::PermissionAsked { .. });
+    let events = world.window.until(&world.session, "the question", is_asked).await;
+    // The rule that allows every command is about those in the sandbox.
+    let Some(Event::PermissionAsked { request, .. }) = events.last() else { unreachable!() };
+    assert_eq!(request.about, PermissionAbout::Outside);
+    assert!(request.title.contains("outside the sandbox") && request.detail.contains(command), "{request:?}");
+    let shown = events.iter().any(|event| matches!(event, Event::ToolCallStarted { title, .. } if title.contains(why)));
+    assert!(shown, "{events:?}");
+    let answer = json!({ "sessionId": world.session, "permissionId": request.permission_id, "optionId": "allow_once" });
+    world.window.call::<methods::PermissionAnswer>(answer).await;
+    world.window.until_end(&world.session, StopReason::EndTurn).await;
+    assert!(world.model.asked()[before + 1].last_results()[0].contains("`outside` needs `why`"));
+    let told = world.model.asked()[before + 2].last_results()[0].to_owned();
+    let folder = world.project.path("d");
+    assert!(told.contains(SECRET) && told.contains(&format!("{}\n<>\n", folder.display())), "{told}");
+
+    let params = json!({ "sessionId": world.session });
+    let listed = world.window.call::<methods::TerminalList>(params).await.terminals;
+    let kinds: Vec<_> = listed.iter().map(|terminal| (terminal.kind, terminal.sandbox)).collect();
+    let expected = [(TerminalKind::Shell, SandboxMode::WorkspaceWrite), (TerminalKind::Outside, SandboxMode::Full)];
+    assert_eq!(kinds, expected);
+    world.refuses("cat ~/.ssh/id_ed25519", "cannot be read in it").await;
     world.window.close().await;
 }

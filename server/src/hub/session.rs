@@ -47,7 +47,7 @@ use protocol::model::ModelSelectResult;
 use protocol::permission::{PermissionAbout, PermissionAnswerResult, PermissionOutcome, PermissionRequest};
 use protocol::review::ReviewResult;
 use protocol::session::{Mode, SessionInfo, SessionNewResult};
-use protocol::terminal::Done;
+use protocol::terminal::{Done, SandboxMode};
 use protocol::{ErrorCode, Event, PermissionId, PromptBlock, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use workspace::baseline::Baseline;
@@ -58,7 +58,7 @@ use workspace::results::Results;
 use workspace::review::{Application, Review};
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Shell};
+use workspace::shell::{Jobs, Outside, Shell};
 
 use self::accepting::Accepting;
 use self::commanded::{Following, Found, Looks};
@@ -85,7 +85,7 @@ use crate::config::Config;
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
 /// How long commands may take to end with their session.
-const SHELL: Duration = Duration::from_secs(3);
+const SHELL: Duration = Duration::from_secs(5);
 /// How long what an ended command came to may take to be said.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
@@ -451,10 +451,12 @@ struct Session {
     accepting: Accepting,
     tools: Arc<[Arc<dyn Tool>]>,
     shell: Arc<Shell>,
-    /// Whether it is in a sandbox that keeps commands from writing elsewhere.
-    sandboxed: bool,
+    /// The sandbox that it and its jobs are in; `full` where there is none.
+    sandbox: SandboxMode,
     /// Its commands in the background.
     jobs: Arc<Jobs>,
+    /// Its shell outside the sandbox.
+    outside: Arc<Outside>,
     /// The shell's.
     terminal: TerminalId,
     /// How many requests have begun whose work comes back to this task.
@@ -523,7 +525,7 @@ impl Session {
             self.shell.kill().await;
             self.shell.at_rest().await;
         };
-        let all = async { tokio::join!(shell, self.jobs.end()) };
+        let all = async { tokio::join!(shell, self.jobs.end(), self.outside.end()) };
         if tokio::time::timeout(SHELL, all).await.is_err() {
             tracing::error!(session = %self.id, "a command could not be ended in time");
         }

@@ -13,7 +13,7 @@ use workspace::reader::{NoOverlay, Overlay, Reader};
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Confinement, Jobs, Shell, ShellConfig, Trust};
+use workspace::shell::{Confinement, Jobs, Outside, Shell, ShellConfig, Trust};
 
 use crate::{Edits, Intercept, Services, Tags};
 
@@ -65,6 +65,7 @@ impl World {
             confinement: Confinement::default(),
         };
         let shell = Arc::new(Shell::new(config.clone(), Arc::new(())).unwrap());
+        let outside = Arc::new(Outside::new(&config, Arc::new(())));
         let jobs = Arc::new(Jobs::new(config, 1, Box::new(|_| Arc::new(()))));
         Services {
             search: Search::new(roots.clone(), reader.clone()),
@@ -72,6 +73,7 @@ impl World {
             reader,
             shell,
             jobs,
+            outside,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
             edits: Edits::default(),

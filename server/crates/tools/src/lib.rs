@@ -19,7 +19,7 @@ use workspace::reader::Reader;
 use workspace::results::Results;
 use workspace::search::Search;
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Shell};
+use workspace::shell::{Jobs, Outside, Shell};
 
 pub use expand_output::how_to_read;
 pub use intercept::Intercept;
@@ -77,6 +77,8 @@ pub struct Services {
     pub shell: Arc<Shell>,
     /// Its commands in the background.
     pub jobs: Arc<Jobs>,
+    /// Its shell outside the sandbox.
+    pub outside: Arc<Outside>,
     /// What was too long for the model to read at once.
     pub results: Results,
     /// What the model's edits were.

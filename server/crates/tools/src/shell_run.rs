@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::permission::Action;
@@ -11,7 +12,7 @@ use protocol::content::ToolKind;
 use protocol::terminal::Certainty;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Waits};
+use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Shell, Waits};
 
 use crate::terminals::{execution, first_line};
 use crate::typed::Typed;
@@ -29,6 +30,9 @@ use crate::{Services, blocking, how_to_read, location};
 ///   short: `--quiet`, `| tail -50`.
 /// - Commands see the files on disk. Read, search and edit files with the tools for it, not with commands: those tools
 ///   see unsaved text, and edits that the user reviews.
+/// - Where there is a sandbox, commands write in the workspace, temporary folders and package caches only, and do not see
+///   keys. When a command fails and you are told that the sandbox has refused something which it has to do, run it again
+///   with `outside`. Do not try to get around the sandbox, and do not use `outside` before.
 /// - Give one plain command line. What cannot be understood before it runs (`eval`, `$(…)` as a command's name) has to be
 ///   allowed by the user each time.
 #[derive(Deserialize, JsonSchema)]
@@ -40,6 +44,11 @@ pub(crate) struct Input {
     cwd: Option<String>,
     /// After how many seconds it is stopped, 1 to 3600. Without it, 120.
     timeout_seconds: Option<u64>,
+    /// Whether it is to run outside the sandbox, where nothing restrains it. The user is asked each time. It runs in a shell of
+    /// its own, in the same folder, which has none of the variables and functions of the other.
+    outside: Option<bool>,
+    /// With `outside`: what the sandbox has refused, and why the command has to do that, in a sentence for the user.
+    why: Option<String>,
 }
 
 pub(crate) struct ShellRun {
@@ -53,6 +62,11 @@ impl ShellRun {
 
     fn folder(&self, input: &Input) -> Result<Option<PathBuf>, ToolError> {
         Ok(input.cwd.as_deref().map(|cwd| self.services.roots.resolve(cwd)).transpose()?)
+    }
+
+    /// Whether a command is to run outside the sandbox. Where there is none, the session's shell does.
+    fn is_outside(&self, input: &Input) -> bool {
+        input.outside == Some(true) && self.services.outside.is_needed()
     }
 
     fn in_words(&self, ran: &Ran, before: &PathBuf) -> Output {
@@ -89,27 +103,49 @@ impl Typed for ShellRun {
         timeout(input)?;
         let folder = self.folder(input)?;
         let locations = folder.iter().map(|folder| location(folder, None)).collect();
-        let action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        let mut action = execution(&input.command, folder.unwrap_or_else(|| self.services.shell.cwd()));
+        let mut title = format!("Running {}", first_line(&input.command));
+        if self.is_outside(input) {
+            let why = input.why.as_deref().map(str::trim).filter(|why| !why.is_empty()).ok_or_else(|| {
+                ToolError::InvalidInput("`outside` needs `why`: what the sandbox has refused, for the user".to_owned())
+            })?;
+            title.push_str(&format!(" outside the sandbox: {}", first_line(why)));
+            if let Action::Execute { outside, .. } = &mut action {
+                *outside = true;
+            }
+        }
         if let Action::Execute { parsed, cwd, .. } = &action
             && let Some(refusal) = self.services.intercept.refusal(&input.command, parsed, cwd, &self.services.roots)
         {
             return Err(ToolError::Failed(refusal));
         }
-        Ok(Description { title: format!("Running {}", first_line(&input.command)), locations, action })
+        Ok(Description { title, locations, action })
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
-        let before = self.services.shell.cwd();
-        let ran = self.services.shell.run_until_it_waits(&call.id, &input.command, options).await;
-        let ran = match ran.map_err(|error| ToolError::Failed(error.to_string()))? {
+        let mut options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
+        let failed = |error: &dyn std::fmt::Display| ToolError::Failed(error.to_string());
+        let (shell, outcome, before);
+        if self.is_outside(&input) {
+            let outside = Arc::clone(&self.services.outside);
+            shell = blocking(move || Ok(outside.open())).await?.map_err(|error| failed(&error))?;
+            options.cwd.get_or_insert_with(|| self.services.shell.cwd());
+            before = shell.cwd();
+            // What it asks is for the user, who sees its terminal.
+            outcome = shell.run(&call.id, &input.command, options).await.map(Outcome::Ended);
+        } else {
+            shell = Arc::clone(&self.services.shell);
+            before = shell.cwd();
+            outcome = shell.run_until_it_waits(&call.id, &input.command, options).await;
+        }
+        let ran = match outcome.map_err(|error| failed(&error))? {
             Outcome::Ended(ran) => ran,
             Outcome::Waits(waits) => return Ok(still_runs(&waits)),
         };
         let mut output = self.in_words(&ran, &before);
         if ran.is_cut {
             let services = self.services.clone();
-            let kept = blocking(move || Ok(keep(&services, &ran))).await?;
+            let kept = blocking(move || Ok(keep(&services, &shell, &ran))).await?;
             output.text.push_str(&match kept {
                 Ok((handle, 0)) => format!("\n[not all of its output is shown: {}]", how_to_read(&handle, None)),
                 Ok((handle, lost)) => {
@@ -167,9 +203,9 @@ fn still_runs(waits: &Waits) -> Output {
 }
 
 /// Keeps what a command printed. Gives its handle, and how many bytes of it were no longer there. Blocks.
-fn keep(services: &Services, ran: &Ran) -> io::Result<(String, u64)> {
+fn keep(services: &Services, shell: &Shell, ran: &Ran) -> io::Result<(String, u64)> {
     let mut keeper = services.results.keeper()?;
-    let lost = services.shell.printed(ran.start_offset, ran.end_offset, &mut keeper)?;
+    let lost = shell.printed(ran.start_offset, ran.end_offset, &mut keeper)?;
     Ok((keeper.finish()?, lost))
 }
 
@@ -232,6 +268,8 @@ mod tests {
             command: command.to_owned(),
             cwd: cwd.map(str::to_owned),
             timeout_seconds: None,
+            outside: None,
+            why: None,
         };
         let described = tool.describe(&input("rm a.txt\n# really", Some("src"))).unwrap();
         assert_eq!(described.title, "Running rm a.txt …");
@@ -291,7 +329,8 @@ mod tests {
 
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let input = Input { command: "sleep 100".to_owned(), cwd: None, timeout_seconds: None };
+        let input =
+            Input { command: "sleep 100".to_owned(), cwd: None, timeout_seconds: None, outside: None, why: None };
         let output = ShellRun::new(&world.services()).run(Call { id: "1".into(), cancel }, input).await.unwrap();
         assert_eq!(output.summary, "stopped");
     }

@@ -18,6 +18,9 @@ use crate::{Services, blocking, how_to_read};
 /// How a tool calls the session's shell.
 const SHELL: &str = "shell";
 
+/// How a tool calls the shell outside the sandbox.
+const OUTSIDE: &str = "outside";
+
 /// How often it is looked whether something became of a terminal that says nothing by itself.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -53,9 +56,16 @@ impl Terminal {
         if name == SHELL || name.starts_with("shell-") {
             return Ok(Self { id: TerminalId::from(SHELL), shell: Arc::clone(shell), job: None });
         }
+        let outside = services.outside.get();
+        if let Some(shell) = &outside
+            && (name == OUTSIDE || name.starts_with("outside-"))
+        {
+            return Ok(Self { id: TerminalId::from(OUTSIDE), shell: Arc::clone(shell), job: None });
+        }
         let id = TerminalId::from(name);
         let Some(job) = jobs.get(&id) else {
             let mut names = vec![SHELL.to_owned()];
+            names.extend(outside.map(|_| OUTSIDE.to_owned()));
             names.extend(jobs.all().iter().map(|job| job.id().to_string()));
             let text = format!("there is no terminal `{name}`; there are: {}", names.join(", "));
             return Err(ToolError::Failed(text));
@@ -137,13 +147,12 @@ impl Terminal {
                     }
                     first.is_some_and(|first| printed_at.elapsed() >= QUIET || first.elapsed() >= LONGEST)
                 }
-                Until::Ready => self
-                    .ready()
-                    .is_some_and(|ready| !ready.ports.is_empty() || first.is_some_and(|it| it.elapsed() >= LONGEST)),
+                // What says that it is up is mostly about to listen, and what listens is about to say so.
+                Until::Ready => self.ready().is_some_and(|Ready { line, ports }| {
+                    let first = first.get_or_insert_with(Instant::now);
+                    (line.is_some() && !ports.is_empty()) || first.elapsed() >= LONGEST
+                }),
             };
-            if until == Until::Ready && self.ready().is_some() {
-                first.get_or_insert_with(Instant::now);
-            }
             let has_ended = self.command().is_none() && self.job.as_ref().is_none_or(|job| !job.is_alive());
             if is_over || has_ended || self.shell.waiting().is_some() {
                 return;

@@ -21,7 +21,7 @@
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
 //! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
-//! that is not trusted), `processes`, `keyboard`, `typed` (the record of it), [`supervisor`], [`sandbox`], `launch` (how
+//! that is not trusted), `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record of it), [`supervisor`], [`sandbox`], `launch` (how
 //! a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way), `taken`,
 //! `handover` (what one shell hands over to another), [`jobs`], `access` (what else can be done to a shell), [`parse()`].
 
@@ -60,6 +60,8 @@ mod environment;
 
 mod git;
 
+mod start_files;
+
 mod processes;
 
 mod keyboard;
@@ -71,6 +73,8 @@ pub mod supervisor;
 pub mod sandbox;
 
 mod launch;
+
+mod outside;
 
 mod terminal;
 
@@ -91,8 +95,10 @@ mod parse;
 pub use access::Excerpt;
 pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
+pub use outside::{OUTSIDE_FOLDER, Outside};
 pub use parse::parse;
 pub use spool::Spool;
+pub use start_files::StartFiles;
 
 /// How long a command may run unless the caller says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -160,6 +166,9 @@ pub trait Observer: Send + Sync {
 
     /// The [`Status`] has changed, what the user runs at their prompt, or what shows that a job is up.
     fn changed(&self) {}
+
+    /// There is a word to the user.
+    fn said(&self, _text: &str) {}
 
     /// A line was typed, for the command of this call; its text is empty where it was hidden.
     fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
@@ -307,6 +316,8 @@ pub struct Shell {
     /// What a new shell is told first, in whole lines.
     prologue: String,
     common: Common,
+    /// What the user's own shells begin with, where ours is to begin so too.
+    start_files: Option<Arc<StartFiles>>,
 }
 
 struct State {
@@ -362,7 +373,14 @@ impl Shell {
             first_folder: config.cwd.clone(),
             confinement: config.confinement.clone(),
         };
-        Self { config, spool, prologue: String::new(), common }
+        Self { config, spool, prologue: String::new(), common, start_files: None }
+    }
+
+    /// Begins as the user's own shells do, where it is bash.
+    #[must_use]
+    pub fn with_start_files(mut self, files: Arc<StartFiles>) -> Self {
+        self.start_files = Some(files);
+        self
     }
 
     /// What the terminal has printed, and prints.
@@ -693,6 +711,7 @@ impl Shell {
                 pass: self.config.pass.clone(),
                 of_git: Vec::new(),
                 confinement: self.config.confinement.clone(),
+                environment: Vec::new(),
                 size: state.size,
             }
         };
@@ -700,6 +719,14 @@ impl Shell {
             return Err(ShellError::NoSuchFolder(start.cwd));
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
+        let mut prologue = String::new();
+        start.environment = match self.made(&start).await {
+            Some(made) => {
+                prologue.clone_from(&made.prologue);
+                made.environment.clone()
+            }
+            None => std::env::vars_os().collect(),
+        };
         let size = start.size;
         let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
         let typed = self.recorder();
@@ -719,6 +746,7 @@ impl Shell {
             // No history, no word about mail, and the empty prompts are not for the shells started from this one.
             let quiet = "set +o history; unset HISTFILE MAILCHECK; export -n PS1 PS2\n";
             terminal.control(quiet).await.map_err(|error| ShellError::Start(error.to_string()))?;
+            terminal.control(&prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
         }
         terminal.control(&self.prologue).await.map_err(|error| ShellError::Start(error.to_string()))?;
         let mut state = self.state();
@@ -729,6 +757,21 @@ impl Shell {
         state.terminal = Some(Arc::clone(&terminal));
         state.is_lax = trusted;
         Ok(terminal)
+    }
+
+    /// What the user's start files make of a shell. Where that cannot be had the user is told.
+    async fn made(&self, start: &Start) -> Option<&start_files::Made> {
+        let files = self.start_files.as_ref().filter(|_| start.is_bash())?;
+        match files.made(&start.program, &start.pass).await {
+            Ok(made) => Some(made),
+            Err(why) => {
+                self.common.observer.said(&format!(
+                    "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. Mend \
+                     them, or set `shell_rc = false`."
+                ));
+                None
+            }
+        }
     }
 
     /// Takes in what is typed into a new terminal.

@@ -42,7 +42,9 @@ fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<
     let home = environment("HOME").map(PathBuf::from);
     let own: Vec<PathBuf> = own.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
     let repositories = sandbox::repositories(folders, home.as_deref());
-    sandbox::make_caches(&environment);
+    if settings.mode == SandboxMode::WorkspaceWrite {
+        sandbox::make_caches(&environment);
+    }
     let world = World { folders, repositories: &repositories, own: &own, environment: &environment };
-    (Policy::new(settings, &world), None)
+    (Policy::new(settings, &world).map(Policy::resolved), None)
 }

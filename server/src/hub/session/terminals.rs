@@ -15,7 +15,8 @@ use protocol::terminal::{
     TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams, Typist,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
-use workspace::shell::{InFlight, Job, Shell, ShellError, Spool, Status};
+use workspace::shell::jobs::number as job_number;
+use workspace::shell::{InFlight, Job, OUTSIDE_FOLDER, Shell, ShellError, Spool, Status};
 
 use super::{Caller, Own, Session};
 use crate::hub::feed::now;
@@ -62,15 +63,16 @@ pub(super) fn of_shell(session: &SessionId) -> TerminalId {
     TerminalId::new(format!("shell-{session}"))
 }
 
-/// The number of a job; none for another terminal.
-pub(super) fn job_number(terminal: &TerminalId) -> Option<u64> {
-    terminal.as_str().strip_prefix("job-")?.parse().ok()
+/// The terminal of a session's shell outside the sandbox.
+pub(super) fn of_outside(session: &SessionId) -> TerminalId {
+    TerminalId::new(format!("outside-{session}"))
 }
 
 /// Where a terminal's files are; none for what is no name of one.
 fn folder_of(session_folder: &Path, terminal: &TerminalId) -> Option<PathBuf> {
     match job_number(terminal) {
         Some(number) => Some(session_folder.join("jobs").join(format!("job-{number}"))),
+        None if terminal.as_str().starts_with("outside-") => Some(session_folder.join(OUTSIDE_FOLDER)),
         None => terminal.as_str().starts_with("shell-").then(|| session_folder.to_owned()),
     }
 }
@@ -86,8 +88,8 @@ pub(super) fn bounded(command: &str) -> String {
 impl Session {
     pub(super) fn terminal_list(&mut self, reply: Reply<TerminalListResult>) {
         let jobs = self.jobs.all();
-        let shell = std::iter::once(self.shell_info());
-        let terminals = shell.chain(jobs.iter().map(|job| self.job_info(job))).collect();
+        let shells = std::iter::once(self.shell_info()).chain(self.outside_info());
+        let terminals = shells.chain(jobs.iter().map(|job| self.job_info(job))).collect();
         let _ = reply.send(Ok(TerminalListResult { terminals }));
     }
 
@@ -275,6 +277,9 @@ impl Session {
         if *id == self.terminal {
             return Some(self.shell_info());
         }
+        if *id == of_outside(&self.id) {
+            return self.outside_info();
+        }
         self.jobs.get(id).map(|job| self.job_info(&job))
     }
 
@@ -288,6 +293,20 @@ impl Session {
             started_at: self.state.created_at,
             ..self.info_of(&self.terminal, &self.shell)
         }
+    }
+
+    /// The shell outside the sandbox, if it was needed.
+    fn outside_info(&self) -> Option<TerminalInfo> {
+        let (id, shell) = (of_outside(&self.id), self.outside.get()?);
+        Some(TerminalInfo {
+            kind: TerminalKind::Outside,
+            title: String::from("shell outside the sandbox"),
+            cwd: shell.cwd().display().to_string(),
+            sandbox: SandboxMode::Full,
+            alive: shell.is_alive(),
+            started_at: self.state.created_at,
+            ..self.info_of(&id, &shell)
+        })
     }
 
     fn job_info(&self, job: &Job) -> TerminalInfo {
@@ -315,7 +334,7 @@ impl Session {
             kind: TerminalKind::default(),
             title: String::new(),
             cwd: String::new(),
-            sandbox: SandboxMode::Full,
+            sandbox: self.sandbox,
             alive: false,
             running: self.state.running.get(id).cloned().or(of_users),
             waiting,
@@ -331,6 +350,9 @@ impl Session {
     fn terminal(&self, id: &TerminalId) -> Result<Arc<Shell>, Error> {
         if *id == self.terminal {
             return Ok(Arc::clone(&self.shell));
+        }
+        if let Some(shell) = self.outside.get().filter(|_| *id == of_outside(&self.id)) {
+            return Ok(shell);
         }
         let job = self.jobs.get(id).ok_or_else(|| Error::not_found("terminal", id))?;
         Ok(Arc::clone(job.shell()))

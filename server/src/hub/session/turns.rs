@@ -11,7 +11,7 @@ use agent::user_command;
 use futures_util::FutureExt;
 use protocol::permission::PermissionRequest;
 use protocol::session::Mode;
-use protocol::terminal::Done;
+use protocol::terminal::{Done, SandboxMode};
 use protocol::turn::{
     StopReason, TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnStartParams, TurnStartResult,
     TurnSteerParams,
@@ -217,7 +217,7 @@ impl Session {
                     rules: Arc::clone(&self.rules),
                     results: self.results.clone(),
                     trust: (self.trust.clone(), word),
-                    sandboxed: self.sandboxed,
+                    sandboxed: self.sandbox != SandboxMode::Full,
                     questions: AtomicU64::new(0),
                 });
                 let context = TurnContext {
@@ -464,6 +464,9 @@ impl Session {
         // A command of the user's own is none of the turn's.
         if self.user_command.is_none() {
             tokio::spawn(self.shell.kill());
+        }
+        if let Some(outside) = self.outside.get() {
+            tokio::spawn(outside.kill());
         }
     }
 

@@ -148,6 +148,19 @@ impl Policy {
         (settings.mode != SandboxMode::Full).then(|| places::policy(settings, world))
     }
 
+    /// The same with the links in its paths resolved, as far as they are there: what is hidden is to be found by whatever name it
+    /// is granted. Asks the disk.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        let Self { read, write, temporary, devices, hidden, .. } = &mut self;
+        for list in [read, write, temporary, devices, hidden] {
+            list.iter_mut().for_each(|path| *path = resolved(path));
+            list.sort();
+            list.dedup();
+        }
+        self
+    }
+
     /// Whether a file may be used. The path is absolute, and links in it are resolved.
     pub fn allows(&self, path: &Path, how: Use) -> bool {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));
@@ -248,6 +261,15 @@ impl Policy {
 /// A path that is absolute, without `.` and `..`.
 fn is_plain(path: &Path) -> bool {
     path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+}
+
+/// A path with its links resolved; what is not there at its end stays as it is written.
+fn resolved(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(resolved), ..) => resolved,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        (Err(_), ..) => path.to_owned(),
+    }
 }
 
 /// A path that a variable holds, where it is a usable one.

@@ -27,6 +27,14 @@ pub fn main() -> Option<ExitCode> {
     None
 }
 
+/// Whether there can be supervisors: on Linux since 5.3.
+pub fn is_supported() -> bool {
+    #[cfg(target_os = "linux")]
+    return rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
 /// Whether a process runs in a sandbox of ours that this process does not run in. Where it cannot be known, because it has
 /// ended or there is no `/proc`, it counts as one on Linux.
 ///

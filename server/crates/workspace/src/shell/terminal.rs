@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,6 +59,8 @@ pub(super) struct Start {
     pub(super) of_git: Vec<(String, String)>,
     /// What its processes are held by.
     pub(super) confinement: Confinement,
+    /// What the shell's environment is made of: the server's, or what the user's start files make of it.
+    pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) size: TerminalSize,
 }
 
@@ -136,12 +139,13 @@ impl Terminal {
 
         let screen = Arc::new(Mutex::new(Screen::new(spool)));
         let gone = CancellationToken::new();
+        let end = wait_for(child, leader, mark.clone())?;
         std::thread::Builder::new().name("terminal output".to_owned()).spawn({
             let (screen, gone, mark) = (Arc::clone(&screen), gone.clone(), mark.clone());
             move || {
                 let _pipe = pipe;
                 read_all(&mut reader, &screen);
-                let code = reap(child, leader);
+                let code = ended(&end, leader);
                 processes::kill(leader, &mark, Which::Since(0));
                 lock(&screen).close(code);
                 gone.cancel();
@@ -440,7 +444,7 @@ fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
         program: start.program.clone(),
         args,
         cwd: start.cwd.clone(),
-        environment: environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git),
+        environment: environment::for_shell(start.environment.clone(), &start.pass, &start.of_git),
         mark: mark.to_owned(),
         reads: vec![pipe.to_owned()],
         folder: start.folder.clone(),
@@ -473,17 +477,24 @@ fn read_all(reader: &mut dyn Read, screen: &Mutex<Screen>) {
     }
 }
 
-/// Waits for a shell whose terminal has ended. One that goes on without its terminal is killed.
-fn reap(mut child: Box<dyn Child + Send + Sync>, leader: Pid) -> Option<i32> {
-    for _ in 0..100 {
-        match child.try_wait() {
-            Ok(None) => std::thread::sleep(Duration::from_millis(10)),
-            Ok(Some(status)) => return exit_code(&status),
-            Err(_) => return None,
-        }
-    }
-    let _ = kill_process(leader, Signal::KILL);
-    child.wait().ok().and_then(|status| exit_code(&status))
+/// Waits for a shell's end on a thread of its own, which then ends what is left: that may hold the terminal open. Gives where the
+/// exit code comes.
+fn wait_for(mut child: Box<dyn Child + Send + Sync>, leader: Pid, mark: String) -> io::Result<Receiver<Option<i32>>> {
+    let (sender, end) = channel();
+    std::thread::Builder::new().name("terminal end".to_owned()).spawn(move || {
+        let code = child.wait().ok().and_then(|status| exit_code(&status));
+        processes::kill(leader, &mark, Which::Since(0));
+        let _ = sender.send(code);
+    })?;
+    Ok(end)
+}
+
+/// The exit code of a shell whose terminal has ended. One that goes on without its terminal is killed.
+fn ended(end: &Receiver<Option<i32>>, leader: Pid) -> Option<i32> {
+    end.recv_timeout(Duration::from_secs(1)).unwrap_or_else(|_| {
+        let _ = kill_process(leader, Signal::KILL);
+        end.recv().ok().flatten()
+    })
 }
 
 fn exit_code(status: &portable_pty::ExitStatus) -> Option<i32> {

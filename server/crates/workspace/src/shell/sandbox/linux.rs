@@ -50,7 +50,8 @@ pub(in crate::shell) fn enter(policy: &Policy, reads: &[PathBuf]) -> Result<(), 
 
 pub(super) fn support() -> Support {
     let known = [(9, ABI::V9), (6, ABI::V6), (5, ABI::V5), (3, ABI::V3), (2, ABI::V2), (1, ABI::V1)];
-    let Some((version, _)) = known.into_iter().find(|(_, abi)| has(*abi)) else {
+    let has_filters = TargetArch::try_from(std::env::consts::ARCH).is_ok();
+    let Some((version, _)) = known.into_iter().find(|(_, abi)| has_filters && has(*abi)) else {
         return Support { by: None, missing: Vec::new() };
     };
     let missing = MISSING.iter().filter(|(since, _)| *since > version).map(|(_, words)| *words).collect();
@@ -73,10 +74,16 @@ fn grants(policy: &Policy, reads: &[PathBuf]) -> BTreeMap<PathBuf, BitFlags<Acce
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev | AccessFs::Truncate;
     let mut grants = BTreeMap::new();
     let mut grant = |path: PathBuf, access: BitFlags<AccessFs>| *grants.entry(path).or_insert(access) |= access;
-    for (places, access) in [(&policy.read, read), (&policy.write, write)] {
+    // What is only read and may come to hold something hidden is taken apart too: new files in it are not seen then. Where it
+    // is written, nothing new could be made.
+    let may_come = |hidden: &&PathBuf| hidden.parent().is_some_and(Path::is_dir);
+    let is_there = |hidden: &&PathBuf| hidden.symlink_metadata().is_ok();
+    let from_read: Vec<PathBuf> = policy.hidden.iter().filter(may_come).cloned().collect();
+    let from_write: Vec<PathBuf> = policy.hidden.iter().filter(is_there).cloned().collect();
+    for (places, access, hidden) in [(&policy.read, read, &from_read), (&policy.write, write, &from_write)] {
         for place in places {
             let mut split = BTreeSet::new();
-            for path in without(place, &policy.hidden, &mut split) {
+            for path in without(place, hidden, &mut split) {
                 grant(path, access);
             }
             // Names are shown where not all can be.
@@ -95,7 +102,7 @@ fn without(place: &Path, hidden: &[PathBuf], split: &mut BTreeSet<PathBuf>) -> V
     if hidden.iter().any(|hidden| place.starts_with(hidden)) {
         return Vec::new();
     }
-    if !hidden.iter().any(|hidden| hidden.starts_with(place) && hidden.symlink_metadata().is_ok()) {
+    if !hidden.iter().any(|hidden| hidden.starts_with(place)) {
         return vec![place.to_owned()];
     }
     split.insert(place.to_owned());

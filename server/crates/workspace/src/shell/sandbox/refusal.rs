@@ -87,6 +87,11 @@ fn of_line(policy: &Policy, lower: &str) -> Option<&'static str> {
     if lower.contains("no new privileges") || lower.contains("must be owned by uid 0 and have the setuid bit set") {
         return Some("no program gains rights in it, so `sudo` and the like do not work");
     }
+    if lower.contains("permission denied (publickey") || lower.contains("host key verification failed") {
+        let keys = PathBuf::from(std::env::var_os("HOME")?).join(".ssh");
+        let words = "the keys, known hosts and agent of ssh cannot be used in it";
+        return (!policy.allows(&super::resolved(&keys), Use::Read)).then_some(words);
+    }
     if is_refused && (lower.contains("ptrace") || lower.contains("could not attach")) {
         return Some("only processes that run in it can be traced from it");
     }
@@ -164,7 +169,7 @@ fn refused(policy: &Policy, name: &Name<'_>, folders: &[&Path]) -> Option<(PathB
     };
     let (name, folders) = (&name, if name.is_absolute() { folders.get(..1)? } else { folders });
     folders.iter().find_map(|folder| {
-        let path = resolved(&folder.join(name))?;
+        let path = super::resolved(&folder.join(name));
         // What the user may not do at all is not the sandbox's doing.
         let is_possible = |path: &Path, how| access(path, how).is_ok();
         if !path.exists() {
@@ -181,12 +186,4 @@ fn refused(policy: &Policy, name: &Name<'_>, folders: &[&Path]) -> Option<(PathB
         let is_refused = !policy.allows(&path, Use::Write) && is_possible(&path, Access::WRITE_OK);
         is_refused.then_some((path, Use::Write))
     })
-}
-
-/// A path with its links resolved; what is not there at its end stays as it is written.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    if let Ok(resolved) = path.canonicalize() {
-        return Some(resolved);
-    }
-    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }

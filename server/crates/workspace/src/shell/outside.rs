@@ -1,0 +1,69 @@
+//! The session's second shell, which has no sandbox (design D6): a sandbox cannot be taken off a shell that runs in it.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::jobs::make_private;
+use super::{Observer, Shell, ShellConfig};
+
+/// The folder of its files, in the session's.
+pub const OUTSIDE_FOLDER: &str = "outside";
+
+/// The shell outside the sandbox. It is made when it is first needed.
+///
+/// It begins as the session's shell began, and takes nothing over from that but the folder that each command is run in: what was
+/// set in the sandbox (`PATH`, functions, a variable that names a program) would change what the user allows to run.
+pub struct Outside {
+    config: ShellConfig,
+    observer: Arc<dyn Observer>,
+    /// Whether the session's shell has a sandbox.
+    is_needed: bool,
+    made: Mutex<Option<Arc<Shell>>>,
+}
+
+impl Outside {
+    /// The one beside a shell that is made so.
+    pub fn new(beside: &ShellConfig, observer: Arc<dyn Observer>) -> Self {
+        let mut config = beside.clone();
+        let is_needed = config.confinement.is_sandboxed();
+        config.folder.push(OUTSIDE_FOLDER);
+        config.confinement.policy = None;
+        Self { config, observer, is_needed, made: Mutex::default() }
+    }
+
+    /// Whether there is a sandbox to be outside of. Where there is none, the session's shell does.
+    pub fn is_needed(&self) -> bool {
+        self.is_needed
+    }
+
+    /// The shell, if it was needed already.
+    pub fn get(&self) -> Option<Arc<Shell>> {
+        self.made().clone()
+    }
+
+    /// The shell. Blocks.
+    ///
+    /// # Errors
+    /// Its folder cannot be made or read.
+    pub fn open(&self) -> io::Result<Arc<Shell>> {
+        let mut made = self.made();
+        if let Some(shell) = &*made {
+            return Ok(Arc::clone(shell));
+        }
+        make_private(&self.config.folder)?;
+        let shell = Arc::new(Shell::new(self.config.clone(), Arc::clone(&self.observer))?);
+        *made = Some(Arc::clone(&shell));
+        Ok(shell)
+    }
+
+    /// Ends it with all that it has started.
+    pub async fn end(&self) {
+        let Some(shell) = self.get() else { return };
+        shell.kill().await;
+        shell.at_rest().await;
+    }
+
+    fn made(&self) -> MutexGuard<'_, Option<Arc<Shell>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
