@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use harness::vendor::Instant as Answer;
 use protocol::ToolCallId;
 use serde_json::json;
-use workspace::shell::{RunOptions, Shell, ShellConfig};
+use workspace::shell::{RunOptions, Shell, ShellConfig, Trust};
 
 use crate::{World, ms};
 
@@ -37,6 +37,7 @@ fn alone() -> Duration {
         folder: folder.path().to_owned(),
         pass: Vec::new(),
         program: None,
+        trust: Trust::default(),
     };
     let shell = Shell::new(config, Arc::new(())).expect("a shell");
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
