@@ -102,6 +102,8 @@ pub struct Config {
     pub checkpoint_days: u32,
     /// Whether what commands change in the project can be undone.
     pub undo_commands: bool,
+    /// Whether shells begin with what the user's start files define.
+    pub shell_rc: bool,
     /// Whether what commands and other programs change is listed for review; it needs `undo_commands`.
     pub review_commands: bool,
     /// What commands may do to the machine.
@@ -143,6 +145,7 @@ impl Default for Config {
             log: None,
             checkpoint_days: 30,
             undo_commands: true,
+            shell_rc: true,
             review_commands: true,
             sandbox: Sandbox::WorkspaceWrite,
             sandbox_network: true,

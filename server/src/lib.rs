@@ -2,7 +2,7 @@
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
-//! processes meet), `framing` (messages in a stream), [`config`], [`log`].
+//! processes meet), `framing` (messages in a stream), `words` (what several views say in the same words), [`config`], [`log`].
 
 // Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
 #[cfg(not(unix))]
@@ -16,3 +16,4 @@ pub mod log;
 pub mod lsp;
 pub mod serve;
 pub mod sockets;
+mod words;

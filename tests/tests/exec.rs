@@ -244,6 +244,30 @@ fn without_a_terminal_an_edit_is_refused_and_said() {
 }
 
 #[test]
+fn what_runs_in_the_background_is_told_in_words_and_ends_with_the_run() {
+    let world = World::new();
+    let brief = json!({ "command": "read -r line <fifo; echo over", "wait_seconds": 0 });
+    let server =
+        json!({ "command": "echo $$ >pid; exec python3 -um http.server --bind 127.0.0.1 0", "wait_seconds": 60 });
+    let wait = json!({ "terminal": "job-1", "wait_seconds": 60 });
+    let steps = json!([
+        { "calls": [{ "tool": "shell_run", "input": { "command": "mkfifo fifo" } }] },
+        { "calls": [{ "tool": "shell_start", "input": brief }] },
+        { "calls": [{ "tool": "shell_start", "input": server }] },
+        { "calls": [{ "tool": "shell_run", "input": { "command": "echo go >fifo" } }] },
+        { "calls": [{ "tool": "shell_read", "input": wait }] },
+        { "text": "Both were there." }
+    ]);
+    let output = world.azimuth(&["exec", "--script", &world.script(&steps), "--allow", "Shell", "Start them."]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("[job-1 runs]") && said.contains("; it listens on port "), "{said}");
+    assert!(said.contains("job-1 (read -r line <fifo; echo over) ended with exit code 0"), "{said}");
+    let pid = world.read("pid");
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "the server is gone");
+}
+
+#[test]
 fn a_rule_on_the_command_line_allows_what_it_names_and_nothing_else() {
     let world = World::new();
     let script = world.script(&one_call("shell_run", &json!({ "command": "touch made" })));

@@ -16,6 +16,7 @@ mod generated;
 mod homes;
 mod host;
 mod hostile;
+mod jobs;
 mod layers;
 mod lifecycle;
 mod panics;

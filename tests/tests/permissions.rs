@@ -16,12 +16,13 @@ struct World {
 }
 
 impl World {
-    async fn new(settings: &str) -> Self {
+    /// With settings at the head of the configuration, and tables at its end.
+    async fn new(settings: &str, tables: &str) -> Self {
         let model = ModelServer::start([]).await;
         // The mode is part of what the model is told, and each turn of these may be in another.
         model.may_rewrite();
         let setup = Setup::empty();
-        setup.configure(&format!("{settings}\n{}", Setup::configuration(&model, Wire::Anthropic)));
+        setup.configure(&format!("{settings}\n{}\n{tables}", Setup::configuration(&model, Wire::Anthropic)));
         let project = Project::new([("a.txt", "one\ntwo\nthree\n")]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
         let session = client.new_session().await;
@@ -94,7 +95,7 @@ fn judged(events: &[Event]) -> Vec<(bool, String)> {
 
 #[tokio::test]
 async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken_back() {
-    let world = World::new("[permissions]\ndeny = ['Shell(git push:*)']").await;
+    let world = World::new("", "[permissions]\ndeny = ['Shell(git push:*)']").await;
     world.begin(&["touch made", "mkdir folder", "touch made", "mkdir folder"]).await;
     for (option, words) in [
         ("allow_always", "Always allow exactly `touch made` in this project"),
@@ -136,7 +137,7 @@ async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken
 
 #[tokio::test]
 async fn a_grant_is_taken_back_by_its_method_and_twice_is_harmless() {
-    let world = World::new("").await;
+    let world = World::new("", "").await;
     world.begin(&["touch made"]).await;
     let (_, question) = world.client.until_asked(&world.session).await;
     world.client.choose(&world.session, &question, "allow_always").await;
@@ -158,7 +159,7 @@ async fn a_grant_is_taken_back_by_its_method_and_twice_is_harmless() {
 
 #[tokio::test]
 async fn in_mode_plan_only_what_reads_runs_and_the_model_is_told_to_plan() {
-    let world = World::new("[permissions]\nallow = ['Shell']").await;
+    let world = World::new("", "[permissions]\nallow = ['Shell']").await;
     assert_eq!(
         world.says("/mode plan").await,
         "mode plan: looks, also by commands that only read, and plans; changes nothing"
@@ -176,7 +177,7 @@ async fn in_mode_plan_only_what_reads_runs_and_the_model_is_told_to_plan() {
 
 #[tokio::test]
 async fn in_mode_accept_edits_edits_and_plain_file_commands_are_not_asked_and_others_are() {
-    let world = World::new("").await;
+    let world = World::new("", "").await;
     world.mode("accept_edits", false).await.unwrap();
     world
         .model
@@ -194,7 +195,7 @@ async fn in_mode_accept_edits_edits_and_plain_file_commands_are_not_asked_and_ot
 
 #[tokio::test]
 async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hold_in_it() {
-    let world = World::new("[permissions]\ndeny = ['Shell(git push:*)']\nask = ['Shell(touch asked)']").await;
+    let world = World::new("", "[permissions]\ndeny = ['Shell(git push:*)']\nask = ['Shell(touch asked)']").await;
     let told = world.mode("bypass", false).await.unwrap_err();
     assert!(told.contains("has to be confirmed") && told.contains("nothing is asked"), "{told}");
     let begun = json!({ "sessionId": world.session, "prompt": [{ "type": "text", "text": "Go." }], "mode": "bypass" });
@@ -231,7 +232,7 @@ async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hol
 
 #[tokio::test]
 async fn who_leaves_bypass_while_a_turn_runs_is_asked_from_there_on() {
-    let world = World::new("").await;
+    let world = World::new("", "").await;
     world.mode("bypass", true).await.unwrap();
     let gate = harness::Gate::default();
     world.model.then(
@@ -256,7 +257,7 @@ async fn who_leaves_bypass_while_a_turn_runs_is_asked_from_there_on() {
 
 #[tokio::test]
 async fn where_it_is_forbidden_bypass_is_entered_by_nobody() {
-    let world = World::new("allow_bypass = false").await;
+    let world = World::new("allow_bypass = false", "").await;
     let told = world.mode("bypass", true).await.unwrap_err();
     assert!(told.contains("`allow_bypass = false`"), "{told}");
     let told = world.says("/mode bypass yes").await;

@@ -197,6 +197,8 @@ async fn a_command_that_is_killed_ends_and_the_turn_goes_on() {
     client.terminal_until(&terminal, "alive").await;
     // With nothing running it ends the shell, and the next command has a new one.
     client.call::<methods::TerminalKill>(json!({ "sessionId": session, "terminalId": terminal })).await;
+    let is_over = |event: &Event| matches!(event, Event::TerminalChanged { terminal } if !terminal.alive);
+    client.until(&session, "the shell's end", is_over).await;
     for (method, more) in [("write", json!({ "data": "" })), ("kill", json!({})), ("open", json!({}))] {
         let mut params = json!({ "sessionId": session, "terminalId": "another" });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

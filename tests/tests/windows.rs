@@ -3,11 +3,14 @@
 
 use agent::store::Store;
 use azimuth::sockets::Sockets;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use futures_util::FutureExt;
 use harness::window::Window;
 use harness::{Answer, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::review::{HunkState, Proposal};
 use protocol::session::SessionOpenResult;
+use protocol::terminal::TerminalKind;
 use protocol::turn::StopReason;
 use protocol::{Event, SequencedEvent, SessionId, methods};
 use serde_json::json;
@@ -204,6 +207,56 @@ async fn the_terminal_shows_the_same_in_both_windows_and_goes_on_with_another_ho
 }
 
 #[tokio::test]
+async fn a_job_is_seen_typed_into_and_ended_in_either_window_and_is_over_when_its_host_is_killed() {
+    let start = |command: &str| Answer::calls("shell_start", json!({ "command": command, "wait_seconds": 0 }));
+    let command = "while read -r x; do echo got $x; done";
+    let answers = [start(command), Answer::says("Done."), start(command), Answer::says("Done.")];
+    let (model, setup, project) = world(answers, &[]).await;
+    setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let first = Window::open(&setup, &project, Profile::panel()).await;
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    let session = first.new_session().await;
+    show(&second, &session).await;
+    let follow = |window: &Window, job: &str| {
+        window.request("azimuth/terminal/open", json!({ "sessionId": session, "terminalId": job }))
+    };
+    let type_in = |window: &Window, job: &str, text: &str| {
+        let params = json!({ "sessionId": session, "terminalId": job, "data": BASE64_STANDARD.encode(text) });
+        window.request("azimuth/terminal/write", params)
+    };
+    first.prompt(&session, "Start one.").await;
+    let here = first.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(second.until_end(&session, StopReason::EndTurn).await, here);
+    assert!(follow(&second, "job-2").await.is_err(), "there is none yet");
+    for window in [&first, &second] {
+        follow(window, "job-1").await.unwrap();
+    }
+    type_in(&second, "job-1", "this\n").await.unwrap();
+    type_in(&first, "job-1", "that\n").await.unwrap();
+    for window in [&first, &second] {
+        let shown = window.terminal_until(&"job-1".into(), "got that\r\n").await;
+        assert!(shown.contains("got this\r\n"), "{shown}");
+    }
+    let is_over = |event: &Event| matches!(event, Event::TerminalChanged { terminal } if !terminal.alive && terminal.kind == TerminalKind::Job);
+    let listed = second.call::<methods::TerminalList>(json!({ "sessionId": session })).await.terminals;
+    assert_eq!(listed.iter().map(|info| info.terminal_id.as_str()).collect::<Vec<_>>()[1..], ["job-1"]);
+    second.call::<methods::TerminalKill>(json!({ "sessionId": session, "terminalId": "job-1" })).await;
+    first.until(&session, "its end", is_over).await;
+    second.until(&session, "its end", is_over).await;
+
+    second.prompt(&session, "Start another.").await;
+    second.until_end(&session, StopReason::EndTurn).await;
+    follow(&second, "job-2").await.unwrap();
+    type_in(&second, "job-2", "it\n").await.unwrap();
+    second.terminal_until(&"job-2".into(), "got it\r\n").await;
+    first.kill().await;
+    let seen = second.until(&session, "its end", is_over).await;
+    let ended = |event: &Event| matches!(event, Event::TerminalEnded { terminal_id, exit_code: None, .. } if terminal_id.as_str() == "job-2");
+    assert!(seen.iter().any(ended), "{seen:?}");
+    second.close().await;
+}
+
+#[tokio::test]
 async fn when_the_host_is_killed_the_second_window_goes_on_and_nothing_is_lost() {
     let gate = Gate::default();
     let (_model, setup, project) = world(
@@ -300,6 +353,52 @@ async fn a_request_that_its_host_did_not_come_to_answer_says_to_try_again() {
     let title = second.call::<methods::SessionList>(json!({})).await.sessions[0].title.clone();
     assert_eq!(title, "Ours");
     second.close().await;
+}
+
+#[tokio::test]
+async fn after_a_crash_what_ran_is_said_to_be_over_and_what_it_printed_is_there() {
+    let start = Answer::calls("shell_start", json!({ "command": "echo up; cat", "wait_seconds": 1 }));
+    let run = Answer::calls("shell_run", json!({ "command": "echo begun; sleep 7004" }));
+    let again = Answer::calls("shell_start", json!({ "command": "true", "wait_seconds": 30 }));
+    let (model, setup, project) = world([start, run, again, Answer::says("Done.")], &[]).await;
+    setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "[permissions]\nallow = [\"Shell\"]\n"));
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let session = window.new_session().await;
+    let shell = window.open_terminal(&session).await;
+    window.prompt(&session, "Go on.").await;
+    window.terminal_until(&shell, "begun").await;
+    let is_shell = |event: &Event| matches!(event, Event::TerminalChanged { terminal } if terminal.terminal_id == shell && terminal.running.is_some());
+    window.until(&session, "the command", is_shell).await;
+    window.kill().await;
+
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let opened = show(&window, &session).await;
+    let mut terminals = std::collections::HashMap::new();
+    let mut running = std::collections::HashSet::new();
+    for SequencedEvent { event, .. } in opened.events {
+        match event {
+            Event::TerminalChanged { terminal } => drop(terminals.insert(terminal.terminal_id.clone(), *terminal)),
+            Event::TerminalStarted { tool_call_id, .. } => drop(running.insert(tool_call_id)),
+            Event::TerminalEnded { tool_call_id, exit_code, .. } => {
+                assert!(running.remove(&tool_call_id) && exit_code.is_none());
+            }
+            _ => {}
+        }
+    }
+    assert!(running.is_empty(), "{running:?}");
+    assert_eq!(terminals.len(), 2);
+    assert!(terminals.values().all(|info| !info.alive && info.running.is_none()), "{terminals:?}");
+    let params = json!({ "sessionId": session, "terminalId": "job-1" });
+    let job = window.call::<methods::TerminalOpen>(params).await;
+    assert!(!job.alive);
+    window.terminal_until(&"job-1".into(), "up\r\n").await;
+    // The name of one that was is not given again.
+    window.prompt(&session, "Start another.").await;
+    let events = window.until_end(&session, StopReason::EndTurn).await;
+    let started =
+        |event: &Event| matches!(event, Event::TerminalStarted { terminal_id, .. } if terminal_id.as_str() == "job-2");
+    assert!(events.iter().any(started), "{events:?}");
+    window.close().await;
 }
 
 #[tokio::test]

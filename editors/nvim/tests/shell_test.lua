@@ -7,13 +7,13 @@ local support = require("support")
 local T = {}
 
 --- A chat in which every command is allowed, unless `settings` says otherwise.
----@param options { answers: Answer[], files?: table<string, string>, settings?: string, asks_trust?: boolean }
+---@param options { answers: Answer[], files?: table<string, string>, settings?: string, asks_trust?: boolean, columns?: integer, lines?: integer }
 ---@param test fun(child: Child, model: Model, place: Place)
 local function chat(options, test)
   local place = support.place(vim.tbl_extend("force", { ["a.txt"] = "a\n" }, options.files or {}))
   local model = models.start(options.answers)
   support.use_model(place, model, options.settings or 'permissions.allow = ["Shell"]')
-  local child = support.start(place, { asks_trust = options.asks_trust })
+  local child = support.start(place, { asks_trust = options.asks_trust, columns = options.columns, lines = options.lines })
   local ok, problem = xpcall(function()
     child:command("edit a.txt")
     child:open_chat()
@@ -356,6 +356,19 @@ function T.what_was_granted_is_listed_and_taken_back()
     child:type("q")
     child:prompt("Touch two.")
     child:wait_for_question()
+  end)
+end
+
+function T.a_question_whose_answers_do_not_fit_beside_the_code_takes_more_room()
+  chat({ answers = { { text = "Hello." } }, asks_trust = true, columns = 80, lines = 30 }, function(child)
+    child:prompt("Hi.")
+    child:wait_for_question()
+    child:wait([[vim.iter(vim.api.nvim_list_wins()):any(function(window)
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+      return vim.api.nvim_win_get_config(window).relative ~= ""
+        and lines[#lines] == "[R] Do not trust"
+        and vim.api.nvim_win_get_height(window) >= vim.api.nvim_win_text_height(window, {}).all
+    end)]])
   end)
 end
 

@@ -30,7 +30,7 @@ use super::questions::Answerer;
 use super::setup::{Setup, log_file};
 use super::signals::Signals;
 use super::style::Style;
-use super::view::View;
+use super::view::{View, is_job};
 use super::{Exec, Failure};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
 use crate::{lsp, serve};
@@ -216,7 +216,8 @@ impl Job {
             let line = serde_json::to_string(event).map_err(Failure::new)?;
             view.line(&line).map_err(Failure::new)?;
         } else {
-            if let Event::TerminalEnded { offset, .. } = &event.event
+            if let Event::TerminalEnded { terminal_id, offset, .. } = &event.event
+                && !is_job(terminal_id)
                 && let Some(bytes) = turn.output_until(*offset)
             {
                 view.terminal(&bytes).map_err(Failure::new)?;
@@ -224,7 +225,7 @@ impl Job {
             view.event(&event.event).map_err(Failure::new)?;
         }
         match &event.event {
-            Event::TerminalStarted { terminal_id, offset, .. } if view.is_live() => {
+            Event::TerminalStarted { terminal_id, offset, .. } if view.is_live() && !is_job(terminal_id) => {
                 let params = TerminalOpenParams {
                     acknowledges: false,
                     session_id: turn.session.clone(),

@@ -1,17 +1,20 @@
 //! A session's events on a terminal, or piped: what a person reads of a headless turn.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
+use protocol::terminal::TerminalInfo;
 use protocol::turn::StopReason;
-use protocol::{Event, MessageId, ToolCallId};
+use protocol::{Event, MessageId, TerminalId, ToolCallId};
 use providers::cost::format_cost;
 use workspace::paths;
 
 use super::style::Style;
+use crate::words;
 
 /// The longest piece of a tool result's summary that is shown, in characters.
 const SUMMARY: usize = 100;
@@ -26,8 +29,12 @@ pub(super) struct View<W> {
     at_line_start: bool,
     /// Whether commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
     live: bool,
-    /// The calls that run a command.
+    /// The calls that run a command whose output is shown when they have ended.
     commands: Vec<ToolCallId>,
+    /// The calls that start a command in the background, and the terminal of each.
+    starting: Vec<(ToolCallId, TerminalId)>,
+    /// What was started so, as it was last said to be.
+    jobs: HashMap<TerminalId, String>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
 }
@@ -35,7 +42,9 @@ pub(super) struct View<W> {
 impl<W: Write> View<W> {
     /// A view of what has happened, without live output.
     pub(super) fn new(out: W, style: Style) -> Self {
-        Self { out, style, message: None, at_line_start: true, live: false, commands: Vec::new(), plan: Vec::new() }
+        let (commands, starting, jobs) = (Vec::new(), Vec::new(), HashMap::new());
+        let (message, at_line_start, live, plan) = (None, true, false, Vec::new());
+        Self { out, style, message, at_line_start, live, commands, starting, jobs, plan }
     }
 
     /// A view of what happens, on a terminal.
@@ -77,14 +86,23 @@ impl<W: Write> View<W> {
                 let before = std::mem::replace(&mut self.plan, entries.clone());
                 entries.iter().filter(|entry| !before.contains(entry)).try_for_each(|entry| self.step(entry))
             }
-            Event::TerminalStarted { tool_call_id, .. } => {
-                self.commands.push(tool_call_id.clone());
+            Event::TerminalStarted { terminal_id, tool_call_id, .. } => {
+                let is_job = is_job(terminal_id);
+                if !self.live || is_job {
+                    self.commands.push(tool_call_id.clone());
+                }
+                if is_job {
+                    self.starting.push((tool_call_id.clone(), terminal_id.clone()));
+                }
                 Ok(())
             }
+            Event::TerminalChanged { terminal } => self.job(terminal),
             Event::ToolCallEnded { result, summary, .. } => {
                 let summary = if summary.is_empty() { first_line(&result.text) } else { summary.clone() };
                 let mut said = summary.is_empty();
-                if !self.live && self.commands.contains(&result.tool_call_id) {
+                let started = self.starting.extract_if(.., |(call, _)| *call == result.tool_call_id);
+                self.jobs.extend(started.map(|(_, terminal)| (terminal, String::new())));
+                if self.commands.contains(&result.tool_call_id) {
                     let text = result.text.trim_end();
                     self.line(text)?;
                     said |= text.lines().last().is_some_and(|last| last.contains(&summary));
@@ -139,6 +157,16 @@ impl<W: Write> View<W> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Writes what became of a command in the background after the call that started it, which says itself how it was then.
+    fn job(&mut self, job: &TerminalInfo) -> io::Result<()> {
+        let words = words::of_job(job);
+        match self.jobs.get_mut(&job.terminal_id) {
+            Some(said) if *said != words && (!job.alive || job.ready.is_some()) => said.clone_from(&words),
+            _ => return Ok(()),
+        }
+        self.line(&self.style.dim(visible(&words)))
     }
 
     /// Writes a proposal's pending hunks as a coloured diff. Where there are several, each has its number.
@@ -266,6 +294,11 @@ fn clip(text: &str) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
         None => text.into(),
     }
+}
+
+/// Whether a terminal is that of a command in the background.
+pub(super) fn is_job(terminal: &TerminalId) -> bool {
+    workspace::shell::jobs::number(terminal).is_some()
 }
 
 #[cfg(test)]

@@ -85,6 +85,9 @@ pub struct Layer {
     /// What commands in the sandbox may read besides.
     #[serde(alias = "sandboxRead")]
     pub sandbox_read: Option<Vec<String>>,
+    /// Whether shells begin with what the user's start files define.
+    #[serde(alias = "shellRc")]
+    pub shell_rc: Option<bool>,
     /// The permission rules.
     pub permissions: Permissions,
     /// Providers by name: `anthropic`, `openai`, or any other that speaks the Chat Completions protocol.
@@ -314,6 +317,7 @@ impl Config {
         self.sandbox_network = layer.sandbox_network.unwrap_or(self.sandbox_network);
         self.sandbox_write = layer.sandbox_write.unwrap_or_else(|| std::mem::take(&mut self.sandbox_write));
         self.sandbox_read = layer.sandbox_read.unwrap_or_else(|| std::mem::take(&mut self.sandbox_read));
+        self.shell_rc = layer.shell_rc.unwrap_or(self.shell_rc);
         for (name, provider) in layer.providers {
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
@@ -397,6 +401,7 @@ impl Config {
         // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));
+        ignored.extend(layer.shell_rc.is_some().then_some("shell_rc"));
         ignored.extend((!layer.providers.is_empty()).then_some("providers"));
         if !ignored.is_empty() {
             let what = ignored.join(", ");

@@ -85,7 +85,7 @@ use crate::config::Config;
 /// How long a session's holder may be out of reach before who wants the session is refused.
 const REACHABLE: Duration = Duration::from_secs(2);
 /// How long commands may take to end with their session.
-const SHELL: Duration = Duration::from_secs(3);
+const SHELL: Duration = Duration::from_secs(5);
 /// How long what an ended command came to may take to be said.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// How long to wait before it is tried again.
@@ -520,6 +520,7 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
+        self.shell.take(false);
         // Nothing that it runs outlives this process.
         let shell = async {
             self.shell.kill().await;

@@ -55,7 +55,7 @@ impl Setup {
     pub fn configuration(model: &ModelServer, wire: Wire) -> String {
         let (url, name) = (model.url(wire), wire.name());
         format!(
-            "model = \"{MODEL}\"\n[providers.test]\nbase_url = \"{url}\"\nkey = \"{KEY}\"\nwire = \"{name}\"\n\
+            "model = \"{MODEL}\"\nshell_rc = false\n[providers.test]\nbase_url = \"{url}\"\nkey = \"{KEY}\"\nwire = \"{name}\"\n\
              models = [\"model-1\"]\n"
         )
     }

@@ -32,9 +32,15 @@ local undo = delegate("azimuth.undo")
 ---@return fun(): string[]
 local function terminals(more)
   return function()
+    local words = vim.list_slice(more or {})
     -- Completion does not start the server.
     local act = package.loaded["azimuth.terminal.act"]
-    return vim.list_extend(vim.list_slice(more or {}), type(act) == "table" and act.names() or {})
+    for _, name in ipairs(type(act) == "table" and act.names() or {}) do
+      if not vim.tbl_contains(words, name) then
+        table.insert(words, name)
+      end
+    end
+    return words
   end
 end
 
@@ -179,10 +185,10 @@ M.subcommands = {
   auto = { run = review, complete = { "on", "off", "project" } },
   undo = { run = undo },
   redo = { run = undo },
-  terminal = { run = terminal, complete = terminals({ "close", "kill" }) },
+  terminal = { run = terminal, complete = terminals({ "close", "kill", "shell" }) },
   jobs = { run = terminal },
   answer = { run = terminal },
-  takeover = { run = terminal, complete = terminals() },
+  takeover = { run = terminal, complete = terminals({ "shell" }) },
   handback = { run = terminal, complete = terminals() },
   kill = { run = terminal, complete = terminals() },
   signal = { run = terminal, complete = terminals() },

@@ -214,8 +214,8 @@ function commands.takeover(session_id, word)
       end,
     })
   end
-  if not meant(session_id, word, candidates, "take over which?", take) then
-    -- The shell, which is started if need be.
+  -- The shell is started if need be.
+  if word == "shell" or not meant(session_id, word, candidates, "take over which?", take) then
     take(nil)
   end
 end

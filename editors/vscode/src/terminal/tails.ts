@@ -18,7 +18,11 @@ export class Tails implements vscode.Disposable {
 
   /** `tell` is given the end of a command's output, each time it has changed. */
   constructor(private readonly feeds: Feeds, private readonly session: Session, private readonly tell: (callId: ToolCallId, text: string) => void) {
-    this.subscriptions = [session.onTerminals(() => this.update())];
+    this.subscriptions = [
+      session.onTerminals(() => this.update()),
+      // Where a command's output begins may be told after it is told to run.
+      session.onStep(({ events }) => (events.some(({ event }) => event.type === 'terminalStarted') ? this.update() : undefined)),
+    ];
   }
 
   /** The chat is to be seen, or no longer. */

@@ -35,6 +35,7 @@ export class LiveCommand {
   show(ran: Ran): void {
     const { live } = ran;
     this.live = live;
+    this.element.hidden = !LiveCommand.has(ran);
     const waiting = live?.alive === true ? live.waiting : undefined;
     this.element.classList.toggle('waits', waiting !== undefined && !(live?.kind === 'job' && waiting.certainty === 'probable'));
     if (live === undefined || live.kind === 'job') this.tail.hidden = true;
@@ -101,7 +102,8 @@ function jobWords(job: TerminalInfo): Child[] {
   const age = ageInWords(job, Date.now());
   const line = job.ready?.line?.trim() ?? '';
   if (!job.alive) return [h('span', { class: job.exitCode === 0 ? '' : 'ended' }, job.exitCode === undefined ? `was killed after ${age}` : `ended with exit code ${job.exitCode} after ${age}`)];
-  return [h('span', { class: 'job-runs' }, line === '' ? 'runs in the background' : 'is up'), line !== '' && h('code', {}, visible(line))];
+  const isUp = line !== '' || (job.ready?.ports.length ?? 0) > 0;
+  return [h('span', { class: 'job-runs' }, isUp ? 'is up' : 'runs in the background'), line !== '' && h('code', {}, visible(line))];
 }
 
 function typedInWords({ by, text, hidden }: Typed): HTMLElement {

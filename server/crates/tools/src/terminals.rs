@@ -147,13 +147,12 @@ impl Terminal {
                     }
                     first.is_some_and(|first| printed_at.elapsed() >= QUIET || first.elapsed() >= LONGEST)
                 }
-                Until::Ready => self
-                    .ready()
-                    .is_some_and(|ready| !ready.ports.is_empty() || first.is_some_and(|it| it.elapsed() >= LONGEST)),
+                // What says that it is up is mostly about to listen, and what listens is about to say so.
+                Until::Ready => self.ready().is_some_and(|Ready { line, ports }| {
+                    let first = first.get_or_insert_with(Instant::now);
+                    (line.is_some() && !ports.is_empty()) || first.elapsed() >= LONGEST
+                }),
             };
-            if until == Until::Ready && self.ready().is_some() {
-                first.get_or_insert_with(Instant::now);
-            }
             let has_ended = self.command().is_none() && self.job.as_ref().is_none_or(|job| !job.is_alive());
             if is_over || has_ended || self.shell.waiting().is_some() {
                 return;

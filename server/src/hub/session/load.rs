@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use agent::permission::{self, Rules};
@@ -18,7 +18,8 @@ use workspace::results::Results;
 use workspace::review::Review;
 use workspace::search::{MayRead, Search};
 use workspace::seen::Seen;
-use workspace::shell::{Jobs, Observer, Outside, Shell, ShellConfig, Spool, Trust};
+use workspace::shell::jobs::{self, Jobs};
+use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
 
 use super::accepting::{self, Accepting};
 use super::commanded::Looks;
@@ -73,6 +74,7 @@ pub(super) async fn load(
         let last = fold(&*store, &session, &mut state)?;
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
+        jobs::forget_earlier(&folder, state.last_job);
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;
@@ -111,7 +113,7 @@ pub(super) async fn load(
     let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
     let observer = Commands { own: own.clone(), terminal: terminals::of_outside(&id) };
     let outside = Arc::new(Outside::new(&held, Arc::new(observer)));
-    let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1);
+    let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1, config.shell_rc);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -257,13 +259,19 @@ fn shells(
     spool: Arc<Spool>,
     terminal: TerminalId,
     first_job: u64,
+    start_files: bool,
 ) -> (Arc<Shell>, Arc<Jobs>) {
+    // They run once in a process, for all its sessions.
+    static START_FILES: LazyLock<Arc<StartFiles>> = LazyLock::new(Arc::default);
+
     let of_jobs = own.clone();
     let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
         Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
     };
     let jobs = Arc::new(Jobs::new(config.clone(), first_job, Box::new(observe)));
-    (Arc::new(Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }))), jobs)
+    let shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
+    let shell = if start_files { shell.with_start_files(Arc::clone(&START_FILES)) } else { shell };
+    (Arc::new(shell), jobs)
 }
 
 /// Records where in the terminal each command begins and ends.
@@ -291,6 +299,10 @@ impl Observer for Commands {
 
     fn changed(&self) {
         let _ = self.own.send(Own::TerminalChanged(self.terminal.clone()));
+    }
+
+    fn said(&self, text: &str) {
+        let _ = self.own.send(Own::Event(Event::Notice { severity: Severity::Warning, text: text.to_owned() }));
     }
 
     fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {

@@ -14,7 +14,7 @@ use protocol::terminal::{RunningCommand, TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
 use workspace::paths;
-use workspace::shell::jobs::MOST_ENDED;
+use workspace::shell::jobs::{MOST_ENDED, number as job_number};
 use workspace::text::hash;
 
 use super::checkpoints::Checkpoints;
@@ -164,7 +164,7 @@ impl State {
             }
             Event::TerminalStarted { terminal_id, tool_call_id, command, .. } => {
                 self.commands.insert(tool_call_id.clone(), short(command));
-                self.last_job = self.last_job.max(terminals::job_number(terminal_id).unwrap_or_default());
+                self.last_job = self.last_job.max(job_number(terminal_id).unwrap_or_default());
                 let (tool_call_id, command) = (tool_call_id.clone(), terminals::bounded(command));
                 let running = RunningCommand { tool_call_id, command, started_at: now() };
                 self.running.insert(terminal_id.clone(), running);
@@ -177,7 +177,7 @@ impl State {
                 let is_old = |info: &&TerminalInfo| info.kind == TerminalKind::Job && !info.alive;
                 let ended = self.terminals.values().filter(is_old);
                 if ended.clone().count() > MOST_ENDED
-                    && let Some(oldest) = ended.min_by_key(|info| terminals::job_number(&info.terminal_id))
+                    && let Some(oldest) = ended.min_by_key(|info| job_number(&info.terminal_id))
                 {
                     let oldest = oldest.terminal_id.clone();
                     self.terminals.remove(&oldest);

@@ -15,6 +15,7 @@ use protocol::terminal::{
     TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams, Typist,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
+use workspace::shell::jobs::number as job_number;
 use workspace::shell::{InFlight, Job, OUTSIDE_FOLDER, Shell, ShellError, Spool, Status};
 
 use super::{Caller, Own, Session};
@@ -65,11 +66,6 @@ pub(super) fn of_shell(session: &SessionId) -> TerminalId {
 /// The terminal of a session's shell outside the sandbox.
 pub(super) fn of_outside(session: &SessionId) -> TerminalId {
     TerminalId::new(format!("outside-{session}"))
-}
-
-/// The number of a job; none for another terminal.
-pub(super) fn job_number(terminal: &TerminalId) -> Option<u64> {
-    terminal.as_str().strip_prefix("job-")?.parse().ok()
 }
 
 /// Where a terminal's files are; none for what is no name of one.

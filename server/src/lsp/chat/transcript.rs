@@ -11,10 +11,12 @@ use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::review::{AutoScope, HunkState, Proposal};
+use protocol::terminal::{TerminalInfo, TerminalKind};
 use protocol::turn::StopReason;
-use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, ToolCallId};
+use protocol::{AssistantBlock, Event, MessageId, PermissionId, PromptBlock, TerminalId, ToolCallId};
 
 use super::document::{ANSWER, MARK, quoted};
+use crate::words;
 
 /// The longest line of a model's that is written; editors are slow with longer ones.
 const LONGEST_LINE: usize = 10_000;
@@ -40,6 +42,10 @@ pub(super) struct Transcript {
     plan: Vec<PlanEntry>,
     /// The questions that stand.
     questions: Vec<PermissionRequest>,
+    /// What was said of commands in the background.
+    jobs: HashMap<TerminalId, String>,
+    /// What became of them between turns, where the next prompt is written.
+    meanwhile: Vec<String>,
     /// Whether edits are accepted as they come, and for how long.
     accepting: (bool, AutoScope),
     /// Whether a turn runs.
@@ -115,6 +121,21 @@ impl Transcript {
         self.say(&format!("{what}: {set} of {} files{rest}", files.len()));
     }
 
+    /// Says how a command in the background is. That it runs is said by the call that starts it.
+    fn job(&mut self, job: &TerminalInfo) {
+        let words = flat(&words::of_job(job));
+        let is_new = self.jobs.insert(job.terminal_id.clone(), words.clone()).is_none_or(|before| before != words);
+        if !job.alive {
+            self.jobs.remove(&job.terminal_id);
+        }
+        let is_up = !job.alive || job.ready.is_some();
+        match is_new && is_up {
+            true if self.is_in_turn => self.item(&words),
+            true => self.meanwhile.push(words),
+            false => {}
+        }
+    }
+
     /// Takes what happened.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
@@ -126,6 +147,7 @@ impl Transcript {
                 }
                 self.paragraph(ANSWER);
                 self.is_in_turn = true;
+                std::mem::take(&mut self.meanwhile).iter().for_each(|words| self.item(words));
                 if self.accepting.0 {
                     self.say_accepting();
                 }
@@ -166,6 +188,7 @@ impl Transcript {
                 let summary = if summary.is_empty() { String::new() } else { format!(": {}", flat(summary)) };
                 self.item(&format!("{mark}{title}{summary}"));
             }
+            Event::TerminalChanged { terminal } if terminal.kind == TerminalKind::Job => self.job(terminal),
             Event::PermissionAsked { request, .. } => self.asked(request),
             Event::PermissionAnswered { permission_id, outcome } => self.answered(permission_id, outcome),
             Event::PermissionJudged { allowed: false, reason, .. } => self.item(&format!("✗ {}", flat(reason))),
@@ -514,13 +537,43 @@ mod tests {
         let begun = Event::UserCommandStarted { tool_call_id: "u".into(), command: "seq 30".into(), in_context: true };
         let text = (1..=30).map(|line| format!("{line}\n## You\n")).collect();
         let ended = Event::UserCommandEnded { tool_call_id: "u".into(), text, exit_code: Some(0), duration_ms: 1 };
-        let text = written(&[begun, ended]);
-        assert!(
-            text.starts_with("\n## You\n\n!seq 30\n\n> **!seq 30**: exit code 0\n>     … (40 more lines"),
-            "{text}"
-        );
+        let shown = "> **!seq 30**: exit code 0\n>     … (40 more lines; the terminal has them)\n>     21\n";
+        let text = written(&[begun.clone(), ended.clone()]);
+        assert!(text.starts_with(&format!("\n{shown}")), "the prompt stands there already: {text}");
+        let other = written(&[begun.clone(), ended.clone(), begun, ended]);
+        assert!(other.ends_with(&format!("\n## You\n\n!seq 30\n{text}")), "another view's does not: {other}");
         assert!(!text.contains(">     20\n") && text.contains(">     21\n>     \\## You\n"), "{text}");
         assert!(text.ends_with("30\n>     \\## You\n\n## You\n\n"), "{text}");
+    }
+
+    #[test]
+    fn what_becomes_of_a_job_stands_in_the_text_and_between_turns_waits_for_the_next() {
+        let job = |alive: bool, ports: Vec<u16>| Event::TerminalChanged {
+            terminal: Box::new(TerminalInfo {
+                terminal_id: "job-1".into(),
+                kind: TerminalKind::Job,
+                title: "npm run dev".into(),
+                cwd: "/p".into(),
+                sandbox: protocol::terminal::SandboxMode::Full,
+                alive,
+                running: None,
+                waiting: None,
+                taken: false,
+                ready: (!ports.is_empty()).then_some(protocol::terminal::Ready { line: None, ports }),
+                started_at: 1,
+                ended_at: None,
+                exit_code: None,
+                end: 0,
+            }),
+        };
+        let before = [started("Go."), job(true, vec![]), job(true, vec![80]), job(true, vec![80]), ended()];
+        let text = written(&before);
+        assert_eq!(text.matches("- job-1 (npm run dev) is up: it listens on port 80\n").count(), 1, "{text}");
+        assert!(!text.contains("runs in the background"), "{text}");
+        let text = written(&[started("Go."), ended(), job(false, vec![80])]);
+        assert!(!text.contains("was stopped"), "{text}");
+        let text = written(&[started("Go."), ended(), job(false, vec![80]), started("And?")]);
+        assert!(text.ends_with(&format!("{ANSWER}\n- job-1 (npm run dev) was stopped\n")), "{text}");
     }
 
     #[test]

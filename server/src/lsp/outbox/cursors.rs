@@ -224,3 +224,97 @@ impl Reader {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct World {
+        _folder: tempfile::TempDir,
+        spool: Arc<Spool>,
+        cursors: Cursors,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let spool = Arc::new(Spool::open(folder.path()).unwrap());
+            let mut cursors = Cursors::default();
+            cursors.follow_terminal("s".into(), "t".into(), Arc::clone(&spool), 0);
+            Self { _folder: folder, spool, cursors }
+        }
+
+        fn print(&self, bytes: u64) {
+            for _ in 0..bytes / 65_536 {
+                self.spool.push(&[b'x'; 65_536]);
+            }
+        }
+
+        fn acknowledge(&mut self, offset: u64) {
+            self.cursors.acknowledge("s".into(), "t".into(), offset);
+        }
+
+        /// So many bytes come, and no more: the first offset and the one after the last of them.
+        async fn sent(&mut self, bytes: u64) -> (u64, u64) {
+            let (mut first, mut got, mut end) = (None, 0, 0);
+            while got < bytes {
+                let item = tokio::time::timeout(Duration::from_secs(30), self.cursors.next()).await;
+                let Item::Output(_, _, offset, more) = item.expect("more output") else { panic!("an event") };
+                assert!(first.is_none() || offset >= end, "{offset} comes after {end}");
+                first.get_or_insert(offset);
+                got += more.len() as u64;
+                end = offset + more.len() as u64;
+            }
+            assert_eq!(got, bytes);
+            self.nothing_comes().await;
+            (first.unwrap_or_default(), end)
+        }
+
+        async fn nothing_comes(&mut self) {
+            let item = tokio::time::timeout(Duration::from_millis(100), self.cursors.next()).await;
+            assert!(item.is_err(), "more came");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_acknowledges_is_sent_so_far_ahead_and_no_further() {
+        let mut world = World::new();
+        world.acknowledge(0);
+        world.print(1 << 20);
+        assert_eq!(world.sent(WINDOW).await, (0, WINDOW));
+        world.acknowledge(100_000);
+        assert_eq!(world.sent(100_000).await, (WINDOW, WINDOW + 100_000));
+        // What was acknowledged stays so.
+        world.acknowledge(5);
+        world.nothing_comes().await;
+        world.acknowledge(WINDOW + 100_000);
+        assert_eq!(world.sent(WINDOW).await, (WINDOW + 100_000, 2 * WINDOW + 100_000));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_acknowledges_nothing_is_sent_all_that_is_kept() {
+        let mut world = World::new();
+        world.print(1 << 20);
+        assert_eq!(world.sent(1 << 20).await, (0, 1 << 20));
+    }
+
+    #[tokio::test]
+    async fn bytes_that_are_passed_over_do_not_count_as_under_way() {
+        let mut world = World::new();
+        world.acknowledge(0);
+        world.print(1 << 20);
+        world.sent(WINDOW).await;
+        // The files have gone on meanwhile: what comes next is no longer kept.
+        world.print(20 << 20);
+        let acknowledged = 150_000;
+        world.acknowledge(acknowledged);
+        let (first, end) = world.sent(acknowledged).await;
+        assert!(first > 10 << 20, "it goes on at {first}");
+        assert_eq!(end, first + acknowledged);
+        // A client that tells of every second piece only is not stuck.
+        world.acknowledge(WINDOW);
+        assert_eq!(world.sent(WINDOW - acknowledged).await, (end, first + WINDOW));
+        world.acknowledge(first + WINDOW);
+        world.sent(WINDOW).await;
+    }
+}

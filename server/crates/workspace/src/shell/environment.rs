@@ -72,6 +72,17 @@ pub(super) fn for_shell(
     environment
 }
 
+/// The environment in which the user's start files run: the server's without secrets, but for those named in `pass`,
+/// and without what would change the shell itself.
+pub(super) fn for_start_files(
+    server: impl IntoIterator<Item = (OsString, OsString)>,
+    pass: &[String],
+) -> Vec<(OsString, OsString)> {
+    let is_kept =
+        |name: &str| pass.iter().any(|pass| *pass == name) || !(is_secret(name) || SHELLS_OWN.contains(&name));
+    server.into_iter().filter(|(name, _)| is_kept(&name.to_string_lossy())).collect()
+}
+
 /// Adds settings of git after those that the user's environment has.
 fn configure_git(environment: &mut Vec<(OsString, OsString)>, more: &[(String, String)]) {
     const COUNT: &str = "GIT_CONFIG_COUNT";

@@ -134,6 +134,9 @@ pub(super) struct Failures {
     more: usize,
     open: Option<Open>,
     heading: Option<(u64, Vec<u8>)>,
+    /// The last line that was no failure's. Another that differs from it only in digits is none either, and need not be
+    /// looked at: most of a very long output is such lines.
+    other: Vec<u8>,
 }
 
 /// Lines that follow one another.
@@ -165,12 +168,19 @@ impl Failures {
         if self.open.is_some() && self.goes_on(known, shape, line, offset) {
             return;
         }
+        if differs_in_digits(&self.other, shape) {
+            return;
+        }
         if !known.all.is_match(shape) {
+            self.other.clear();
             if known.heading.is_match(shape) {
                 self.heading = Some((offset, line.to_vec()));
-            } else if !shape.starts_with(b" ") {
+                return;
+            }
+            if !shape.starts_with(b" ") {
                 self.heading = None;
             }
+            self.other.extend_from_slice(shape);
             return;
         }
         let Some(first) = known.all.matches(shape).iter().next() else { return };
@@ -251,6 +261,25 @@ impl Failures {
     pub(super) fn finish(self) -> (Vec<Block>, usize) {
         (self.kept, self.more)
     }
+}
+
+/// Whether two lines are the same but for their digits.
+fn differs_in_digits(before: &[u8], line: &[u8]) -> bool {
+    let (mut a, mut b) = (before, line);
+    while let (Some((x, after_x)), Some((y, after_y))) = (a.split_first(), b.split_first()) {
+        if x.is_ascii_digit() && y.is_ascii_digit() {
+            let after = |text: &mut &[u8]| {
+                let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                *text = text.get(digits..).unwrap_or_default();
+            };
+            (after(&mut a), after(&mut b));
+        } else if x == y {
+            (a, b) = (after_x, after_y);
+        } else {
+            return false;
+        }
+    }
+    a.is_empty() && b.is_empty() && !line.is_empty()
 }
 
 #[cfg(test)]

@@ -34,6 +34,24 @@ pub const MOST_LIVE: usize = 16;
 /// How many jobs that ended are kept, with what they printed.
 pub const MOST_ENDED: usize = 32;
 
+/// The number of a job by its terminal; none for a terminal that is no job's.
+pub fn number(terminal: &TerminalId) -> Option<u64> {
+    terminal.as_str().strip_prefix("job-")?.parse().ok()
+}
+
+/// Removes what jobs of earlier processes printed, but for the last ones of them. Blocks.
+pub fn forget_earlier(session_folder: &Path, last: u64) {
+    let Ok(entries) = std::fs::read_dir(session_folder.join("jobs")) else { return };
+    for entry in entries.flatten() {
+        let number = entry.file_name().to_str().and_then(|name| number(&TerminalId::from(name)));
+        if number.is_some_and(|number| number + (MOST_ENDED as u64) <= last)
+            && let Err(error) = std::fs::remove_dir_all(entry.path())
+        {
+            tracing::info!(%error, path = %entry.path().display(), "what an old job printed could not be removed");
+        }
+    }
+}
+
 /// A job that could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
@@ -196,7 +214,11 @@ impl Jobs {
         for job in forgotten {
             self.state().read.remove(&job.id);
             let folder = self.folder(job.number);
-            tokio::task::spawn_blocking(move || std::fs::remove_dir_all(folder));
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = std::fs::remove_dir_all(&folder) {
+                    tracing::info!(%error, path = %folder.display(), "what an old job printed could not be removed");
+                }
+            });
         }
     }
 

@@ -59,6 +59,8 @@ pub(super) struct Start {
     pub(super) of_git: Vec<(String, String)>,
     /// What its processes are held by.
     pub(super) confinement: Confinement,
+    /// What the shell's environment is made of: the server's, or what the user's start files make of it.
+    pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) size: TerminalSize,
 }
 
@@ -442,7 +444,7 @@ fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
         program: start.program.clone(),
         args,
         cwd: start.cwd.clone(),
-        environment: environment::for_shell(std::env::vars_os(), &start.pass, &start.of_git),
+        environment: environment::for_shell(start.environment.clone(), &start.pass, &start.of_git),
         mark: mark.to_owned(),
         reads: vec![pipe.to_owned()],
         folder: start.folder.clone(),

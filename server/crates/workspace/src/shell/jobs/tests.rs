@@ -5,7 +5,7 @@ use std::time::Instant;
 use protocol::terminal::TerminalSignal;
 
 use super::*;
-use crate::shell::{RunOptions, processes};
+use crate::shell::{Confinement, RunOptions, Trust, processes};
 
 /// How long anything is waited for.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
@@ -24,6 +24,8 @@ impl World {
             folder: folder.path().to_owned(),
             pass: Vec::new(),
             program: None,
+            confinement: Confinement::default(),
+            trust: Trust::default(),
         };
         let shell = Shell::new(config.clone(), Arc::new(())).unwrap();
         Self { folder, shell, jobs: Jobs::new(config, 1, Box::new(|_| Arc::new(()))) }
@@ -219,6 +221,9 @@ async fn only_the_last_32_jobs_that_ended_are_kept() {
     assert!(kept.len() <= MOST_ENDED + 2, "{kept:?}");
     until("its folder to go", || !world.folder.path().join("jobs/job-2").exists()).await;
     assert!(world.folder.path().join("jobs/job-1").exists());
+    // As a later process finds them.
+    forget_earlier(world.folder.path(), 40);
+    assert!(!world.folder.path().join("jobs/job-8").exists() && world.folder.path().join("jobs/job-9").exists());
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Commands that wait for input, and the user's time with the terminal.
 
+use protocol::terminal::Certainty;
+
 use super::*;
 
 impl Fixture {
@@ -116,7 +118,7 @@ async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
     fixture.shell.write_as(Typist::Model, b"yes\n").unwrap();
     fixture.shell.at_rest().await;
     let end = fixture.shell.wait_for_more(waits.offset, LONG).await;
-    assert_eq!(fixture.shell.plain(waits.offset, end), "yes\nso: yes\n");
+    assert_eq!(fixture.shell.read_on(waits.offset).text, "yes\nso: yes\n");
     assert_eq!(fixture.shell.running(), None);
     let news = fixture.shell.take_news();
     assert!(

@@ -1,0 +1,304 @@
+//! What the user's start files (`~/.profile`, `~/.bashrc`) make of a shell: exported variables, functions, aliases.
+//!
+//! They run once, in a login shell of its own that is thrown away, without a terminal and with nothing to read, and have
+//! [`DEADLINE`]. What they made is taken over as plain data: variables into the environment of our shells, by the
+//! same rules as the server's own; functions and aliases by their text. What would change how our shell itself works, or what
+//! a known command's name means, is left out: prompts, traps, options such as `set -e`, and each function or alias that
+//! hides a builtin or a program. So permission, which judges commands by their names, need not know of them.
+
+#![expect(clippy::disallowed_methods, reason = "the shell of the start files is started here")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+
+use super::environment;
+use super::marker::Nonce;
+use super::processes::{self, Which};
+use super::terminal::quoted;
+
+/// How long start files may take.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// The most that is taken of what they made, in bytes.
+const MOST: usize = 4 << 20;
+
+/// The most text of functions and aliases that a shell is given, in bytes.
+const PROLOGUE: usize = 256 << 10;
+
+/// Options of `set -o` that are taken over. Others change what a command line means.
+const OPTIONS: &[&str] = &["pipefail", "noclobber"];
+
+/// Variables that name something which ends with the shell of the start files, such as an agent that they started.
+const SERVERS_OWN: &[&str] =
+    &["SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "_", processes::MARK];
+
+/// Prints what the shell has, as records of a letter with a name, and a value, each ended by NUL.
+const PRINT: &str = r#"
+set +eu +xv; trap - DEBUG ERR RETURN EXIT; unset PROMPT_COMMAND; IFS=$' \t\n'
+builtin printf '%s\0' "$0"
+for n in $(builtin compgen -e); do builtin printf 'v%s\0%s\0' "$n" "${!n}"; done
+for n in $(builtin compgen -b) $(builtin compgen -k); do builtin printf 'b%s\0\0' "$n"; done
+for n in $(builtin compgen -A function); do
+  builtin type -P -- "$n" >/dev/null && builtin printf 'b%s\0\0' "$n"
+  builtin printf 'f%s\0%s\0' "$n" "$(builtin declare -f -- "$n")"
+done
+for n in "${!BASH_ALIASES[@]}"; do
+  builtin type -P -- "$n" >/dev/null && builtin printf 'b%s\0\0' "$n"
+  builtin printf 'a%s\0%s\0' "$n" "${BASH_ALIASES[$n]}"
+done
+for n in pipefail noclobber; do [[ -o $n ]] && builtin printf 'o%s\0\0' "$n"; done
+builtin printf '%s\0' "$0"
+"#;
+
+/// The user's start files, run when a shell is first wanted.
+#[derive(Debug, Default)]
+pub struct StartFiles {
+    made: OnceCell<Result<Made, String>>,
+}
+
+/// What start files have made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Made {
+    /// The exported variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// Lines that define functions, aliases and options.
+    pub(super) prologue: String,
+}
+
+impl StartFiles {
+    /// What they have made.
+    ///
+    /// # Errors
+    /// Why it could not be taken over, in words for the user.
+    pub(super) async fn made(&self, bash: &Path, pass: &[String]) -> &Result<Made, String> {
+        self.made
+            .get_or_init(|| async {
+                let environment = environment::for_start_files(std::env::vars_os(), pass);
+                run(bash, environment).await
+            })
+            .await
+    }
+}
+
+async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, String> {
+    // One that processes are known by, which is among the variables, and one that stands around what is printed.
+    let (mark, around) = (Nonce::random().as_str().to_owned(), Nonce::random().as_str().to_owned());
+    // A session of its own has no terminal that start files could ask.
+    let has_setsid = ["/usr/bin/setsid", "/bin/setsid"].into_iter().find(|path| Path::new(path).is_file());
+    let mut command = match has_setsid {
+        Some(setsid) => {
+            let mut command = Command::new(setsid);
+            command.arg(bash);
+            command
+        }
+        None => {
+            let mut command = Command::new(bash);
+            command.process_group(0);
+            command
+        }
+    };
+    command.args(["-lic", PRINT, &around]);
+    command.env_clear().envs(server.iter().cloned()).env(processes::MARK, &mark).env("TERM", "dumb");
+    if let Some((_, home)) = server.iter().find(|(name, _)| name == "HOME") {
+        command.current_dir(home);
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+    let failed = |error: std::io::Error| format!("bash cannot be started for them: {error}");
+    let mut child = command.spawn().map_err(failed)?;
+    let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let output = child.stdout.take();
+    let read = async {
+        let mut output = output?;
+        // What they leave running may hold the pipe open, so its end is not waited for.
+        let (mut bytes, mut part) = (Vec::new(), vec![0; 64 << 10]);
+        loop {
+            let length = output.read(&mut part).await.ok().filter(|length| *length > 0)?;
+            bytes.extend_from_slice(part.get(..length)?);
+            if bytes.len() > MOST {
+                return None;
+            }
+            if let Some(between) = between(&bytes, around.as_bytes()) {
+                return Some(between.to_vec());
+            }
+        }
+    };
+    let read = tokio::time::timeout(DEADLINE, read).await;
+    if let Some(leader) = leader {
+        let mark = mark.clone();
+        let _ = tokio::task::spawn_blocking(move || processes::kill(leader, &mark, Which::All)).await;
+    }
+    let _ = child.start_kill();
+    let _ = child.wait().await;
+    match read {
+        Ok(Some(bytes)) => Ok(take(&bytes, server)),
+        Ok(None) => Err("they ended the shell, or started another one in its place".to_owned()),
+        Err(_) => Err(format!("they took longer than {} s", DEADLINE.as_secs())),
+    }
+}
+
+/// What stands between two marks, once both are there.
+fn between<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
+    let mark = [mark, b"\0"].concat();
+    let find = |bytes: &[u8]| bytes.windows(mark.len()).position(|window| window == mark);
+    let after = bytes.get(find(bytes)? + mark.len()..)?;
+    after.get(..find(after)?)
+}
+
+/// Takes over what was printed. What `server` has of [`SERVERS_OWN`] stays.
+fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
+    let mut parts = bytes.split(|byte| *byte == 0);
+    let mut environment: Vec<_> =
+        server.into_iter().filter(|(name, _)| SERVERS_OWN.iter().any(|own| *own == name.as_os_str())).collect();
+    let (mut functions, mut aliases) = (BTreeMap::new(), BTreeMap::new());
+    let (mut hidden, mut options) = (BTreeSet::new(), Vec::<&str>::new());
+    while let (Some([kind, name @ ..]), Some(value)) = (parts.next(), parts.next()) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match kind {
+            // Exported functions come as functions, where they are judged.
+            b'v' if SERVERS_OWN.iter().any(|own| own.as_bytes() == name) || name.starts_with(b"BASH_FUNC_") => {}
+            b'v' => environment.push((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec()))),
+            b'b' => drop(hidden.insert(text(name))),
+            b'f' => drop(functions.insert(text(name), text(value))),
+            b'a' => drop(aliases.insert(text(name), text(value))),
+            b'o' => options.extend(OPTIONS.iter().find(|option| option.as_bytes() == name)),
+            _ => {}
+        }
+    }
+    let left_out: Vec<_> =
+        functions.keys().chain(aliases.keys()).filter(|name| is_ours(name, &hidden)).cloned().collect();
+    if !left_out.is_empty() {
+        tracing::debug!(?left_out, "functions and aliases of the user's that hide a command are left out");
+    }
+    functions.retain(|name, _| !is_ours(name, &hidden));
+    aliases.retain(|name, _| !is_ours(name, &hidden));
+    let functions = wanted(functions, &aliases);
+
+    let mut prologue = String::from("shopt -s extglob\n");
+    for text in functions.values() {
+        prologue.push_str(&format!("command eval {} >/dev/null 2>&1\n", quoted(text)));
+    }
+    for (name, value) in &aliases {
+        prologue.push_str(&format!("alias -- {} >/dev/null 2>&1\n", quoted(&format!("{name}={value}"))));
+    }
+    prologue.push_str("shopt -u extglob\n");
+    for option in options {
+        prologue.push_str(&format!("set -o {option}\n"));
+    }
+    if prologue.len() > PROLOGUE {
+        tracing::warn!(bytes = prologue.len(), "the user's functions and aliases are too many to be taken over");
+        prologue.clear();
+    }
+    Made { environment, prologue }
+}
+
+/// Whether a name is that of a builtin or program, of a command that is known to only read, or one of our own.
+fn is_ours(name: &str, hidden: &BTreeSet<String>) -> bool {
+    hidden.contains(name) || name.starts_with("__azimuth") || !name.chars().all(is_of_a_name)
+}
+
+fn is_of_a_name(c: char) -> bool {
+    c.is_alphanumeric() || "_-.:+@".contains(c)
+}
+
+/// Leaves out what is there for completion only: functions whose name begins with `_`, unless another that stays names them.
+fn wanted(mut functions: BTreeMap<String, String>, aliases: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let helpers: Vec<String> = functions.keys().filter(|name| name.starts_with('_')).cloned().collect();
+    let mut rest: BTreeMap<String, String> =
+        helpers.into_iter().filter_map(|name| functions.remove_entry(&name)).collect();
+    let mut texts: Vec<String> = functions.values().chain(aliases.values()).cloned().collect();
+    while let Some(text) = texts.pop() {
+        let words: BTreeSet<&str> = text.split(|c: char| !is_of_a_name(c)).collect();
+        let named: Vec<String> = rest.keys().filter(|name| words.contains(name.as_str())).cloned().collect();
+        for name in named {
+            if let Some((name, text)) = rest.remove_entry(&name) {
+                texts.push(text.clone());
+                functions.insert(name, text);
+            }
+        }
+    }
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    /// What a home with these start files makes.
+    async fn made(files: &[(&str, &str)]) -> Result<Made, String> {
+        let home = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(home.path().join(name), text).unwrap();
+        }
+        let server = [("HOME", home.path().to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("SSH_AUTH_SOCK", "/mine")];
+        run(Path::new("/bin/bash"), server.map(|(name, value)| (name.into(), value.into())).to_vec()).await
+    }
+
+    fn value(made: &Made, name: &str) -> Option<String> {
+        let found = made.environment.iter().find(|(known, _)| known == name)?;
+        found.1.to_str().map(str::to_owned)
+    }
+
+    #[tokio::test]
+    async fn variables_functions_and_aliases_are_taken_over() {
+        let profile = "export PATH=\"/opt/mine:$PATH\" GREETING=$'hello\\nthere'; unexported=1\n\
+                       greet() { _greet_helper \"$1\"; }\n_greet_helper() { echo \"hi $1\"; }\n_complete_me() { :; }\n\
+                       alias ll='ls -l' say=\"echo it's\"\nset -o pipefail\necho noise; read -r x\n";
+        let made = made(&[(".bash_profile", profile)]).await.unwrap();
+        assert_eq!(value(&made, "GREETING").as_deref(), Some("hello\nthere"));
+        assert!(value(&made, "PATH").unwrap().starts_with("/opt/mine:"));
+        assert_eq!(value(&made, "unexported"), None);
+        let text = &made.prologue;
+        assert!(
+            text.contains("greet ()") && text.contains("_greet_helper ()") && !text.contains("_complete_me"),
+            "{text}"
+        );
+        assert!(text.contains("alias -- 'll=ls -l'") && text.contains(r"alias -- 'say=echo it'\''s'"), "{text}");
+        assert!(text.contains("set -o pipefail"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn what_hides_a_command_or_changes_the_shell_is_left_out() {
+        let profile = "cd() { builtin cd \"$@\"; }; command() { :; }; cat() { rm -rf \"$1\"; }; printf() { :; }\n\
+                       export -f cat\nalias ls='rm -rf' grep='grep --color' mine='echo fine'\n\
+                       set -eu; trap 'echo bye' EXIT; PROMPT_COMMAND='exit'; export SSH_AUTH_SOCK=/started\n";
+        let made = made(&[(".bash_profile", profile)]).await.unwrap();
+        let text = &made.prologue;
+        for name in ["cd ()", "command ()", "cat ()", "printf ()", "ls=", "grep=", "set -e", "set -u", "trap"] {
+            assert!(!text.contains(name), "{name}: {text}");
+        }
+        assert!(text.contains("mine="), "{text}");
+        assert_eq!(value(&made, "SSH_AUTH_SOCK").as_deref(), Some("/mine"));
+        assert!(!made.environment.iter().any(|(name, _)| name.to_string_lossy().starts_with("BASH_FUNC_")));
+    }
+
+    #[tokio::test]
+    async fn start_files_that_hang_or_leave_are_given_up_and_leave_nothing_behind() {
+        let began = Instant::now();
+        let hung = made(&[(".bash_profile", "sleep 1234567 & sleep 1234567\n")]).await.unwrap_err();
+        assert!(hung.contains("longer than 5 s") && began.elapsed() < 3 * DEADLINE, "{hung}");
+        for leave in ["exec true\n", "exit 0\n", "kill -9 $$\n"] {
+            let left = made(&[(".bash_profile", leave)]).await.unwrap_err();
+            assert!(left.contains("ended the shell"), "{leave}: {left}");
+        }
+        let asks = made(&[(".bash_profile", "read -r answer </dev/tty; export ANSWER=\"[$answer]\"\n")]).await.unwrap();
+        assert_eq!(value(&asks, "ANSWER").as_deref(), Some("[]"));
+        let daemon = made(&[(".bash_profile", "(setsid sleep 7654321 &); export UP=1\n")]).await.unwrap();
+        assert_eq!(value(&daemon, "UP").as_deref(), Some("1"));
+        let left = std::fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            line == b"sleep\x007654321\0" || line == b"sleep\x001234567\0"
+        });
+        assert_eq!(left.count(), 0);
+    }
+}
