@@ -1,5 +1,7 @@
 //! Real programs in the session's terminal: each ends as a user expects, and nothing of it is left.
 
+#![expect(clippy::disallowed_methods, reason = "the tests look at /proc and at what was kept")]
+
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
