@@ -372,6 +372,21 @@ function T.a_question_whose_answers_do_not_fit_beside_the_code_takes_more_room()
   end)
 end
 
+function T.a_command_outside_the_sandbox_is_asked_as_such_and_has_a_terminal_of_its_own()
+  chat({ answers = { calls("shell_run", { command = "touch made; echo made-it", outside = true, why = "The sandbox refused it." }), { text = "It is made." } } }, function(child, _, place)
+    child:prompt("Make it.")
+    child:wait_for_question()
+    support.contains(child:screen(), "Azimuth asks: outside the sandbox")
+    to_transcript(child)
+    child:type("a")
+    child:wait_for("It is made.")
+    assert(vim.uv.fs_stat(place.project .. "/made"))
+    child:command("Azimuth terminal outside")
+    wait_for_screen(child, "outside", "made-it")
+    support.contains(child:lua("return vim.wo.winbar"), "outside the sandbox")
+  end)
+end
+
 function T.a_folder_is_trusted_by_an_answer_and_no_longer_by_a_command()
   chat({ answers = { { text = "Hello." } }, asks_trust = true }, function(child)
     child:prompt("Hi.")
