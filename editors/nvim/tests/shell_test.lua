@@ -117,6 +117,20 @@ function T.a_command_that_waits_is_answered_from_its_card()
   end)
 end
 
+function T.what_was_unfolded_of_a_command_that_waits_stays_so()
+  chat({ answers = { run("read -p 'First: '; read -p 'Second: '"), held() } }, function(child)
+    child:prompt("Ask me.")
+    child:wait_for("what came so far")
+    to_line(child, "what came so far")
+    child:type("<Tab>")
+    child:wait("vim.fn.foldclosed('.') == -1")
+    child:command("Azimuth answer one")
+    child:wait_for("  Second:")
+    to_line(child, "what came so far")
+    support.equal(child:lua("return vim.fn.foldclosed('.')"), -1)
+  end)
+end
+
 function T.the_answer_to_an_earlier_question_is_not_typed_into_a_later_one()
   chat({ answers = { run("read -p 'First: '; read -p 'Delete all? '"), held() } }, function(child)
     child:prompt("Ask me.")
