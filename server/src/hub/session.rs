@@ -520,6 +520,7 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
+        self.shell.take(false);
         // Nothing that it runs outlives this process.
         let shell = async {
             self.shell.kill().await;

@@ -193,6 +193,11 @@ export class Chat {
     return this.entries.flatMap((entry) => (entry.kind === 'question' && !entry.outcome ? [entry.request] : []));
   }
 
+  /** Whether a command of the user's own runs. */
+  get runsOwn(): boolean {
+    return this.entries.findLast((entry) => entry.kind === 'own')?.state === 'running';
+  }
+
   /** The proposals with a hunk that is not decided. */
   get open(): Groups {
     return openProposals(this.proposals.values());

@@ -112,9 +112,10 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
     await session.setMode(mode);
   } catch (error) {
     // It may also be forbidden, which no confirmation changes.
-    if (mode !== 'bypass' || !messageOf(error).includes('has to be confirmed')) throw error;
+    const [, meaning] = /has to be confirmed\.?\s*(.*)$/su.exec(messageOf(error)) ?? [];
+    if (mode !== 'bypass' || meaning === undefined) throw error;
     const confirm = 'Switch to Bypass';
-    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(messageOf(error).replaceAll('`', '"')) }, confirm);
+    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(`${meaning.replaceAll('`', '"').replace(/\.$/, '')}.`) }, confirm);
     if (chosen === confirm) await session.setMode(mode, true);
   }
 }

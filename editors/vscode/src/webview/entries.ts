@@ -246,7 +246,7 @@ export class EntryView {
         const said = reason.value.trim();
         const base = { type: 'answer', permissionId: request.permissionId, optionId: option.optionId } as const;
         this.post(said === '' ? base : { ...base, message: said });
-      }, { class: option.kind.startsWith('allow') ? 'primary' : 'secondary', 'data-option': option.optionId });
+      }, { class: option.kind === 'allow_once' ? 'primary' : 'secondary', 'data-option': option.optionId });
       return answer;
     });
     const reason = h('input', { type: 'text', class: 'reason', placeholder: 'A word to Azimuth (optional)', 'aria-label': 'A word to Azimuth with your answer' });

@@ -243,7 +243,7 @@ export class Prompt {
       this.send();
       return event.preventDefault();
     }
-    if (event.key === 'Escape' && this.chat?.runningTurn !== undefined) {
+    if (event.key === 'Escape' && (this.chat?.runningTurn !== undefined || this.chat?.runsOwn === true)) {
       this.cancel();
       return event.preventDefault();
     }

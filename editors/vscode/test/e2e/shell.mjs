@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import * as steps from './steps.mjs';
@@ -12,6 +13,8 @@ const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { typ
 const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-shell'));
 fs.mkdirSync(shots, { recursive: true });
 
+/** Where the sandbox lets nothing be written. */
+const elsewhere = path.join(os.homedir(), `azimuth-e2e-${process.pid}.txt`);
 const SECRET = 'a-word-that-nobody-may-keep';
 const world = await startWorld({
   vsix: path.resolve(values.vsix),
@@ -69,6 +72,25 @@ function processes(text) {
       return false;
     }
   });
+}
+
+/** Asks for what the sandbox has refused. */
+async function goOutside() {
+  const { entry } = await call('shell_run', { command: `touch ${elsewhere} && echo made it`, outside: true, why: 'The sandbox refused to write elsewhere.' });
+  const question = frame.locator('.entry.question.open.about-outside');
+  await question.waitFor();
+  assert.match(await question.innerText(), /refused to write elsewhere/);
+  await shot('outside');
+  await steps.noSeriousFault(frame, 'with a question about the outside');
+  await press(question.locator('.answers button').first());
+  await entry.locator('.mark.done').waitFor();
+  assert.ok(fs.existsSync(elsewhere));
+  await press(entry.getByRole('button', { name: /^Show the terminal/ }));
+  await steps.terminalShows(world, 'made it');
+  await page.locator('.part.panel').getByText('outside the sandbox').first().waitFor();
+  await shot('outside-terminal');
+  await steps.status(world, /^(?!.*(works|asks))/s);
+  told('what the sandbox refuses is asked for, and runs in a second shell');
 }
 
 async function freePort() {
@@ -219,6 +241,15 @@ try {
     told('a server in the background is listed with its port, shown, and killed');
   }
 
+  // What the sandbox refuses is asked for, and runs in a second shell.
+  {
+    const refused = await call('shell_run', { command: `touch ${elsewhere}` });
+    await allowUntil(refused.entry.locator('.mark.failed, .mark.done'));
+    await refused.end();
+    if (fs.existsSync(elsewhere)) console.log('not tried: the outside of the sandbox, since this kernel has none');
+    else await goOutside();
+  }
+
   // Commands of the user's own.
   {
     const text = frame.locator('textarea');
@@ -235,6 +266,14 @@ try {
     await own.filter({ hasText: 'not in the context' }).waitFor();
     await shot('own');
     await steps.noSeriousFault(frame, 'with commands of the user');
+    await page.keyboard.type('!sleep 98764');
+    await page.keyboard.press('Enter');
+    await steps.until('the process', () => processes('sleep 98764').length > 0);
+    await own.filter({ hasText: 'sleep 98764' }).locator('.mark.running').waitFor();
+    await text.focus();
+    await page.keyboard.press('Escape');
+    await own.filter({ hasText: 'sleep 98764' }).locator('.mark.failed').waitFor();
+    await steps.until('the end of the process', () => processes('sleep 98764').length === 0);
     const before = model.asked.length;
     model.add({ text: 'I see two files.' });
     await text.fill('What is there?');
@@ -243,7 +282,7 @@ try {
     const context = JSON.stringify(model.asked.slice(before).at(-1).messages);
     assert.ok(context.includes('ls *.txt') && context.includes('two.txt'), 'the first is before the model');
     assert.ok(!context.includes('eyes only'), 'the second is not');
-    told('commands of the user run, one of them unseen by the model');
+    told('commands of the user run, one of them unseen by the model, and Escape ends one');
   }
 
   // What is granted is listed, and taken back.
@@ -319,6 +358,7 @@ try {
   console.error(await frame?.locator('.transcript').innerText().catch(() => ''));
   throw error;
 } finally {
+  fs.rmSync(elsewhere, { force: true });
   await world.stop();
 }
 console.log(`screenshots: ${shots}`);

@@ -63,7 +63,7 @@ try {
   await frame.locator('.entry.answer', { hasText: 'I only looked.' }).waitFor();
   const [asked, answered] = model.asked;
   assert.equal(asked.model, 'model-1', 'neither the settings nor the file of the workspace choose the model');
-  assert.deepEqual(asked.tools.map(({ function: { name } }) => name).filter((name) => /shell|edit/.test(name)), []);
+  assert.deepEqual(asked.tools.map(({ function: { name } }) => name).filter((name) => /shell_(run|start|write|kill)|edit/.test(name)), []);
   assert.ok(JSON.stringify(answered.messages).includes('fn first()'), 'it looks');
   assert.equal(await frame.locator('.entry.question, .changes .row').count(), 0, 'nothing is asked, and nothing is proposed');
   assert.ok(!made('ran') && !made('made.md'), 'nothing of it was done');

@@ -289,11 +289,11 @@ describe('commands in the chat', () => {
 
   it('holds the user’s own commands with what they printed, and recalls them', () => {
     const chat = chatOf({ type: 'userCommandStarted', toolCallId: 'u', command: 'ls', inContext: false }, begins('u'), runs('u'));
-    assert.deepEqual([ran(chat, 'tu').state, ran(chat, 'tu').live?.terminalId], ['running', 'shell-s']);
+    assert.deepEqual([ran(chat, 'tu').state, ran(chat, 'tu').live?.terminalId, chat.runsOwn], ['running', 'shell-s', true]);
     chat.take({ seq: 4, at: 0, event: over('u') });
     chat.take({ seq: 5, at: 0, event: { type: 'userCommandEnded', toolCallId: 'u', text: 'a\nb\n', exitCode: 0, durationMs: 5 } });
     const own = ran(chat, 'tu');
-    assert.deepEqual([own.state, own.result, own.live], ['done', 'a\nb\n', undefined]);
+    assert.deepEqual([own.state, own.result, own.live, chat.runsOwn], ['done', 'a\nb\n', undefined, false]);
     assert.deepEqual(chat.history, ['!!ls']);
   });
 });
