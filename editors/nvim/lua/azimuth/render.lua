@@ -209,8 +209,9 @@ function draw.tool(entry)
   local line = look[1] .. " " .. job .. text.one_line(entry.title or entry.name or "", 160)
   local title_end = #line
   local rest = { job == "" and note or nil }
-  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title and entry.summary ~= note then
-    table.insert(rest, text.one_line(entry.summary, 120))
+  local summary = job == "" and entry.summary or nil
+  if summary and summary ~= "" and summary ~= entry.title and summary ~= note then
+    table.insert(rest, text.one_line(summary, 120))
   end
   if entry.status == "cancelled" then
     table.insert(rest, "not finished")
