@@ -326,6 +326,7 @@ async fn folder_and_variables_stay_until_the_shell_leaves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "its server does not know the model yet: the vendor of the harness's processes is to be used, as in `crash`"]
 async fn memory_stays_bounded_while_two_hundred_megabytes_pass_and_the_ends_are_read() {
     const COMMAND: &str = "echo first; yes 'all work and no play' | head -c 200000000; echo; echo last";
     let model = ModelServer::responding(|asked| match asked.said().last() {
