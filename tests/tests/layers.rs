@@ -29,6 +29,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("reqwest", &["providers"]),
     ("rusqlite", &["store"]),
     ("portable-pty", &["workspace"]),
+    ("landlock", &["workspace"]),
+    ("seccompiler", &["workspace"]),
     ("tree-sitter*", &["workspace"]),
     ("ast-grep-core", &["workspace"]),
 ];

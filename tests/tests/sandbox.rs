@@ -188,7 +188,7 @@ async fn nothing_leads_out(user: User) {
     world.refuses(&format!("cat /proc/{server}/environ"), held).await;
     world.refuses(&format!("cat /proc/{server}/cwd/a.txt"), held).await;
     world.refuses(&format!("cat /proc/{server}/root{key}"), held).await;
-    world.refuses(&format!("ls /proc/{server}/fd/"), held).await;
+    world.refuses(&format!("cat /proc/{server}/fd/3"), held).await;
     world.refuses(&format!("head -c 1 /proc/{server}/mem"), held).await;
     world.refuses(&format!("kill -9 {server}"), "only processes that run in it can be signalled").await;
     let supervisor = "$(cut -d' ' -f4 /proc/$$/stat)";
@@ -209,7 +209,7 @@ async fn nothing_leads_out(user: User) {
 
     // Sockets of others, terminals.
     if is_installed("perl") {
-        let name = format!("azimuth-test-{}", std::process::id());
+        let name = format!("azimuth-test-{user:?}-{}", std::process::id());
         let address = <std::os::unix::net::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(&name);
         let _listener = std::os::unix::net::UnixListener::bind_addr(&address.unwrap()).unwrap();
         let connect = |address: &str| {
@@ -218,7 +218,7 @@ async fn nothing_leads_out(user: User) {
         let told = world.run(&format!("{}'", connect(&format!("pack(\"S a*\", AF_UNIX, \"\\0{name}\")")))).await;
         assert!(told.contains("no: Operation not permitted"), "{told}");
         let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
-        let ask = r#"$m="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"capabilities\":{}}}";
+        let ask = r#"$SIG{PIPE} = "IGNORE"; $m="{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"capabilities\":{}}}";
             syswrite(S, "Content-Length: ".length($m)."\r\n\r\n$m"); sysread(S, $a, 100); print "heard <$a>"'"#;
         let told = world.run(&format!("{}{ask}", connect(&format!("sockaddr_un(\"{}\")", socket.display())))).await;
         assert!(told.contains("heard <>"), "our own server was asked from the sandbox: {told}");
@@ -433,7 +433,12 @@ async fn a_supervisor_that_is_killed_takes_the_shell_with_it() {
     rustix::process::kill_process(rustix::process::Pid::from_raw(supervisor).unwrap(), rustix::process::Signal::KILL)
         .unwrap();
     until_none(&number.to_string()).await;
-    assert!(world.works("echo again").await.starts_with("again\n"));
+    // The server may not have noticed yet; then it says so.
+    let told = world.run("echo again").await;
+    if !told.starts_with("again\n") {
+        assert!(told.contains("the next command starts a new one"), "{told}");
+        assert!(world.works("echo again").await.starts_with("again\n"));
+    }
     world.window.close().await;
 }
 

@@ -297,7 +297,7 @@ async fn commands_arguments_and_files_are_completed_where_the_cursor_is() {
 
     // A crab is two units of UTF-16, and four bytes.
     let result = complete("\u{1F980}\u{e9} /mode a and more", 11).await;
-    assert_eq!(labels(&result), ["ask", "agent"]);
+    assert_eq!(labels(&result), ["ask", "agent", "accept-edits", "plan", "bypass"]);
     assert_eq!((result.start, result.end, result.items[0].kind), (10, 11, CompletionKind::Argument));
 
     let result = complete("/model 2", 8).await;

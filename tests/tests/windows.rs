@@ -216,6 +216,7 @@ async fn a_job_is_seen_typed_into_and_ended_in_either_window_and_is_over_when_it
     let first = Window::open(&setup, &project, Profile::panel()).await;
     let second = Window::open(&setup, &project, Profile::panel()).await;
     let session = first.new_session().await;
+    first.event(&session, "its beginning").await;
     show(&second, &session).await;
     let follow = |window: &Window, job: &str| {
         window.request("azimuth/terminal/open", json!({ "sessionId": session, "terminalId": job }))

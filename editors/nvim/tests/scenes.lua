@@ -214,6 +214,67 @@ local scenes = {
     prompt = "Do the tests pass?",
     until_text = "[a]",
   },
+  shell = {
+    settings = 'permissions.allow = ["Shell"]',
+    answers = {
+      { text = "I start the site, then send it out.", calls = { { name = "shell_start", input = { command = "python3 -u -m http.server --bind 127.0.0.1 0" } } } },
+      { calls = { { name = "shell_run", input = { command = "read -p 'Send it to production? [y/N] ' answer" } } } },
+      { text = "It asks whether to go on.", held = true },
+    },
+    prompt = "Try the site here, then send it out.",
+    until_text = "It asks whether",
+    after = function()
+      vim.cmd("stopinsert | Azimuth! terminal job-1")
+    end,
+  },
+  jobs = {
+    settings = 'permissions.allow = ["Shell"]',
+    answers = {
+      { calls = { { name = "shell_start", input = { command = "python3 -u -m http.server --bind 127.0.0.1 0" } } } },
+      { calls = { { name = "shell_start", input = { command = "sh src/test.sh && exit 2" } } } },
+      { calls = { { name = "shell_run", input = { command = "read -p 'Send it to production? [y/N] ' answer" } } } },
+      { text = "It asks whether to go on.", held = true },
+    },
+    prompt = "Try the site here, then send it out.",
+    until_text = "It asks whether",
+    after = function()
+      vim.cmd("stopinsert | Azimuth jobs")
+    end,
+  },
+  ran = {
+    answers = {},
+    prompt = "!for i in 1 2 3; do echo $i; done; ls -l src",
+    until_text = "temperature.sh",
+    after = function()
+      require("azimuth.input").send_text("!!make deploy-check")
+    end,
+  },
+  bypass = {
+    answers = {},
+    prompt = "!true",
+    until_text = "true",
+    after = function()
+      vim.cmd.stopinsert()
+      vim.defer_fn(function()
+        vim.cmd("Azimuth mode bypass")
+      end, 100)
+    end,
+  },
+  rules = {
+    settings = 'permissions.allow = ["Shell(cargo build:*)"]\npermissions.deny = ["Shell(rm:*)", "Read(.env)"]',
+    answers = { { calls = { { name = "shell_run", input = { command = "touch src/new.sh" } } } }, { text = "It is made." } },
+    prompt = "!true",
+    until_text = "true",
+    after = function()
+      vim.cmd("stopinsert | Azimuth permissions")
+    end,
+  },
+  trust = {
+    asks_trust = true,
+    answers = {},
+    prompt = "What is wrong in @src/temperature.sh ?",
+    until_text = "[A]",
+  },
   picker = {
     answers = { { text = answer } },
     prompt = "What is wrong in @src/temperature.sh ?",
@@ -248,7 +309,7 @@ vim.o.termguicolors = true
 vim.o.swapfile = false
 vim.o.laststatus = 2
 vim.g.mapleader = " "
-require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, trust = true })
+require("azimuth").setup({ cmd = { vim.env.AZIMUTH_SERVER, "lsp" }, trust = not scene.asks_trust or nil })
 vim.cmd("runtime plugin/azimuth.lua")
 vim.cmd.edit(scene.file or "src/temperature.sh")
 if scene.file then

@@ -21,7 +21,7 @@ import pyte
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
-SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "picker", "completion"]
+SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "shell", "jobs", "ran", "bypass", "rules", "trust", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
 
 
@@ -73,7 +73,7 @@ def play(scene, background, size, folder):
             quiet_since = quiet_since or time.monotonic()
         except pexpect.EOF:
             break
-        if done.exists() and quiet_since and time.monotonic() - quiet_since > 0.5:
+        if done.exists() and quiet_since and time.monotonic() - quiet_since > 0.3:
             break
     else:
         sys.exit(f"{scene}-{background}-{columns}: the scene did not end in time; the screen is:\n" + "\n".join(screen.display))

@@ -7,13 +7,13 @@ local support = require("support")
 local T = {}
 
 --- A chat in which every command is allowed, unless `settings` says otherwise.
----@param options { answers: Answer[], files?: table<string, string>, settings?: string, asks_trust?: boolean }
+---@param options { answers: Answer[], files?: table<string, string>, settings?: string, asks_trust?: boolean, columns?: integer, lines?: integer }
 ---@param test fun(child: Child, model: Model, place: Place)
 local function chat(options, test)
   local place = support.place(vim.tbl_extend("force", { ["a.txt"] = "a\n" }, options.files or {}))
   local model = models.start(options.answers)
   support.use_model(place, model, options.settings or 'permissions.allow = ["Shell"]')
-  local child = support.start(place, { asks_trust = options.asks_trust })
+  local child = support.start(place, { asks_trust = options.asks_trust, columns = options.columns, lines = options.lines })
   local ok, problem = xpcall(function()
     child:command("edit a.txt")
     child:open_chat()
@@ -114,6 +114,20 @@ function T.a_command_that_waits_is_answered_from_its_card()
     child:wait("#require('azimuth.fold.terminals').waiting(require('azimuth.client').state()) == 0")
     model:go_on()
     child:wait_for("Done")
+  end)
+end
+
+function T.what_was_unfolded_of_a_command_that_waits_stays_so()
+  chat({ answers = { run("read -p 'First: '; read -p 'Second: '"), held() } }, function(child)
+    child:prompt("Ask me.")
+    child:wait_for("what came so far")
+    to_line(child, "what came so far")
+    child:type("<Tab>")
+    child:wait("vim.fn.foldclosed('.') == -1")
+    child:command("Azimuth answer one")
+    child:wait_for("  Second:")
+    to_line(child, "what came so far")
+    support.equal(child:lua("return vim.fn.foldclosed('.')"), -1)
   end)
 end
 
@@ -315,6 +329,49 @@ function T.a_command_of_the_users_own_runs_and_the_model_reads_of_one_and_not_of
   end)
 end
 
+function T.a_command_of_the_users_own_that_waits_is_answered_from_its_card()
+  chat({ answers = {}, settings = "" }, function(child)
+    child:prompt("!" .. ASK_NAME)
+    child:wait_for("waits for input")
+    to_line(child, "  Name:")
+    child:type("s")
+    child:wait("vim.api.nvim_get_mode().mode == 'c'")
+    child:type("Ada<CR>")
+    child:wait_for("✓ read -p")
+    child:wait_for("You typed: Ada")
+    child:wait_for("hello Ada")
+  end)
+end
+
+function T.a_command_of_the_users_own_runs_while_the_model_answers()
+  chat({ answers = { held() }, settings = "" }, function(child, model)
+    child:prompt("Think.")
+    child:wait_for("I wait for it.")
+    child:prompt("!echo meanwhile-$((1 + 1))")
+    child:wait_for("meanwhile-2")
+    assert(child:lua("return require('azimuth.client').state().running"), "the turn still runs")
+    model:go_on()
+    child:wait_for("Done")
+  end)
+end
+
+function T.a_job_that_went_with_the_server_says_so_and_keeps_what_it_showed()
+  chat({ answers = { calls("shell_start", { command = "echo up-$((6 * 7)); sleep 1000" }), { text = "It is up." } } }, function(child)
+    child:prompt("Start it.")
+    child:wait_for("It is up.", 20000)
+    child:lua("vim.cmd.stopinsert()")
+    child:command("Azimuth terminal job-1")
+    wait_for_screen(child, "job-1", "up-42")
+    local pid = child:lua("return tonumber(vim.fn.system({ 'pgrep', '-P', tostring(vim.fn.getpid()), '-x', 'azimuth' }))")
+    vim.uv.kill(pid, "sigkill")
+    child:wait("vim.wo.winbar:find('stopped', 1, true) or vim.wo.winbar:find('gone', 1, true)", 15000)
+    wait_for_screen(child, "job-1", "up-42")
+    child:command("Azimuth jobs")
+    child:wait("vim.api.nvim_win_get_config(0).relative ~= ''")
+    child:wait([[not table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n"):find("running", 1, true)]])
+  end)
+end
+
 function T.bypass_is_confirmed_first_and_is_to_be_seen()
   chat({ answers = {}, settings = "" }, function(child)
     child:lua("vim.cmd.stopinsert()")
@@ -356,6 +413,34 @@ function T.what_was_granted_is_listed_and_taken_back()
     child:type("q")
     child:prompt("Touch two.")
     child:wait_for_question()
+  end)
+end
+
+function T.a_question_whose_answers_do_not_fit_beside_the_code_takes_more_room()
+  chat({ answers = { { text = "Hello." } }, asks_trust = true, columns = 80, lines = 30 }, function(child)
+    child:prompt("Hi.")
+    child:wait_for_question()
+    child:wait([[vim.iter(vim.api.nvim_list_wins()):any(function(window)
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+      return vim.api.nvim_win_get_config(window).relative ~= ""
+        and lines[#lines] == "[R] Do not trust"
+        and vim.api.nvim_win_get_height(window) >= vim.api.nvim_win_text_height(window, {}).all
+    end)]])
+  end)
+end
+
+function T.a_command_outside_the_sandbox_is_asked_as_such_and_has_a_terminal_of_its_own()
+  chat({ answers = { calls("shell_run", { command = "touch made; echo made-it", outside = true, why = "The sandbox refused it." }), { text = "It is made." } } }, function(child, _, place)
+    child:prompt("Make it.")
+    child:wait_for_question()
+    support.contains(child:screen(), "Azimuth asks: outside the sandbox")
+    to_transcript(child)
+    child:type("a")
+    child:wait_for("It is made.")
+    assert(vim.uv.fs_stat(place.project .. "/made"))
+    child:command("Azimuth terminal outside")
+    wait_for_screen(child, "outside", "made-it")
+    support.contains(child:lua("return vim.wo.winbar"), "outside the sandbox")
   end)
 end
 

@@ -161,13 +161,13 @@ function T.a_job_shows_in_its_card_how_it_goes_to_its_end()
   })
   local starts = { toolCallId = "c1", command = "npm run dev", startedAt = 0 }
   changed(state, job({ running = starts }))
-  support.equal(card(state)[1], "✓ Running npm init  job-1: running")
+  support.equal(card(state)[1], "✓ job-1: running · Running npm init")
   changed(state, job({ running = starts, ready = { line = "ready in 3 ms", ports = { 5173 } } }))
-  support.equal(card(state)[1], "✓ Running npm init  job-1: up, port 5173")
+  support.equal(card(state)[1], "✓ job-1: up, port 5173 · Running npm init")
   changed(state, job({ alive = false, exitCode = 1 }))
-  support.equal(card(state)[1], "✓ Running npm init  job-1: exit code 1")
+  support.equal(card(state)[1], "✓ job-1: exit code 1 · Running npm init")
   changed(state, job({ alive = false, exitCode = 1, ["end"] = 7 }))
-  support.equal(card(state)[1], "✓ Running npm init  job-1: exit code 1")
+  support.equal(card(state)[1], "✓ job-1: exit code 1 · Running npm init")
 end
 
 function T.growing_output_draws_nothing_anew()
@@ -297,6 +297,34 @@ function T.the_bar_of_a_terminal_says_what_runs_and_who_has_it()
   support.equal(line(job({ ready = { ports = { 80 } } })), " job-1, up, port 80: npm run dev%=i types · T takes over · q closes ")
   support.equal(line(job({ alive = false, exitCode = 3 })), " job-1, exit code 3: npm run dev%=q closes ")
   support.equal(line(shell({ running = runs }), 50), " shell, runni…%=i types · T takes over · q closes ")
+end
+
+function T.the_cursor_of_a_list_stays_on_its_item()
+  local lists = require("azimuth.list")
+  local names = { "b", "c" }
+  local list = lists.open({
+    title = "Names",
+    footer = {},
+    keys = {},
+    id = function(name)
+      return name
+    end,
+    draw = function()
+      local block, items = { lines = {}, marks = {} }, {}
+      for _, name in ipairs(names) do
+        vim.list_extend(block.lines, { name, "  more of it" })
+        items[#block.lines - 1], items[#block.lines] = name, name
+      end
+      return block, items
+    end,
+  })
+  vim.api.nvim_win_set_cursor(list.window, { 2, 3 })
+  names = { "a", "b", "c" }
+  list:draw()
+  support.equal(vim.api.nvim_win_get_cursor(list.window), { 4, 3 })
+  names = { "a" }
+  list:draw()
+  list:close()
 end
 
 function T.rules_say_where_they_come_from_and_why_they_do_not_count()

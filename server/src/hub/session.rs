@@ -520,6 +520,7 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
+        self.shell.take(false);
         // Nothing that it runs outlives this process.
         let shell = async {
             self.shell.kill().await;
@@ -698,9 +699,7 @@ impl Session {
             }
             Request::ReviewAuto(params, reply) => self.accept_edits(&params, reply),
             Request::SessionMode(params, reply) => self.set_mode(&params, reply),
-            Request::PermissionList(_, reply) => {
-                let _ = reply.send(Ok(self.list_permissions(self.surroundings())));
-            }
+            Request::PermissionList(_, reply) => self.permission_list(&caller, reply),
             Request::PermissionRevoke(params, reply) => self.revoke(params, reply),
             Request::TerminalOpen(params, reply) => self.terminal_open(&caller, params, reply),
             Request::TerminalWrite(params, reply) => self.terminal_write(params, reply),

@@ -171,6 +171,9 @@ function M.open(session_id)
       return M.drawn(act.all(session_id), width)
     end,
     keys = keys(session_id),
+    id = function(info)
+      return info.terminalId
+    end,
     closed = function()
       timer:stop()
       timer:close()

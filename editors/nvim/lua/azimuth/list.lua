@@ -18,6 +18,7 @@ local namespace = vim.api.nvim_create_namespace("azimuth.list")
 ---@field footer string[] The keys, the weightiest first.
 ---@field draw fun(width: integer): azimuth.Block, table<integer, any> What it shows, and the item at each line, from 1.
 ---@field keys azimuth.ListKey[]
+---@field id? fun(item: any): string Tells the items apart, so that the cursor stays on its item.
 ---@field wrap? boolean
 ---@field closed? fun()
 
@@ -26,6 +27,7 @@ local namespace = vim.api.nvim_create_namespace("azimuth.list")
 ---@field window integer
 ---@field options azimuth.ListOptions
 ---@field items table<integer, any>
+---@field block? azimuth.Block What is drawn.
 local List = {}
 List.__index = List
 
@@ -64,13 +66,49 @@ local function settings(options, lines)
   }
 end
 
---- Shows what there is now. The cursor stays in its line.
+--- The line, from 1, at which an item begins.
+---@param id string
+---@return integer?
+function List:line_of(id)
+  local lines = vim.tbl_keys(self.items)
+  table.sort(lines)
+  for _, line in ipairs(lines) do
+    if self.options.id(self.items[line]) == id then
+      return line
+    end
+  end
+end
+
+--- Shows what there is now. The cursor stays on its item: a key must not mean another one because the list has changed.
 function List:draw()
   if not vim.api.nvim_buf_is_valid(self.bufnr) then
     return
   end
+  local cursor = self:is_open() and vim.api.nvim_win_get_cursor(self.window)
+  local item = cursor and self.items[cursor[1]]
+  local id = item and self.options.id and self.options.id(item)
+  local within = id and cursor[1] - self:line_of(id)
   local block
   block, self.items = self.options.draw(wanted_width())
+  if not vim.deep_equal(block, self.block) then
+    self.block = block
+    self:put(block)
+  end
+  local line = id and self:line_of(id)
+  if line then
+    vim.api.nvim_win_set_cursor(self.window, { math.min(line + within, #block.lines), cursor[2] })
+  end
+  if self:is_open() then
+    local rows = vim.api.nvim_win_text_height(self.window, {}).all
+    local wanted = settings(self.options, rows)
+    if vim.api.nvim_win_get_height(self.window) ~= wanted.height or vim.api.nvim_win_get_width(self.window) ~= wanted.width then
+      vim.api.nvim_win_set_config(self.window, wanted)
+    end
+  end
+end
+
+---@param block azimuth.Block
+function List:put(block)
   vim.bo[self.bufnr].modifiable = true
   vim.api.nvim_buf_set_lines(self.bufnr, 0, -1, false, block.lines)
   vim.bo[self.bufnr].modifiable = false
@@ -80,10 +118,6 @@ function List:draw()
       end_col = mark.end_col or #block.lines[mark.row + 1],
       hl_group = mark.group,
     })
-  end
-  if self:is_open() then
-    local rows = vim.api.nvim_win_text_height(self.window, {}).all
-    vim.api.nvim_win_set_config(self.window, settings(self.options, rows))
   end
 end
 

@@ -215,6 +215,52 @@ local function title(request, more)
   return more > 0 and (" %s, and %d more "):format(asks, more) or (" %s "):format(asks)
 end
 
+--- Shows a question's buffer in the window, which is opened if there is none.
+---@param bufnr integer
+---@param shown_lines string[]
+---@param caption string
+---@param host? integer The window over whose end it is; without one, it is in the corner of the editor.
+---@return boolean # Whether all of it is to be seen.
+local function place(bufnr, shown_lines, caption, host)
+  local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
+  local lines = host and vim.fn.winheight(host) or vim.o.lines - 4
+  local widest = 30
+  for _, line in ipairs(shown_lines) do
+    widest = math.max(widest, vim.fn.strdisplaywidth(line))
+  end
+  local width = math.min(widest + 1, math.max(columns - 2, 20), 90)
+  local key = require("azimuth.mappings").shown("permission")
+  local settings = {
+    relative = host and "win" or "editor",
+    win = host,
+    anchor = host and "SE" or "NE",
+    row = host and lines or 1,
+    col = columns,
+    width = width,
+    height = math.max(1, math.min(#shown_lines, lines - 2)),
+    border = "rounded",
+    style = "minimal",
+    focusable = true,
+    zindex = 60,
+    title = caption,
+    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
+  }
+  if window and vim.api.nvim_win_is_valid(window) then
+    vim.api.nvim_win_set_buf(window, bufnr)
+    vim.api.nvim_win_set_config(window, settings)
+  else
+    settings.noautocmd = true
+    window = vim.api.nvim_open_win(bufnr, false, settings)
+  end
+  for _, option in ipairs({ "wrap", "linebreak", "breakindent" }) do
+    vim.api.nvim_set_option_value(option, true, { scope = "local", win = window })
+  end
+  -- Only the window itself knows how its lines wrap.
+  local height = vim.api.nvim_win_text_height(window, {}).all
+  vim.api.nvim_win_set_config(window, { height = math.max(1, math.min(height, lines - 2)) })
+  return height <= lines - 2
+end
+
 ---@param question azimuth.Question
 ---@param more integer How many others wait.
 local function show(question, more)
@@ -223,16 +269,6 @@ local function show(question, more)
     table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
   end
   render.question(into, question.request, true)
-  -- Over the transcript, whose end says the same, it hides neither the code nor the chat's title.
-  local chat = require("azimuth.chat").window()
-  local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
-  local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
-  local lines = host and vim.fn.winheight(host) or vim.o.lines - 4
-  local widest = 30
-  for _, line in ipairs(into.lines) do
-    widest = math.max(widest, vim.fn.strdisplaywidth(line))
-  end
-  local width = math.min(widest + 1, math.max(columns - 2, 20), 90)
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.bo[bufnr].bufhidden = "wipe"
   vim.bo[bufnr].modeline = false
@@ -244,34 +280,14 @@ local function show(question, more)
     })
   end
   vim.bo[bufnr].modifiable = false
-  local key = require("azimuth.mappings").shown("permission")
-  local settings = {
-    relative = host and "win" or "editor",
-    win = host,
-    anchor = host and "SE" or "NE",
-    row = host and lines or 1,
-    col = columns,
-    width = width,
-    height = math.max(1, math.min(#into.lines, lines - 2)),
-    border = "rounded",
-    style = "minimal",
-    focusable = true,
-    zindex = 60,
-    title = title(question.request, more),
-    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a word" }, width),
-  }
-  if window and vim.api.nvim_win_is_valid(window) then
-    vim.api.nvim_win_set_buf(window, bufnr)
-    vim.api.nvim_win_set_config(window, settings)
-  else
-    settings.noautocmd = true
-    window = vim.api.nvim_open_win(bufnr, false, settings)
+  -- Over the transcript, whose end says the same, it hides neither the code nor the chat's title.
+  local chat = require("azimuth.chat").window()
+  local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
+  local fits = place(bufnr, into.lines, title(question.request, more), host)
+  if host and not fits then
+    -- An answer that cannot be seen cannot be chosen, so it takes what room the editor has.
+    place(bufnr, into.lines, title(question.request, more))
   end
-  vim.api.nvim_set_option_value("wrap", true, { scope = "local", win = window })
-  vim.api.nvim_set_option_value("linebreak", true, { scope = "local", win = window })
-  -- Only the window itself knows how its lines wrap.
-  local height = vim.api.nvim_win_text_height(window, {}).all
-  vim.api.nvim_win_set_config(window, { height = math.max(1, math.min(height, lines - 2)) })
   local id = question.request.permissionId
   if shown ~= id then
     begin_reading(id)

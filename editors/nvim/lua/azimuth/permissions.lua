@@ -45,7 +45,8 @@ function M.drawn(rules, width)
     local effect = effects[rule.effect] or { rule.effect, "AzimuthDim" }
     local from = origins[rule.origin] or rule.origin
     if rule.source ~= "" and rule.origin ~= "session" then
-      from = ("%s, %s"):format(from, text.one_line(rule.source, 60))
+      local source = rule.source:match("^/") and vim.fn.fnamemodify(rule.source, ":~:.") or rule.source
+      from = ("%s, %s"):format(from, text.one_line(source, 60))
     end
     local room = math.max(16, width - vim.fn.strdisplaywidth(from) - 10)
     local line = ("%-5s %s"):format(effect[1], text.shortened(vim.fn.strtrans(text.one_line(rule.rule)), room))
@@ -141,6 +142,9 @@ local function open(session_id)
         { key = "x", desc = "take back what was granted", run = take_back },
         { key = "dd", desc = "take back what was granted", run = take_back },
       },
+      id = function(rule)
+        return ("%s %s %s"):format(rule.effect, rule.rule, rule.origin)
+      end,
       closed = function()
         list = nil
       end,

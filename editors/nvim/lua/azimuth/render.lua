@@ -203,12 +203,15 @@ function draw.tool(entry)
   local into = block()
   local waits = commands.is_waiting(entry.terminal)
   local look = waits and status.asking or status[entry.status] or status.running
-  local line = look[1] .. " " .. text.one_line(entry.title or entry.name or "", 160)
-  local title_end = #line
   local note = commands.note(entry)
-  local rest = { note }
-  if entry.summary and entry.summary ~= "" and entry.summary ~= entry.title and entry.summary ~= note then
-    table.insert(rest, text.one_line(entry.summary, 120))
+  -- A folded line does not wrap, so what a job does stands before its long command.
+  local job = entry.done and not waits and note and note .. " · " or ""
+  local line = look[1] .. " " .. job .. text.one_line(entry.title or entry.name or "", 160)
+  local title_end = #line
+  local rest = { job == "" and note or nil }
+  local summary = job == "" and entry.summary or nil
+  if summary and summary ~= "" and summary ~= entry.title and summary ~= note then
+    table.insert(rest, text.one_line(summary, 120))
   end
   if entry.status == "cancelled" then
     table.insert(rest, "not finished")
@@ -224,6 +227,9 @@ function draw.tool(entry)
   end
   put(into, line)
   table.insert(into.marks, { row = 0, col = 0, end_col = #look[1], group = look[2] })
+  if job ~= "" then
+    table.insert(into.marks, { row = 0, col = #look[1], end_col = #look[1] + 1 + #job, group = "AzimuthDim" })
+  end
   table.insert(into.marks, { row = 0, col = title_end, group = waits and "AzimuthAsk" or entry.status == "failed" and "AzimuthFailed" or "AzimuthDim" })
   local goes_on = waits or (entry.terminal ~= nil and entry.terminal.taken)
   if goes_on or not entry.done then

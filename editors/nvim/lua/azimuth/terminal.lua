@@ -106,14 +106,14 @@ function M.open(session_id, options)
   local view = views.make(session_id, options.terminal)
   local window = window_of(view)
   dress(view)
-  local function opened()
+  local function opened(followed)
     dress(view)
-    if options.opened then
+    if options.opened and followed then
       options.opened(view)
     end
   end
   if view.follows and view.terminal_id then
-    opened()
+    opened(true)
   else
     view:follow(opened)
   end
@@ -366,7 +366,9 @@ client.on("connection", function(_, event)
   for _, view in ipairs(views.all()) do
     view.follows = false
     if event.state == "ready" then
-      view:resume()
+      view:resume(function()
+        dress(view)
+      end)
     end
   end
 end)

@@ -178,7 +178,7 @@ function Transcript:draw(state)
             return vim.fn.foldclosed(row + was.first + 1)
           end)
           if closed == -1 then
-            table.insert(opened, { window, row })
+            table.insert(opened, { window, row + (block.fold and block.fold.first or 0) })
           end
         end
         -- Replaced whole, its old fold goes with it.

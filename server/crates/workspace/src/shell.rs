@@ -21,9 +21,10 @@
 //!
 //! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
 //! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
-//! that is not trusted), `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record of it), [`supervisor`], [`sandbox`], `launch` (how
-//! a process is started in them), `terminal` (the process), `waiting`, `flight` (a command on its way), `taken`,
-//! `handover` (what one shell hands over to another), [`jobs`], `access` (what else can be done to a shell), [`parse()`].
+//! that is not trusted), `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record of it),
+//! [`supervisor`], [`sandbox`], `launch` (how a process is started in them), `terminal` (the process), `waiting`, `flight`
+//! (a command on its way), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`],
+//! `access` (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,12 +33,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
 use protocol::ToolCallId;
-use protocol::terminal::{Certainty, TerminalSize, Typist, Waiting};
-use tokio::sync::mpsc::unbounded_channel;
-use tokio::sync::{oneshot, watch};
+use protocol::terminal::{TerminalSize, Typist};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use flight::{Common, Flight, Flown, Guard, PATIENCE, Pilot, Running, Underway, blocking};
+use flight::{Common, Flight, Flown, Guard, Pilot, Running, Underway, blocking};
 use plain::Plain;
 use taken::Taken;
 use terminal::{Start, Terminal, What};
@@ -82,6 +82,8 @@ mod waiting;
 
 mod flight;
 
+mod attended;
+
 mod taken;
 
 mod access;
@@ -93,6 +95,7 @@ pub mod jobs;
 mod parse;
 
 pub use access::Excerpt;
+pub use attended::{InFlight, Outcome, Status, Waits};
 pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
 pub use outside::{OUTSIDE_FOLDER, Outside};
@@ -123,12 +126,6 @@ const MAX_EARLY: usize = 64 << 10;
 
 /// So many bytes of a long output are read at once.
 const PART: usize = 64 << 10;
-
-/// How long a command that was seen to read from the terminal does so before its call returns.
-const CERTAIN: Duration = Duration::from_secs(1);
-
-/// The same for one that probably waits.
-const PROBABLE: Duration = Duration::from_secs(15);
 
 /// What a session's shell is made with.
 #[derive(Clone, Debug)]
@@ -172,50 +169,6 @@ pub trait Observer: Send + Sync {
 
     /// A line was typed, for the command of this call; its text is empty where it was hidden.
     fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
-}
-
-/// What a terminal does beside printing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
-    /// Whether the command that runs waits for input.
-    pub waiting: Option<Waiting>,
-    /// Whether the user has taken the terminal over.
-    pub taken: bool,
-}
-
-/// A command that runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InFlight {
-    /// The call that started it; the user's own lines at their prompt have an id of their own.
-    pub call: ToolCallId,
-    /// The command line.
-    pub command: String,
-    /// When it began.
-    pub began: SystemTime,
-    /// The offset of its first byte in the spool, once it has started.
-    pub since: Option<u64>,
-}
-
-/// What a command has come to when its call returns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It has ended.
-    Ended(Ran),
-    /// It waits for input, or has been the user's for long, and goes on.
-    Waits(Waits),
-}
-
-/// A command that goes on when its call returns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
-    /// What it waits for.
-    pub status: Status,
-    /// What it has printed so far, as [`Ran::output`], at most 33 KiB.
-    pub output: String,
-    /// The offset after the last byte of that.
-    pub offset: u64,
-    /// How long it has run.
-    pub duration: Duration,
 }
 
 /// Nobody listens.
@@ -398,19 +351,6 @@ impl Shell {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
     }
 
-    /// What it does beside printing, as that changes.
-    pub fn status(&self) -> watch::Receiver<Status> {
-        self.common.status.subscribe()
-    }
-
-    /// What runs; nothing while the user's prompt reads a line.
-    pub fn running(&self) -> Option<InFlight> {
-        let state = self.state();
-        let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty())?;
-        let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, began: flight.began, since: flight.since })
-    }
-
     /// Whether it has a process that was started while the workspace was trusted.
     pub fn is_lax(&self) -> bool {
         self.is_alive() && self.state().is_lax
@@ -422,70 +362,6 @@ impl Shell {
     /// See [`ShellError`]. A command that fails is no error.
     pub async fn run(&self, call: &ToolCallId, command: &str, options: RunOptions) -> Result<Ran, ShellError> {
         self.start(call, command, options).await?.end().await
-    }
-
-    /// Runs a command to its end, or until it waits for input: seen to read for a second, or probably waiting for 15.
-    /// Then it goes on, for the time that is left to it, and can be typed to ([`Shell::write_as`]). Where what is typed
-    /// is hidden, or the user has the terminal, it is waited for longer, up to ten minutes: that is for them to answer.
-    /// While the user has the terminal and nothing runs, it is not begun for as long.
-    ///
-    /// # Errors
-    /// See [`ShellError`]. A command that fails is no error.
-    pub async fn run_until_it_waits(
-        &self,
-        call: &ToolCallId,
-        command: &str,
-        options: RunOptions,
-    ) -> Result<Outcome, ShellError> {
-        let began = Instant::now();
-        let cancel = options.cancel.clone();
-        let mut status = self.common.status.subscribe();
-        tokio::select! {
-            () = cancel.cancelled() => {}
-            _ = tokio::time::timeout(PATIENCE, status.wait_for(|status| !status.taken)) => {}
-        }
-        self.at_prompt_no_more().await;
-        let mut flown = self.start(call, command, options).await?;
-        let status = tokio::select! {
-            biased;
-            ended = &mut flown.ended => {
-                flown.guard.holds = false;
-                return ended.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
-            }
-            status = waits_long(status) => status,
-        };
-        let start = self.running().and_then(|flight| flight.since).unwrap_or(0);
-        flown.release();
-        let Excerpt { text: output, end: offset, .. } = self.read_on(start);
-        Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
-    }
-
-    /// Waits until more than `offset` was printed, or nothing runs any longer, or a time is over; gives where the output
-    /// ends now.
-    pub async fn wait_for_more(&self, offset: u64, time: Duration) -> u64 {
-        let (mut end, mut underway) = (self.spool.watch(), self.common.underway.subscribe());
-        let more = async {
-            tokio::select! {
-                _ = end.wait_for(|end| *end > offset) => {}
-                _ = underway.wait_for(|underway| *underway == 0) => {}
-            }
-        };
-        let _ = tokio::time::timeout(time, more).await;
-        self.spool.end()
-    }
-
-    /// What the model has yet to hear: commands that ended after their call had returned, and what the user did with the
-    /// terminal.
-    pub fn take_news(&self) -> Vec<String> {
-        let mut state = self.state();
-        let mut news = std::mem::take(&mut state.news);
-        if state.taken.is_none()
-            && let Some(taken) = state.handed_back.take()
-        {
-            let runs = state.flight.as_ref().filter(|flight| !flight.line.is_empty());
-            news.push(taken.in_words(runs.map(|flight| flight.line.as_str()), &state.cwd));
-        }
-        news
     }
 
     /// Begins with a command; a task of its own sees it through.
@@ -567,40 +443,6 @@ impl Shell {
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
     pub fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
         self.write_as(Typist::User, bytes)
-    }
-
-    /// Types as the user or as the model.
-    ///
-    /// # Errors
-    /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`]; for the model also [`ShellError::Taken`], and
-    /// [`ShellError::Secret`] while what is typed is not shown.
-    pub fn write_as(&self, by: Typist, bytes: &[u8]) -> Result<(), ShellError> {
-        let mut state = self.state();
-        let is_model = by == Typist::Model;
-        if is_model && state.taken.is_some() {
-            return Err(ShellError::Taken);
-        }
-        let State { flight, terminal, taken, .. } = &mut *state;
-        let early = match (flight, taken) {
-            (Some(Flight { early: Some(early), .. }), _) => early,
-            // The user's prompt is about to come.
-            (None, Some(taken)) => taken.early(),
-            (Some(flight), _) => {
-                let Some(terminal) = terminal else { return Err(ShellError::Idle) };
-                if is_model && terminal.keys().is_some_and(waiting::Keys::hidden) {
-                    return Err(ShellError::Secret);
-                }
-                // A line at the prompt is recorded as it is when it is run.
-                let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
-                return terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
-            }
-            (None, None) => return Err(ShellError::Idle),
-        };
-        if early.len() + bytes.len() > MAX_EARLY {
-            return Err(ShellError::KeyboardFull);
-        }
-        early.extend_from_slice(bytes);
-        Ok(())
     }
 
     /// Changes the terminal's size, now and for shells to come.
@@ -774,26 +616,6 @@ impl Shell {
         }
     }
 
-    /// Takes in what is typed into a new terminal.
-    fn recorder(&self) -> tokio::sync::mpsc::UnboundedSender<typed::Chunk> {
-        let (sender, chunks) = unbounded_channel();
-        let common = self.common.clone();
-        tokio::spawn(typed::record(chunks, Arc::clone(&self.spool), move |line| {
-            let call = {
-                let mut state = common.state();
-                if line.by == Typist::User {
-                    state.remember(match line.hidden {
-                        true => "typed something that was not shown".to_owned(),
-                        false => format!("typed `{}`", line.text),
-                    });
-                }
-                state.last_call.clone()
-            };
-            common.observer.typed(call.as_ref(), line.by, &line.text, line.hidden);
-        }));
-        sender
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.common.state()
     }
@@ -812,31 +634,6 @@ impl Drop for Shell {
         }
         if let Some(terminal) = terminal {
             terminal.kill();
-        }
-    }
-}
-
-/// Waits until a command is to be returned from, and says why.
-async fn waits_long(mut status: watch::Receiver<Status>) -> Status {
-    let mut patience = PATIENCE;
-    loop {
-        let now = status.borrow_and_update().clone();
-        let is_users = now.taken || now.waiting.as_ref().is_some_and(|waiting| waiting.hidden);
-        let time = match &now.waiting {
-            _ if is_users => patience,
-            Some(Waiting { certainty: Certainty::Certain, .. }) => CERTAIN,
-            Some(Waiting { certainty: Certainty::Probable, .. }) => PROBABLE,
-            None => {
-                let _ = status.changed().await;
-                continue;
-            }
-        };
-        let began = Instant::now();
-        if tokio::time::timeout(time, status.changed()).await.is_err() {
-            return now;
-        }
-        if is_users {
-            patience = patience.saturating_sub(began.elapsed());
         }
     }
 }

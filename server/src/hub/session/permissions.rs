@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use agent::permission::{self, Rule, SourcedRule, Surroundings};
+use agent::permission::{self, Rule, SourcedRule};
 use agent::session::GrantScope;
 use agent::store::{Store, StoreError};
 use protocol::event::Severity;
@@ -12,7 +12,7 @@ use protocol::terminal::Done;
 use protocol::{ErrorCode, Event};
 use tokio::sync::oneshot;
 
-use super::Session;
+use super::{Caller, Session};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::{Error, Reply};
@@ -181,8 +181,18 @@ impl Session {
         }
     }
 
+    /// Answers with the rules in force. Whether the workspace is trusted is looked up beside the session's task.
+    pub(super) fn permission_list(&self, caller: &Caller, reply: Reply<PermissionListResult>) {
+        let (trusted, restricted) = (self.list_permissions(true), self.list_permissions(false));
+        let (workspace, word) = (self.trust.clone(), caller.trust.clone());
+        tokio::task::spawn_blocking(move || {
+            let is_trusted = workspace.decided(&word) == Some(true);
+            let _ = reply.send(Ok(if is_trusted { trusted } else { restricted }));
+        });
+    }
+
     /// The rules in force, in the order of their precedence.
-    pub(super) fn list_permissions(&self, surroundings: Surroundings) -> PermissionListResult {
+    fn list_permissions(&self, trusted: bool) -> PermissionListResult {
         let rules = Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner));
         let effects =
             [(RuleEffect::Deny, &rules.deny), (RuleEffect::Ask, &rules.ask), (RuleEffect::Allow, &rules.allow)];
@@ -195,16 +205,11 @@ impl Session {
             covers: permission::covers(&sourced.rule),
             revocable: effect == RuleEffect::Allow && self.is_granted(sourced),
             void: (effect == RuleEffect::Allow)
-                .then(|| sourced.void(permission::is_about_commands(&sourced.rule), surroundings.trusted))
+                .then(|| sourced.void(permission::is_about_commands(&sourced.rule), trusted))
                 .flatten()
                 .map(str::to_owned),
         };
         PermissionListResult { rules: all.map(info).collect() }
-    }
-
-    /// What the session's commands are surrounded by.
-    pub(super) fn surroundings(&self) -> Surroundings {
-        Surroundings::default()
     }
 
     fn is_granted(&self, sourced: &SourcedRule) -> bool {

@@ -537,11 +537,11 @@ mod tests {
         let begun = Event::UserCommandStarted { tool_call_id: "u".into(), command: "seq 30".into(), in_context: true };
         let text = (1..=30).map(|line| format!("{line}\n## You\n")).collect();
         let ended = Event::UserCommandEnded { tool_call_id: "u".into(), text, exit_code: Some(0), duration_ms: 1 };
-        let text = written(&[begun, ended]);
-        assert!(
-            text.starts_with("\n## You\n\n!seq 30\n\n> **!seq 30**: exit code 0\n>     … (40 more lines"),
-            "{text}"
-        );
+        let shown = "> **!seq 30**: exit code 0\n>     … (40 more lines; the terminal has them)\n>     21\n";
+        let text = written(&[begun.clone(), ended.clone()]);
+        assert!(text.starts_with(&format!("\n{shown}")), "the prompt stands there already: {text}");
+        let other = written(&[begun.clone(), ended.clone(), begun, ended]);
+        assert!(other.ends_with(&format!("\n## You\n\n!seq 30\n{text}")), "another view's does not: {other}");
         assert!(!text.contains(">     20\n") && text.contains(">     21\n>     \\## You\n"), "{text}");
         assert!(text.ends_with("30\n>     \\## You\n\n## You\n\n"), "{text}");
     }

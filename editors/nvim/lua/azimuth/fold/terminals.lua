@@ -152,13 +152,16 @@ function M.take(state, listed, asked)
   end)
 end
 
---- The terminals of a session, in the order in which they appeared.
+--- The terminals of a session: the shells first, then jobs in the order in which they appeared.
 ---@param state azimuth.State
 ---@return azimuth.TerminalInfo[]
 function M.all(state)
-  return vim.tbl_map(function(id)
-    return state.terminal_info[id]
-  end, state.terminal_order)
+  local shells, jobs = {}, {}
+  for _, id in ipairs(state.terminal_order) do
+    local info = state.terminal_info[id]
+    table.insert(info.kind == "job" and jobs or shells, info)
+  end
+  return vim.list_extend(shells, jobs)
 end
 
 --- The terminals whose command waits for input.

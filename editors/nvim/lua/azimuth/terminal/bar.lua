@@ -11,10 +11,10 @@ local M = {}
 ---@param info? azimuth.TerminalInfo
 ---@return string
 local function what(state, view, info)
-  if view.gone then
-    return "this terminal is gone; what it showed stays"
-  elseif info and info.kind == "job" then
+  if info and info.kind == "job" then
     return ("%s, %s: %s"):format(info.terminalId, shown.state(info), info.title)
+  elseif view.gone then
+    return "this terminal is gone; what it showed stays"
   end
   local name = info and info.kind or "shell"
   local last

@@ -171,8 +171,9 @@ function View:window_size()
 end
 
 --- Follows the terminal from the last byte that was seen.
----@param callback? fun() Called once it is followed.
+---@param callback? fun(followed: boolean) Called once it is followed, or cannot be.
 function View:follow(callback)
+  callback = callback or function() end
   local size = self:window_size()
   local params = {
     sessionId = self.session_id,
@@ -191,6 +192,7 @@ function View:follow(callback)
       if not (self.gone and self.offset > 0) then
         failed(err, "the terminal could not be opened")
       end
+      callback(false)
       return
     end
     self.gone = false
@@ -211,9 +213,7 @@ function View:follow(callback)
     end
     self.acked = self.offset
     self:find_live()
-    if callback then
-      callback()
-    end
+    callback(true)
   end)
 end
 
@@ -249,9 +249,10 @@ function View:rest()
 end
 
 --- Follows the terminal if a window shows it.
-function View:resume()
+---@param callback? fun() Called when it is known whether it can be followed.
+function View:resume(callback)
   if not self.follows and not self.gone and #vim.fn.win_findbuf(self.bufnr) > 0 then
-    self:follow()
+    self:follow(callback)
   end
 end
 

@@ -132,7 +132,11 @@ fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
 #[test]
 fn every_command_listed_can_be_parsed() {
     for spec in COMMANDS {
-        let argument = if spec.name == "auto" { "on" } else { "ask" };
+        let argument = match spec.name {
+            "auto" => "on",
+            "trust" => "yes",
+            _ => "ask",
+        };
         let results = commands(&format!("/{} {argument}", spec.name));
         assert!(matches!(results.as_slice(), [Ok(_)]), "/{}: {results:?}", spec.name);
         assert!(spec.usage.starts_with(&format!("/{}", spec.name)));

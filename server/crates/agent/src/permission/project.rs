@@ -96,7 +96,6 @@ fn sets_nothing_else(text: &str) -> bool {
         "PYTHONDONTWRITEBYTECODE",
         "PYTHONHASHSEED",
         "PYTHONUNBUFFERED",
-        "RAILS_ENV",
         "RUST_BACKTRACE",
         "RUST_LOG",
         "RUST_MIN_STACK",
@@ -108,7 +107,6 @@ fn sets_nothing_else(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else { return false };
     let Some(value) = unquoted(value) else { return false };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.,:=* ".contains(c);
-
     match name {
         "RUSTFLAGS" | "RUSTDOCFLAGS" | "MIRIFLAGS" => {
             rust::compiles_as_usual(&value.split_whitespace().collect::<Vec<_>>())

@@ -167,12 +167,15 @@ impl Policy {
         if lies_in(&self.temporary) || lies_in(&self.devices) {
             return true;
         }
-        let granted = lies_in(&self.write) || (how == Use::Read && lies_in(&self.read));
-        let is_hidden = lies_in(&self.hidden);
+        let is_granted = lies_in(&self.write) || (how == Use::Read && lies_in(&self.read));
+        if !is_granted || lies_in(&self.hidden) {
+            return false;
+        }
         // A folder that something hidden is in is granted by what else is in it.
-        let is_split = |folder: &Path| self.hidden.iter().any(|hidden| hidden.starts_with(folder));
-        let is_new = || how == Use::Write && path.parent().is_some_and(is_split) && !path.exists();
-        granted && !is_hidden && !(how == Use::Write && is_split(path)) && !is_new()
+        let is_there = |hidden: &Path| hidden.symlink_metadata().is_ok();
+        let is_split = |folder: &Path| self.hidden.iter().any(|it| it.starts_with(folder) && is_there(it));
+        let is_new = || path.parent().is_some_and(is_split) && !path.exists();
+        how == Use::Read || !(is_split(path) || is_new())
     }
 
     /// Why a command failed, where this policy is the reason: which file it was refused, or that the network is off. `folders`

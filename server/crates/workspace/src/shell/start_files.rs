@@ -90,7 +90,8 @@ impl StartFiles {
 }
 
 async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, String> {
-    let mark = Nonce::random().as_str().to_owned();
+    // One that processes are known by, which is among the variables, and one that stands around what is printed.
+    let (mark, around) = (Nonce::random().as_str().to_owned(), Nonce::random().as_str().to_owned());
     // A session of its own has no terminal that start files could ask.
     let has_setsid = ["/usr/bin/setsid", "/bin/setsid"].into_iter().find(|path| Path::new(path).is_file());
     let mut command = match has_setsid {
@@ -105,7 +106,7 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, Str
             command
         }
     };
-    command.args(["-lic", PRINT, &mark]);
+    command.args(["-lic", PRINT, &around]);
     command.env_clear().envs(server.iter().cloned()).env(processes::MARK, &mark).env("TERM", "dumb");
     if let Some((_, home)) = server.iter().find(|(name, _)| name == "HOME") {
         command.current_dir(home);
@@ -125,7 +126,7 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, Str
             if bytes.len() > MOST {
                 return None;
             }
-            if let Some(between) = between(&bytes, mark.as_bytes()) {
+            if let Some(between) = between(&bytes, around.as_bytes()) {
                 return Some(between.to_vec());
             }
         }

@@ -362,7 +362,8 @@ impl Terminal {
 
     /// The TCP ports that its processes listen on. Blocks shortly.
     pub(super) fn ports(&self) -> Vec<u16> {
-        let processes = processes::of_terminal(self.leader, &self.mark, Which::Since(0));
+        // A command may have taken the shell's place (`exec`).
+        let processes = processes::of_terminal(self.leader, &self.mark, Which::All);
         ports::listening(&processes.iter().map(Process::id).collect::<Vec<_>>())
     }
 

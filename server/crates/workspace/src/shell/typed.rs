@@ -289,8 +289,7 @@ mod tests {
         }
         drop(sender);
         task.await.unwrap();
-        let lines = lines.lock().unwrap().clone();
-        lines
+        lines.lock().unwrap().clone()
     }
 
     #[test]

@@ -121,11 +121,13 @@ pub(super) fn stays(word: &str, places: &Places<'_>) -> bool {
 /// The parts of a word that could be paths.
 pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let split = word.split_inclusive(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']']);
+    // `{,x}/y` becomes `/y`, too.
+    let may_be_empty = ["{,", ",,", ",}", "{}"].iter().any(|empty| word.contains(empty));
     let mut goes_on = false;
     let pieces = split.map(move |piece| {
         // What follows a brace goes on with what stands in it.
         let text = if goes_on { piece.trim_start_matches('/') } else { piece };
-        goes_on = piece.ends_with('}');
+        goes_on = piece.ends_with('}') && !may_be_empty;
         text.trim_end_matches(['=', ',', ':', '{', '}', '@', ' ', '\t', '[', ']'])
     });
     pieces.filter(|piece| !piece.is_empty())

@@ -40,7 +40,7 @@ pub(super) const TABLE: &[Program] = &[
     ("mvnw", If(maven)),
     ("ninja", If(ninja)),
     ("phpunit", Without(&["--bootstrap", "--configuration", "-c", "-d", "--prepend"])),
-    ("rake", If(|arguments| rake(arguments))),
+    ("rake", If(rake)),
     ("rspec", Without(&["--require", "-r", "-I", "--options", "-O"])),
     ("rubocop", Without(&["--require", "-r", "-A", "-a", "--autocorrect", "--autocorrect-all"])),
     ("ruby", If(ruby)),
@@ -149,7 +149,7 @@ fn go(arguments: &Arguments<'_>) -> bool {
                 .next()
                 .is_some_and(|host| host.contains('.') && !host.starts_with('.') && !host.ends_with(".go"))
     };
-    let here = !given.has(&others) && given.words.iter().all(|word| is_own(&word) && !word.contains('@'));
+    let here = !given.has(&others) && given.words.iter().all(|word| is_own(word) && !word.contains('@'));
     match arguments.first() {
         Some("build" | "test" | "vet" | "fmt" | "list" | "doc") => here,
         Some("run") => {
@@ -226,7 +226,7 @@ fn compiles(arguments: &Arguments<'_>) -> bool {
             None => others.push(*word),
         }
     }
-    !others.is_empty() && others.iter().all(|word| is_known(&word))
+    !others.is_empty() && others.iter().all(is_known)
 }
 
 fn cmake(arguments: &Arguments<'_>) -> bool {

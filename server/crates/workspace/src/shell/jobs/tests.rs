@@ -179,7 +179,7 @@ async fn a_server_is_seen_to_be_up_by_its_port_and_by_its_line() {
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     // One that says nothing.
     let quiet = world
-        .start("python3 -c 'import socket,time; s=socket.create_server((\"127.0.0.1\",0)); time.sleep(600)'")
+        .start("exec python3 -c 'import socket,time; s=socket.create_server((\"127.0.0.1\",0)); time.sleep(600)'")
         .await;
     let ready = status(&quiet, "its port", |status| status.ready.is_some()).await.ready.unwrap();
     assert_eq!((ready.line, ready.ports.len()), (None, 1));

@@ -1,8 +1,6 @@
 //! Entering a policy on Linux: Landlock for files, signals and abstract sockets, seccomp for calls that would lead out, and
 //! fewer capabilities for root.
 
-#![expect(clippy::disallowed_methods, reason = "what is granted is not only project files")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -157,7 +155,7 @@ fn drop_capabilities() -> rustix::io::Result<()> {
 fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
     let argument = |number, op, value: u32| {
-        SeccompCondition::new(number, SeccompCmpArgLen::Dword, op, u64::from(value)).and_then(|it| Ok(vec![it]))
+        SeccompCondition::new(number, SeccompCmpArgLen::Dword, op, u64::from(value)).map(|it| vec![it])
     };
     // Typing for the user, into any terminal as root.
     let typing = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32]

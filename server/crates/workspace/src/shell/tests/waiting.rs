@@ -1,5 +1,7 @@
 //! Commands that wait for input, and the user's time with the terminal.
 
+use protocol::terminal::Certainty;
+
 use super::*;
 
 impl Fixture {
