@@ -51,7 +51,7 @@ export function runningJobs(terminals: Terminals): TerminalInfo[] {
 
 /** What a terminal's tab says: what it is for, and how it stands. */
 export function nameOf(terminal: TerminalInfo): string {
-  const name = { shell: 'Azimuth', outside: 'Azimuth, outside the sandbox', job: shortCommand(terminal.title) }[terminal.kind];
+  const name = { shell: 'Azimuth', outside: 'Outside the sandbox', job: shortCommand(terminal.title) }[terminal.kind];
   if (!terminal.alive) return `${name} (${endInWords(terminal)})`;
   if (terminal.taken) return `${name} · yours`;
   return terminal.waiting === undefined || waitingTerminals(new Map([['', terminal]])).length === 0 ? name : `${name} · ${waitingInWords(terminal.waiting)}`;

@@ -58,7 +58,11 @@ const world = await startWorld({
   },
   settings,
   answers: values.images ? [] : Array.from({ length: 12 }, (_, turn) => look(turn)).flat(),
-  prepare: async (place) => (values.images ? undefined : playSession(place, Array.from({ length: 12 }, (_, turn) => `What does @greeter.mjs do? I ask for the ${turn}th time.`))),
+  prepare: async (place) => {
+    // The project's own program is asked for, to show the question.
+    fs.writeFileSync(place.env.AZIMUTH_CONFIG, `project_commands = false\n${fs.readFileSync(place.env.AZIMUTH_CONFIG, 'utf8')}`);
+    if (!values.images) await playSession(place, Array.from({ length: 12 }, (_, turn) => `What does @greeter.mjs do? I ask for the ${turn}th time.`));
+  },
 });
 const { page, model } = world;
 const told = (what) => console.log(`ok: ${what}`);

@@ -348,8 +348,10 @@ try {
     frame = await steps.chatFrame(world);
     await frame.locator('.entry.own', { hasText: 'for 42 eyes only' }).waitFor();
     assert.equal(await frame.locator('.live-buttons button', { hasText: 'Kill' }).count(), 0, 'nothing runs any more');
-    await frame.locator('.entry.tool', { hasText: 'read -p "colour? "' }).getByRole('button', { name: /^Show the terminal/ }).first().click();
-    await steps.terminalShows(world, 'you like green');
+    const colour = frame.locator('.entry.tool', { hasText: 'read -p "colour? "' });
+    await press(colour.getByRole('button', { name: /^Show the terminal/ }));
+    await steps.terminalShows(world, 'alpha and omega');
+    await steps.terminalShows(world, 'for 42 eyes only');
     await shot('reloaded');
     told('a window that is loaded again shows the commands, and their terminal what was printed');
   }

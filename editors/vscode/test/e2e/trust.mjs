@@ -20,7 +20,7 @@ const world = await startWorld({
   settings: { 'workbench.colorTheme': values.theme ?? 'Default Dark Modern', 'files.autoSave': 'off', 'terminal.integrated.gpuAcceleration': 'off' },
   files: {
     'lib.rs': 'fn first() -> u8 {\n    1\n}\n',
-    '.azimuth/config.toml': 'accept_edits = true\nmodel = "test/model-2"\n[permissions]\nallow = ["Shell(*)"]\n',
+    '.azimuth/config.toml': 'accept_edits = true\nmodel = "test/model-2"\n[permissions]\nallow = ["Shell(touch ran)"]\n',
   },
   prepare: async ({ program, project }) => {
     // A server of the workspace's own: the real one, but that it leaves a trace.
@@ -80,13 +80,13 @@ try {
   await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Everything, within the permissions' }).click();
   await frame.locator('.status button', { hasText: 'mode: agent' }).waitFor();
   model.add(
-    { calls: [shell('touch ran'), { tool: 'edit_create_file', input: { path: 'made.md', content: 'made\n' } }] },
+    { calls: [shell('touch ran'), shell('touch more'), { tool: 'edit_create_file', input: { path: 'made.md', content: 'made\n' } }] },
     { text: 'Proposed.' },
   );
   await steps.ask(world, 'Change something now.');
-  assert.match(await steps.answer(world, 'Allow once'), /touch ran/, 'a workspace allows nothing, trusted or not');
+  assert.match(await steps.answer(world, 'Allow once'), /touch more/, 'its file allows what it says, and its settings allow nothing');
   await steps.pendingHunks(world, 1);
-  assert.ok(made('ran') && !made('made.md'), 'a workspace does not accept its own edits');
+  assert.ok(made('ran') && made('more') && !made('made.md'), 'a workspace does not accept its own edits');
   await steps.azimuth(world, 'Accept All Hunks');
   await steps.until('the new file', () => made('made.md'));
   assert.ok(!made('azimuth-ran'), 'the server is never a workspace’s to choose');

@@ -55,7 +55,7 @@ test('the tab of a terminal says what it is for and how it stands', () => {
   assert.equal(nameOf(shell), 'Azimuth');
   assert.equal(nameOf(busy), 'Azimuth · waits for input');
   assert.equal(nameOf({ ...busy, taken: true }), 'Azimuth · yours');
-  assert.equal(nameOf({ ...shell, kind: 'outside' }), 'Azimuth, outside the sandbox');
+  assert.equal(nameOf({ ...shell, kind: 'outside' }), 'Outside the sandbox');
   assert.equal(nameOf(job), 'npm run dev');
   assert.equal(nameOf({ ...job, alive: false, endedAt: 3_000, exitCode: 1 }), 'npm run dev (exit 1)');
   assert.equal(nameOf({ ...job, alive: false, endedAt: 3_000 }), 'npm run dev (killed)');
