@@ -441,7 +441,7 @@ fn ctrl_c_at_a_question_cancels_the_turn() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let edit = json!({ "path": "a.txt", "old_text": "one", "new_text": "two" });
-    let cases = [("edit_replace_exact", edit, "accept (y)"), ("shell_run", json!({ "command": "touch made" }), "1-3>")];
+    let cases = [("edit_replace_exact", edit, "accept (y)"), ("shell_run", json!({ "command": "touch made" }), "1-4>")];
     for (tool, input, question) in cases {
         let script = world.script(&one_call(tool, &input));
         let mut terminal = world.terminal(&["exec", "--script", &script, "Do it."]);
