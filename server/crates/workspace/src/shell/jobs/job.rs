@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use protocol::terminal::Ready;
+use protocol::terminal::{Ready, Typist};
 use protocol::{TerminalId, ToolCallId};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::ready;
 use crate::shell::handover::HandedOver;
-use crate::shell::transcript::Plain;
+use crate::shell::plain::Plain;
 use crate::shell::{Excerpt, Observer, RunOptions, Shell, ShellError, UNLIMITED};
 
 /// So much of what a job prints is looked through for a line that says that it is up.
@@ -22,6 +22,9 @@ const HEAD: usize = 12 << 10;
 
 /// So many bytes of it at once.
 const PART: usize = 64 << 10;
+
+/// A line that is longer is cut there, in bytes.
+const LONGEST_LINE: usize = 8 << 10;
 
 /// How soon it is looked for ports first; each further look comes after half as much time again.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
@@ -170,16 +173,14 @@ impl Job {
         else {
             return;
         };
-        let (mut at, mut plain, mut line, mut is_ready) = (first, Plain::default(), None, false);
+        let (mut at, mut lines, mut line, mut is_ready) = (first, Lines::default(), None, false);
         while at < first + LOOKED_THROUGH {
             let (from, bytes) = spool.read_from(at, PART);
             at = from + bytes.len() as u64;
             self.events.remember(from - first, &bytes);
-            plain.push(&bytes, &mut |text| {
-                if line.is_none() {
-                    line = String::from_utf8_lossy(text).lines().find_map(ready::line);
-                }
-            });
+            if line.is_none() {
+                line = lines.push(&bytes).iter().find_map(|text| ready::line(text));
+            }
             if line.is_some() && !is_ready {
                 self.events.is_ready(|ready| ready.line.clone_from(&line));
                 is_ready = true;
@@ -208,6 +209,32 @@ impl Job {
             let Ok(ports) = tokio::task::spawn_blocking(move || shell.ports()).await else { return };
             self.events.is_ready(|ready| ready.ports = ports);
         }
+    }
+}
+
+/// Whole lines out of bytes that are cut anywhere, as plain text. A transcript's text comes later, since what is printed
+/// after a line may write over it.
+#[derive(Default)]
+struct Lines {
+    rest: Vec<u8>,
+}
+
+impl Lines {
+    fn push(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut whole = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = LONGEST_LINE.saturating_sub(self.rest.len());
+            self.rest.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            if piece.ends_with(b"\n") {
+                let (mut plain, mut text) = (Plain::default(), Vec::new());
+                let mut out = |more: &[u8]| text.extend_from_slice(more);
+                plain.push(&self.rest, &mut out);
+                plain.finish(&mut out);
+                self.rest.clear();
+                whole.push(String::from_utf8_lossy(&text).into_owned());
+            }
+        }
+        whole
     }
 }
 
@@ -294,6 +321,18 @@ impl Observer for Events {
             status.exit_code = exit_code;
         });
         self.outer.ended(call, offset, exit_code);
+    }
+
+    fn changed(&self) {
+        self.outer.changed();
+    }
+
+    fn said(&self, text: &str) {
+        self.outer.said(text);
+    }
+
+    fn typed(&self, call: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
+        self.outer.typed(call, by, text, hidden);
     }
 }
 

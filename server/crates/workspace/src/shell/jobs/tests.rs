@@ -252,13 +252,11 @@ async fn jobs_end_when_nobody_holds_them_any_more() {
 #[tokio::test]
 async fn of_20_megabytes_the_beginning_and_the_end_are_there_and_how_much_is_not() {
     let world = World::new();
-    let job = world
-        .start("echo the first line; head -c 20000000 /dev/zero | tr '\\0' 'x' | fold -w 100; echo the last line")
-        .await;
+    let job = world.start("echo the first line; seq 2900000; echo the last line").await;
     status(&job, "its end", |status| status.exit_code == Some(0)).await;
     let read = job.read_on(job.status().start_offset);
     assert!(
-        read.text.starts_with("the first line\nxxx") && read.text.ends_with("the last line\n"),
+        read.text.starts_with("the first line\n1\n2\n") && read.text.ends_with("the last line\n"),
         "{}",
         read.text.len()
     );
