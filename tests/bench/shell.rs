@@ -89,7 +89,7 @@ fn throughput(binary: &Path) {
         })
         .collect();
     let call = |command: &str| Answer::Call { tool: "shell_run", input: json!({ "command": command }) };
-    let command = format!("cat {}", vec!["long.txt"; TIMES].join(" "));
+    let command = format!("cat {}", ["long.txt"; TIMES].join(" "));
     let says = || Answer::Text { pieces: 1 };
     let world = World::new(vec![call("true"), says(), says(), call(&command), says()]);
     std::fs::write(world.project().join("long.txt"), &text).expect("a file");
@@ -104,7 +104,7 @@ fn throughput(binary: &Path) {
     client.ask("azimuth/turn/start", &json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "Go." }] }));
     let (mut most, mut got, mut at, mut end, mut messages) = (before, 0, 0, None, 0);
     while end != Some(at) {
-        let message = client.next();
+        let message = client.next_message();
         let params = &message["params"];
         if message["method"] == "azimuth/terminal/output" {
             let data = params["data"].as_str().expect("data");

@@ -1,6 +1,8 @@
 //! Commands in the background as a user has them: a server that is up while other things go on, seen, typed into, stopped,
 //! and gone with the session.
 
+#![expect(clippy::disallowed_methods, reason = "/proc is no project file")]
+
 use std::net::TcpStream;
 
 use base64::Engine;
@@ -95,11 +97,11 @@ impl World {
 
 /// How a terminal was last said to be.
 fn last(events: &[Event], terminal: &str) -> TerminalInfo {
-    let of_it = events.iter().filter_map(|event| match event {
+    let mut of_it = events.iter().filter_map(|event| match event {
         Event::TerminalChanged { terminal: info } if info.terminal_id.as_str() == terminal => Some((**info).clone()),
         _ => None,
     });
-    of_it.last().unwrap_or_else(|| panic!("nothing is said of {terminal}: {events:?}"))
+    of_it.next_back().unwrap_or_else(|| panic!("nothing is said of {terminal}: {events:?}"))
 }
 
 fn lives(pid: &str) -> bool {

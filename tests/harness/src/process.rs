@@ -122,7 +122,7 @@ impl Process {
     }
 
     /// The next message, whatever it is.
-    pub fn next(&mut self) -> Value {
+    pub fn next_message(&mut self) -> Value {
         self.receive().expect("the server ended")
     }
 

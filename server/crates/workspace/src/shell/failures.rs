@@ -272,7 +272,8 @@ fn differs_in_digits(before: &[u8], line: &[u8]) -> bool {
                 let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
                 *text = text.get(digits..).unwrap_or_default();
             };
-            (after(&mut a), after(&mut b));
+            after(&mut a);
+            after(&mut b);
         } else if x == y {
             (a, b) = (after_x, after_y);
         } else {

@@ -141,7 +141,8 @@ fn is_progress(before: &[u8], line: &[u8]) -> bool {
     let mut letters = 0;
     let mut at_word = true;
     while let (Some((x, after_x)), Some((y, after_y))) = (a.split_first(), b.split_first()) {
-        if x == y && !(at_word && x.is_ascii_hexdigit()) && !x.is_ascii_digit() && !is_bar(a) {
+        let varies = x.is_ascii_digit() || is_bar(a) || (at_word && x.is_ascii_hexdigit());
+        if x == y && !varies {
             letters += usize::from(x.is_ascii_alphabetic());
             at_word = !x.is_ascii_alphanumeric();
             (a, b) = (after_x, after_y);
