@@ -283,8 +283,8 @@ mod tests {
             let text = lines.concat();
             let cut = text.floor_char_boundary(cut.min(text.len()));
             let (mut fold, mut out) = (Fold::default(), Vec::new());
-            fold.push(text[..cut].as_bytes(), &mut |more| out.extend_from_slice(more));
-            fold.push(text[cut..].as_bytes(), &mut |more| out.extend_from_slice(more));
+            fold.push(&text.as_bytes()[..cut], &mut |more| out.extend_from_slice(more));
+            fold.push(&text.as_bytes()[cut..], &mut |more| out.extend_from_slice(more));
             fold.finish(&mut |more| out.extend_from_slice(more));
             prop_assert_eq!(String::from_utf8(out).unwrap(), folded(&text));
         }
