@@ -180,10 +180,7 @@ fn is_plain_answer(typing: &Typing, commands: &[SimpleCommand]) -> bool {
     let chooses = typing.key.as_ref().is_none_or(|key| CHOOSING.contains(&key.as_str()));
     let is_program = |command: &SimpleCommand| match command.words.first() {
         Some(Word::Known(name)) => {
-            let mut names = command.words.iter().filter_map(|word| match word {
-                Word::Known(word) => Some(base(word)),
-                Word::Unknown(_) => None,
-            });
+            let mut names = command.words.iter().filter_map(known).map(base);
             !base(name).is_empty() && !names.any(|name| INTERPRETERS.contains(&name.as_str()))
         }
         _ => false,
@@ -212,15 +209,18 @@ fn base(name: &str) -> String {
 /// The rule that allows to type into just this command.
 fn always(commands: &[SimpleCommand]) -> Option<Rule> {
     let [command] = commands else { return None };
-    let word = |word| match word {
-        &Word::Known(ref word) => Some(word.as_str()),
-        &Word::Unknown(_) => None,
-    };
-    let words = command.words.iter().map(word).collect::<Option<Vec<&str>>>()?;
+    let words = command.words.iter().map(known).collect::<Option<Vec<&str>>>()?;
     // A rule is read by its blanks and its `*`.
     let is_plain = |word: &&str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || "*()".contains(c));
     let is_rule = !words.is_empty() && words.iter().all(is_plain);
     is_rule.then(|| Rule { tool: "Type".to_owned(), pattern: Some(words.join(" ")) })
+}
+
+fn known(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(word) => Some(word),
+        Word::Unknown(_) => None,
+    }
 }
 
 fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {

@@ -43,11 +43,11 @@ impl Shell {
         Excerpt { text, is_cut, missing, end: at }
     }
 
-    /// The command line that runs, and the offset of its first byte of output.
+    /// The command line that runs, and the offset of its first byte of output; nothing while the user's prompt reads a
+    /// line.
     pub fn in_flight(&self) -> Option<(String, u64)> {
-        let state = self.state();
-        let flight = state.flight.as_ref()?;
-        Some((flight.line.clone(), flight.since?))
+        let flight = self.running()?;
+        Some((flight.command, flight.since?))
     }
 
     /// Whether the command that runs waits for input, where that is known.

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "here a failure is a failed test")]
-
 use std::time::Instant;
 
 use protocol::terminal::TerminalSignal;
