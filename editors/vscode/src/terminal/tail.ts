@@ -52,13 +52,28 @@ export class Tail {
   }
 
   private control(sequence: string): void {
-    if (/^\x1b\[0?K$/.test(sequence)) this.line = this.line.slice(0, this.column);
-    else if (/^\x1b\[[12]K$/.test(sequence)) this.line = '';
-    else if (/^\x1b\[[23]J$/.test(sequence)) {
-      // The screen is cleared.
-      this.lines.length = 0;
-      [this.line, this.column] = ['', 0];
+    const [, digits = '', final] = /^\x1b\[(\d*)([CDGJK])$/.exec(sequence) ?? [];
+    const number = digits === '' ? undefined : Number(digits);
+    switch (final) {
+      case 'C': return this.go(this.column + Math.max(1, number ?? 1));
+      case 'D': return this.go(this.column - Math.max(1, number ?? 1));
+      case 'G': return this.go((number ?? 1) - 1);
+      case 'K':
+      case 'J':
+        if (number === undefined || number === 0) {
+          this.line = this.line.slice(0, this.column);
+        } else if (final === 'K') {
+          this.line = '';
+        } else {
+          // The screen is cleared.
+          this.lines.length = 0;
+          [this.line, this.column] = ['', 0];
+        }
     }
+  }
+
+  private go(column: number): void {
+    this.column = Math.min(WIDTH, Math.max(0, column));
   }
 }
 

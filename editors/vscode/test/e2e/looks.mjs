@@ -186,6 +186,8 @@ async function takeImages(frame) {
   await frame.locator('.waiting').waitFor();
   await steps.openTerminal(world);
   await steps.terminalShows(world, 'Who is there?');
+  // Its new size has the prompt drawn anew, and the command looks busy for that long.
+  await steps.status(world, /waiting for input/);
   await shot('vscode-shell');
   await giveName();
   await proposeWaves();

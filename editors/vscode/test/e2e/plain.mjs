@@ -16,7 +16,11 @@ export async function playSession({ program, project, env }, prompts) {
   connection.onUnhandledNotification(() => {});
   connection.listen();
   const folder = { uri: pathToFileURL(project).href, name: 'project' };
-  await connection.sendRequest('initialize', { processId: process.pid, rootUri: folder.uri, workspaceFolders: [folder], capabilities: { experimental: { azimuth: { panel: true } } } });
+  await connection.sendRequest('initialize', {
+    processId: process.pid, rootUri: folder.uri, workspaceFolders: [folder], capabilities: { experimental: { azimuth: { panel: true } } },
+    // Else it would ask first whether the folder is trusted.
+    initializationOptions: { workspaceTrust: 'trusted' },
+  });
   await connection.sendNotification('initialized', {});
   const { session: { sessionId } } = await connection.sendRequest('azimuth/session/new', {});
   for (const text of prompts) {

@@ -30,6 +30,12 @@ test('what is taken back is gone', () => {
   assert.equal(tailOf('before\n\x1b[2J\x1b[Hafter'), 'after');
 });
 
+test('a prompt that is drawn anew stands once', () => {
+  assert.equal(tailOf('Who? \x1b[1G\x1b[0JWho? \x1b[6GAda'), 'Who? Ada');
+  assert.equal(tailOf('abc\x1b[2D\x1b[CX'), 'abX');
+  assert.equal(tailOf('ab\x1b[100000Gc'), 'ab', 'what is written far away is left out');
+});
+
 test('a line without an end does not grow for ever', () => {
   const tail = new Tail();
   for (let count = 0; count < 100; count += 1) tail.feed('x'.repeat(1_000));
