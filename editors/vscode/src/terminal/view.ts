@@ -83,7 +83,8 @@ export class View implements vscode.Pseudoterminal, Watcher {
   opened({ since, alive }: TerminalOpenResult): void {
     // A new shell has begun where the one of a server that has ended was.
     if (since < this.offset) this.begin();
-    if (!alive) this.say('what ran in this terminal has ended');
+    // A shell that does not run, not yet or no longer, is there with the next command.
+    if (!alive && !this.isShell) this.say('what ran in this terminal has ended');
   }
 
   failed(message: string): void {

@@ -181,13 +181,12 @@ async function takeLooks(frame) {
 
 async function takeImages(frame) {
   await resize({ width: 1440, height: 860, chat: 420 });
+  // Shown later, its new size would have the prompt drawn anew, and the command would look busy for that long.
+  await steps.openTerminal(world);
   await askToGreet();
   await steps.answer(world, 'Allow once');
-  await frame.locator('.waiting').waitFor();
-  await steps.openTerminal(world);
   await steps.terminalShows(world, 'Who is there?');
-  // Its new size has the prompt drawn anew, and the command looks busy for that long.
-  await steps.status(world, /waiting for input/);
+  await frame.locator('.waiting').waitFor();
   await shot('vscode-shell');
   await giveName();
   await proposeWaves();
