@@ -125,6 +125,11 @@ pub(super) fn is_projects_own(path: &Path) -> bool {
     !names().any(|name| OWN.contains(&name.as_str())) && !names().next_back().is_some_and(|name| is_for_keys(&name))
 }
 
+/// Whether a path goes through a folder that says what the agent may do.
+pub(super) fn steers_us(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".azimuth"))
+}
+
 /// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")

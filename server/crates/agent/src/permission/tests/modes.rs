@@ -109,6 +109,22 @@ fn while_the_workspace_is_not_trusted_only_what_was_allowed_for_it_counts() {
 }
 
 #[test]
+fn a_project_never_lets_its_commands_out_of_the_sandbox() {
+    let outside = In { outside: true, ..AGENT };
+    for rule in ["ShellOutside", "shelloutside(docker:*)"] {
+        let rules = of(RuleOrigin::Project, rule);
+        all_are("ask", &rules, outside, &["docker ps"]);
+        let verdict = judged(&rules, "docker ps", outside);
+        assert!(rules.allow[0].void(true, true).is_some(), "{verdict:?}");
+        for origin in [RuleOrigin::User, RuleOrigin::Granted, RuleOrigin::Session] {
+            all_are("allow", &of(origin, rule), outside, &["docker ps"]);
+        }
+    }
+    all_are("ask", &of(RuleOrigin::Project, "*"), outside, &["docker ps"]);
+    assert_eq!(of(RuleOrigin::Project, "Shell").allow[0].void(true, true), None);
+}
+
+#[test]
 fn a_reason_names_the_rule_and_its_place_or_what_is_known_of_the_command() {
     let rules = rules(&["Shell(make:*)"], &["Shell(git commit:*)"], &["Shell(git push:*)"]);
     for (line, expected) in [
