@@ -207,7 +207,8 @@ fn a_projects_own_commands_run_in_the_sandbox_of_a_trusted_workspace() {
         "yarn",
         "pnpm -r test",
         "pnpm exec tsc -p .",
-        "npx eslint src",
+        "npx --no eslint src",
+        "npx --no-install tsc -p .",
         "bun test",
         "node scripts/gen.js --out src/gen.ts",
         "node --test",
@@ -369,6 +370,59 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
     assert_eq!(judged("node test/other.js", Mode::Agent), "allow");
     let named = super::super::named_paths(&parse("mocha --spec=test/run.js {a,b}/c test/x,test/y"), Path::new("/ws"));
     assert!(named.contains(Path::new("/ws/test/run.js")) && named.contains(Path::new("/ws/test/y")), "{named:?}");
+}
+
+/// How a line fares in mode `agent`, trusted and in the sandbox, where paths of `/ws` lead elsewhere.
+fn with_links(line: &str, links: &[(&str, &str)]) -> &'static str {
+    let links = links.iter().map(|(path, led_to)| (Path::new("/ws").join(path), vec![PathBuf::from(led_to)])).collect();
+    let action =
+        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
+    let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
+    let surroundings = Surroundings { trusted: true, sandboxed: true };
+    word(&judge(
+        &Rules::default(),
+        &Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings },
+    ))
+}
+
+#[test]
+fn npx_runs_what_the_project_has_and_fetches_nothing_unasked() {
+    let eslint = "node_modules/.bin/eslint";
+    let there = [(eslint, "/ws/node_modules/eslint/bin/eslint.js")];
+    assert_eq!(with_links("npx eslint src", &there), "allow");
+    assert_eq!(with_links("c8 npx eslint src", &there), "allow");
+    assert_eq!(with_links("npx prettier src", &there), "ask");
+    assert_eq!(with_links("npx eslint src", &[]), "ask");
+    assert_eq!(with_links("npx eslint src", &[(eslint, "/elsewhere/eslint.js")]), "ask");
+    let linked_folder = [(eslint, "/ws/other/node_modules/.bin/eslint")];
+    assert_eq!(with_links("npx eslint src", &linked_folder), "ask", "it may not be in that folder");
+    assert_eq!(with_links("cd packages && npx eslint src", &there), "ask");
+    let make = [("node_modules/.bin/make", "/ws/node_modules/make/make.js")];
+    assert_eq!(with_links("npx make", &make), "ask", "it is no tool of packages");
+    for line in ["npx eslint src", "c8 npx eslint src"] {
+        let named = super::super::named_paths(&parse(line), Path::new("/ws"));
+        assert!(named.contains(&Path::new("/ws").join(eslint)), "{named:?}");
+    }
+}
+
+#[test]
+fn up_from_behind_a_link_is_where_the_link_leads() {
+    let climb = "a/b/c/../../secret";
+    let line = format!("cat {climb}");
+    assert_eq!(with_links(&line, &[]), "allow");
+    assert_eq!(with_links(&line, &[(climb, "/secret")]), "ask");
+    assert_eq!(with_links(&line, &[(climb, "/ws/d/secret")]), "allow");
+    for line in [line.as_str(), "cd a/b/c && cat ../../secret"] {
+        let named = super::super::named_paths(&parse(line), Path::new("/ws"));
+        assert!(named.contains(&Path::new("/ws").join(climb)), "{line}: {named:?}");
+        assert!(named.contains(Path::new("/ws/a/secret")), "{line}: {named:?}");
+    }
+    let denied = rules(&[], &[], &["Read(d/secret)"]);
+    let links = Links::from([(Path::new("/ws").join(climb), vec![PathBuf::from("/ws/d/secret")])]);
+    let action = Action::Execute { parsed: parse(&line), line, cwd: "/ws".into(), links, outside: false };
+    let (folders, mode, surroundings) = ([PathBuf::from("/ws")], Mode::Agent, Surroundings::default());
+    let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
+    assert_eq!(word(&judge(&denied, &case)), "deny");
 }
 
 #[test]
