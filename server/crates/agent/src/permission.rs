@@ -195,6 +195,10 @@ impl SourcedRule {
     /// running commands.
     pub fn void(&self, runs: bool, trusted: bool) -> Option<&'static str> {
         match self.origin {
+            // What runs in the sandbox can write the project's file, and so would let itself out.
+            RuleOrigin::Project if rule::is_about_outside(&self.rule) => {
+                Some("what leaves the sandbox is allowed by nothing that the sandbox can write, as a project's file")
+            }
             _ if trusted => None,
             RuleOrigin::Project => Some("what a project allows does not count before its folder is trusted"),
             RuleOrigin::User if runs => Some("it could run what this folder supplies, and the folder is not trusted"),
@@ -271,7 +275,8 @@ pub enum Verdict {
 /// 3. `deny` rules, in every mode;
 /// 4. `ask` rules, in every mode;
 /// 5. mode `bypass`: all else is allowed;
-/// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside` do;
+/// 6. `allow` rules, as far as they count ([`SourcedRule::void`]). Outside the sandbox only those for `ShellOutside` do, and
+///    none of the project's own;
 /// 7. the tool's default: reading is allowed; edits are allowed, since review is their gate; of commands those are allowed
 ///    that are known only to read, in a sandbox of a trusted workspace those that are the project's own (its tests, its
 ///    build), in mode `accept_edits` plain ones on files of the workspace (`mkdir`, `mv`). All others are asked.
@@ -300,7 +305,7 @@ pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
 /// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked whether it
-/// is trusted there.
+/// is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none.
 pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
     let action = Action::Edit { paths: Vec::new() };
     let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
@@ -308,7 +313,7 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
-    if stopped.is_some() { None } else { find_counting(&rules.allow, &case, fits) }
+    if stopped.is_some() || places::steers_us(places.relative(path)) { None } else { find_counting(&rules.allow, &case, fits) }
 }
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path

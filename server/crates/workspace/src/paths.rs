@@ -185,13 +185,24 @@ impl Roots {
 
     /// Why a path, resolved, must not be written to; none for most.
     pub fn protected(&self, path: &Path) -> Option<Protected> {
-        let inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
-        // Some file systems do not tell `.git` from `.GIT`.
-        let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
-        if inside.min_by_key(|rest| rest.as_os_str().len()).is_some_and(|rest| rest.components().any(is_git)) {
+        if self.goes_through(path, ".git") {
             return Some(Protected::Git);
         }
         self.own_data.iter().any(|folder| path.starts_with(folder)).then_some(Protected::OwnData)
+    }
+
+    /// Whether a path, resolved, lies in a folder `.azimuth` of the workspace. What stands there says what the agent may do
+    /// and what is run for it, or is a prompt; so it is written only where the user has looked.
+    pub fn steers_us(&self, path: &Path) -> bool {
+        self.goes_through(path, ".azimuth")
+    }
+
+    /// Whether there is such a name between a path and the folder of the workspace that it lies in.
+    fn goes_through(&self, path: &Path, name: &str) -> bool {
+        let inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
+        // Some file systems do not tell `.git` from `.GIT`.
+        let is_it = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(name);
+        inside.min_by_key(|rest| rest.as_os_str().len()).is_some_and(|rest| rest.components().any(is_it))
     }
 
     /// What a path is called towards model and people: relative to its folder, with the folder's name before it where
@@ -447,5 +458,17 @@ mod tests {
         assert_eq!(protected("one/.azimuth/data/sessions.db"), Some(Protected::OwnData));
         assert_eq!(protected("one/.gitignore"), None);
         assert_eq!(protected("one/src/git"), None);
+    }
+
+    #[test]
+    fn what_a_project_tells_us_is_known_by_its_folder() {
+        let world = World::new();
+        let roots = world.two();
+        for path in ["one/.azimuth/config.toml", "two/deep/.Azimuth/x", "one/.azimuth/chats/a.md", "one/.azimuth"] {
+            assert!(roots.steers_us(&world.path(path)), "{path}");
+        }
+        for path in ["one/azimuth/config.toml", "one/.azimuth.md", "outside/.azimuth/config.toml"] {
+            assert!(!roots.steers_us(&world.path(path)), "{path}");
+        }
     }
 }

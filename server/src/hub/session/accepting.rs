@@ -12,7 +12,7 @@ use protocol::Event;
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::Mode;
 use protocol::terminal::Done;
-use workspace::paths;
+use workspace::paths::{self, Roots};
 
 use super::{Own, Session, tell_router};
 use crate::config::Config;
@@ -59,6 +59,11 @@ impl Accepting {
     }
 }
 
+/// Whether an edit of a file always waits for the user, in every mode.
+fn is_looked_at(roots: &Roots, file: &Path) -> bool {
+    roots.protected(file).is_some() || roots.steers_us(file) || paths::is_for_keys(file)
+}
+
 /// Whether the user has edits accepted as they come in a project. Blocks.
 pub(super) fn of_project(store: &dyn Store, project: &str) -> Result<bool, StoreError> {
     Ok(store.get(&key(project))?.is_some_and(|kept| kept == ALWAYS))
@@ -73,11 +78,10 @@ fn key(project: &str) -> String {
 }
 
 impl Session {
-    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, all of the edit waits
-    /// for the user: what is accepted by itself is not looked at.
+    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, or says what the agent
+    /// may do, all of the edit waits for the user: what is accepted by itself is not looked at.
     pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
-        let is_protected = |file: &Path| self.roots.protected(file).is_some() || paths::is_for_keys(file);
-        self.accepts_as_they_come() && !files.any(is_protected)
+        self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.roots, file))
     }
 
     /// Whether edits are accepted as they come, because it was said so, or by the mode.
@@ -168,6 +172,17 @@ mod tests {
         assert_eq!(of(None, true, &off), (true, AutoScope::Project));
         assert_eq!(of(Some(false), true, &on), (false, AutoScope::Session));
         assert_eq!(of(Some(true), false, &off), (true, AutoScope::Session));
+    }
+
+    #[test]
+    fn an_edit_of_what_says_what_the_agent_may_do_always_waits_for_the_user() {
+        let folder = tempfile::tempdir().unwrap();
+        let roots = Roots::new([folder.path()]).unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        for file in [".azimuth/config.toml", "part/.azimuth/config.toml", ".git/config", ".env"] {
+            assert!(is_looked_at(&roots, &top.join(file)), "{file}");
+        }
+        assert!(!is_looked_at(&roots, &top.join("src/config.toml")));
     }
 
     #[test]

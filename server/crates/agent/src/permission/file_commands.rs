@@ -1,6 +1,6 @@
 //! The plain commands on files that run unasked in mode `accept_edits`: what they do is as good as an edit.
 
-use super::places::{Places, is_hidden};
+use super::places::{Places, climbs, is_hidden};
 use super::{SimpleCommand, Word};
 
 /// A command and its flags, none of which takes a value.
@@ -23,7 +23,9 @@ pub(super) fn is_plain(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let Some((name, arguments)) = words.split_first() else { return false };
     let Some((_, flags)) = TABLE.iter().find(|(program, _)| program == name) else { return false };
     let (given, operands): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| word.starts_with('-'));
-    let stays = operands.iter().all(|path| !path.is_empty() && places.holds_inside(path) && is_plain_name(path));
+    // A folder that is named may be a link when the command runs, and `..` then leads up from elsewhere.
+    let is_own = |path: &str| places.holds_inside(path) && is_plain_name(path) && !climbs(path);
+    let stays = operands.iter().all(|path| !path.is_empty() && is_own(path));
     let links = name == "ln";
     command.assignments.is_empty()
         && command.redirects.is_empty()

@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
     /// Whether what a path as written names lies in the workspace or a temporary folder, wherever the line may be and
     /// whatever link it goes through.
     pub(super) fn holds(&self, written: &str) -> bool {
-        self.resolve(written).is_some_and(|paths| self.with_links(paths).iter().all(|path| self.is_inside(path)))
+        self.reached(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
     }
 
     /// Whether what a path as written names lies in the workspace itself and is a file of the project's own, wherever the
@@ -60,7 +60,7 @@ impl<'a> Places<'a> {
             let nearest = folders.max_by_key(|folder| folder.as_os_str().len());
             nearest.and_then(|folder| path.strip_prefix(folder).ok()).is_some_and(is_projects_own)
         };
-        self.resolve(written).is_some_and(|paths| !paths.is_empty() && self.with_links(paths).iter().all(is_own))
+        self.reached(written).is_some_and(|paths| !paths.is_empty() && paths.iter().all(is_own))
     }
 
     /// Whether the line is in the workspace all the while, where that can be told.
@@ -76,25 +76,49 @@ impl<'a> Places<'a> {
 
     /// What a path as written may name, by its own name and by where its links lead; nothing where that cannot be told.
     pub(super) fn named(&self, written: &str) -> Vec<PathBuf> {
-        self.resolve(written).map(|paths| self.with_links(paths)).unwrap_or_default()
+        self.reached(written).unwrap_or_default()
     }
 
-    fn with_links(&self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        let led_to: Vec<_> = paths.iter().filter_map(|path| self.links.get(path)).flatten().cloned().collect();
-        paths.extend(led_to);
-        paths
+    /// Whether a program of the project's own packages is there: wherever the line may be it is told to be a link, as package
+    /// managers make them, to a file of the workspace.
+    pub(super) fn has_package_program(&self, name: &str) -> bool {
+        // Where the folder is the link, its file may be missing.
+        let is_file = |led_to: &PathBuf| !led_to.ends_with(Path::new(".bin").join(name));
+        let is_link = |path: &PathBuf| {
+            let led_to = self.links.get(path).map(Vec::as_slice).unwrap_or_default();
+            !led_to.is_empty() && led_to.iter().all(is_file)
+        };
+        let program = package_program(name);
+        self.holds_own(&program) && self.resolve(&program).is_some_and(|paths| paths.iter().all(is_link))
+    }
+
+    /// What a path as written may name, by its own name and by where its links lead; none where that cannot be told.
+    fn reached(&self, written: &str) -> Option<Vec<PathBuf>> {
+        let joined = self.joined(written)?;
+        let normal = joined.iter().map(|path| normalize(path));
+        let mut reached: Vec<_> = normal.chain(joined.iter().cloned()).collect();
+        let led_to: Vec<_> = reached.iter().filter_map(|path| self.links.get(path)).flatten().cloned().collect();
+        // With `..` in it, a path is no name: it is where it leads, or what it comes to.
+        reached.truncate(joined.len());
+        reached.extend(led_to);
+        Some(reached)
     }
 
     /// The paths that one as written may stand for; none where that cannot be told.
     pub(super) fn resolve(&self, written: &str) -> Option<Vec<PathBuf>> {
+        Some(self.joined(written)?.iter().map(|path| normalize(path)).collect())
+    }
+
+    /// The same with each `..` as it is written: behind a link it leads up from where the link leads.
+    pub(super) fn joined(&self, written: &str) -> Option<Vec<PathBuf>> {
         if written.starts_with('~') {
             return None;
         }
         if written.starts_with('/') {
-            return Some(vec![normalize(Path::new(written))]);
+            return Some(vec![PathBuf::from(written)]);
         }
         let current = self.current.as_ref()?;
-        Some(current.iter().map(|folder| normalize(&folder.join(written))).collect())
+        Some(current.iter().map(|folder| folder.join(written)).collect())
     }
 
     pub(super) fn is_workspace_or_above(&self, path: &Path) -> bool {
@@ -123,6 +147,11 @@ impl<'a> Places<'a> {
 pub(super) fn is_projects_own(path: &Path) -> bool {
     let names = || path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
     !names().any(|name| OWN.contains(&name.as_str())) && !names().next_back().is_some_and(|name| is_for_keys(&name))
+}
+
+/// Whether a path goes through a folder that says what the agent may do.
+pub(super) fn steers_us(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".azimuth"))
 }
 
 /// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
@@ -155,6 +184,16 @@ fn is_for_keys(name: &str) -> bool {
 /// Whether what is written there changes no file.
 pub(super) fn is_harmless(path: &str) -> bool {
     HARMLESS.contains(&path)
+}
+
+/// Where a program of a project's own packages lies.
+pub(super) fn package_program(name: &str) -> String {
+    format!("node_modules/.bin/{name}")
+}
+
+/// Whether a path leads up again from a folder that it names, which may be a link.
+pub(super) fn climbs(path: &str) -> bool {
+    path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }
 
 /// Whether following it any number of times stays below where it starts, or it is absolute.

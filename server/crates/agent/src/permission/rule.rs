@@ -99,7 +99,7 @@ fn find_allowing<'a>(
 }
 
 fn void(rule: &SourcedRule, case: &Case<'_>) -> Option<&'static str> {
-    rule.void(matches!(case.action, Action::Execute { .. }), case.surroundings.trusted)
+    rule.void(matches!(case.action, Action::Execute { .. } | Action::Type(_)), case.surroundings.trusted)
 }
 
 /// Whether a rule is about the call's tool.
@@ -114,7 +114,7 @@ fn names(rule: &Rule, case: &Case<'_>) -> bool {
 }
 
 /// Whether a rule is about commands outside the sandbox only.
-fn is_about_outside(rule: &Rule) -> bool {
+pub(super) fn is_about_outside(rule: &Rule) -> bool {
     rule.tool.eq_ignore_ascii_case("ShellOutside")
 }
 

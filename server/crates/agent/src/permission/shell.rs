@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::session::Mode;
 
-use super::places::{Places, is_harmless, is_projects_own};
+use super::places::{Places, is_harmless, is_projects_own, package_program};
 use super::rule::{Class, Pattern, find, find_counting, find_void};
 use super::{Case, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
 use super::{always, destructive, file_commands, project, read_only};
@@ -119,8 +119,15 @@ pub(super) fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
         Some(Word::Known(name)) if name.contains('/') => Some(name.as_str()),
         _ => None,
     });
-    let written = written.chain(programs).filter(|text| !text.is_empty());
-    written.filter(|text| !is_harmless(text)).filter_map(|text| places.resolve(text)).flatten().collect()
+    let written = written.chain(programs).filter(|text| !text.is_empty() && !is_harmless(text)).map(str::to_owned);
+    let fetched = commands.iter().flat_map(|command| {
+        let words = command.words.iter().filter_map(project::argument);
+        words.skip_while(|word| *word != "npx").filter(|word| !word.contains('/')).map(package_program)
+    });
+    let written: Vec<String> = written.chain(fetched).collect();
+    // As it is written, too: `..` behind a link leads up from where the link leads.
+    let both = written.iter().flat_map(|text| [places.resolve(text), places.joined(text)]);
+    both.flatten().flatten().collect()
 }
 
 /// How one command of a line fares.

@@ -596,6 +596,9 @@ fn edits_are_accepted_without_review_only_where_a_rule_allows_and_none_stands_ag
     for path in ["/ws/src/main.rs", "/ws/src/Cargo.lock", "/ws/tests/a.rs", "/elsewhere/lib.rs"] {
         assert_eq!(accepted(path), None, "{path}");
     }
+    for path in ["/ws/src/.azimuth/config.toml", "/ws/docs/.Azimuth/x"] {
+        assert_eq!(accepted(path), None, "{path}: it says what the agent may do");
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@
 use protocol::session::Mode;
 use protocol::terminal::Waiting;
 
-use super::rule::{Pattern, find};
+use super::rule::{Pattern, find, find_counting, find_void};
 use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word};
 
 /// Keys that end what runs.
@@ -148,26 +148,29 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
         return Verdict::Deny { reason: rule.to_string() };
     }
     let allow = |reason: String| Verdict::Allow { reason, only_reads: false };
+    if let Some(rule) = find(&rules.ask, case, may_fit) {
+        return ask(typing, rule.to_string(), Vec::new());
+    }
+    if case.mode == Mode::Bypass {
+        return allow("mode `bypass` asks nothing".to_owned());
+    }
     if let Some(key) = &typing.key
         && typing.text.is_empty()
         && ENDING.contains(&key.as_str())
     {
         return allow(format!("`{key}` only ends what runs"));
     }
-    if case.mode == Mode::Bypass {
-        return allow("mode `bypass` asks nothing".to_owned());
-    }
-    if let Some(rule) = find(&rules.ask, case, may_fit) {
-        return ask(typing, rule.to_string(), Vec::new());
-    }
     let all_fit = |pattern: &Pattern<'_>| {
         !commands.is_empty() && commands.iter().all(|command| pattern.fits_words(&command.words))
     };
-    if let Some(rule) = find(&rules.allow, case, all_fit) {
+    if let Some(rule) = find_counting(&rules.allow, case, all_fit) {
         return allow(SourcedRule::to_string(rule));
     }
     if is_plain_answer(typing, commands) {
         return allow("a plain answer to a question of a program that was allowed to run".to_owned());
+    }
+    if let Some((rule, why)) = find_void(&rules.allow, case, all_fit) {
+        return ask(typing, format!("{rule} would allow it, but {why}"), Vec::new());
     }
     let reason = "what is typed into a program can make it do anything that it can do".to_owned();
     ask(typing, reason, always(commands).into_iter().collect())
@@ -360,6 +363,43 @@ mod tests {
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Ask, code()));
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Plan, code()));
         assert!(denied(&rules(&[], &[], &["shell_write"]), Mode::Agent, typing("npm init", "name:", "x")));
+    }
+
+    #[test]
+    fn while_the_folder_is_not_trusted_no_rule_of_its_own_or_of_everywhere_allows_to_type() {
+        use protocol::permission::RuleOrigin;
+
+        let code = || Action::Type(Box::new(typing("python3 -i", ">>> ", "print(1)")));
+        let judged = |origin, text: &str, trusted| {
+            let mut rules = rules(&[text], &[], &[]);
+            rules.allow[0].origin = origin;
+            let (action, mode) = (code(), Mode::Agent);
+            let surroundings = Surroundings { trusted, sandboxed: true };
+            judge(&rules, &Case { tool: "shell_write", action: &action, reads: &[], mode, folders: &[], surroundings })
+        };
+        for rule in ["Type", "*", "shell_write", "Type(python3:*)"] {
+            for origin in [RuleOrigin::Project, RuleOrigin::User] {
+                let verdict = judged(origin, rule, false);
+                assert!(matches!(&verdict, Verdict::Ask { reason, .. } if reason.contains("trusted")), "{verdict:?}");
+                assert!(matches!(judged(origin, rule, true), Verdict::Allow { .. }));
+            }
+            for origin in [RuleOrigin::Granted, RuleOrigin::Session] {
+                assert!(matches!(judged(origin, rule, false), Verdict::Allow { .. }));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_rule_has_asked_is_asked_in_mode_bypass_too_and_for_the_keys_that_end_a_program() {
+        let asked = |rules: &Rules, typing| matches!(verdict(rules, Mode::Bypass, typing), Verdict::Ask { .. });
+        for rule in ["Type", "*", "Type(python3:*)"] {
+            let rules = rules(&[], &[rule], &[]);
+            assert!(asked(&rules, typing("python3 -i", ">>> ", "print(1)")), "{rule}");
+            let end = Typing { key: Some("ctrl-c".to_owned()), ..typing("python3 -i", ">>> ", "") };
+            assert!(asked(&rules, end), "{rule}");
+        }
+        let other = rules(&[], &["Type(psql:*)"], &[]);
+        assert!(!asked(&other, typing("python3 -i", ">>> ", "print(1)")));
     }
 
     #[test]

@@ -4,18 +4,21 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{canonical, plain};
+use super::{PathError, canonical, plain};
 
 /// After so many entries of folders, what a glob comes to counts as not known.
 const ENTRIES: usize = 10_000;
 
 /// Where an absolute path leads that goes through a link; nothing where it goes through none or names nothing. Of a path
-/// with a shell's glob in it, where those that it comes to lead. The root stands for what cannot be told. Asks the disk.
+/// with a shell's glob in it, where those that it comes to lead. Each `..` leads up from where what stands before it leads.
+/// The root stands for what cannot be told. Asks the disk.
 pub fn led_to(path: &Path) -> Vec<PathBuf> {
-    let path = plain(path);
     let is_glob = |part: &Component<'_>| part.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[".contains(byte));
     let fixed: PathBuf = path.components().take_while(|part| !is_glob(part)).collect();
     let patterns: Vec<_> = path.components().skip_while(|part| !is_glob(part)).map(pattern).collect();
+    if path.components().skip_while(|part| !is_glob(part)).any(|part| part == Component::ParentDir) {
+        return unknown();
+    }
     let mut left = ENTRIES;
     let mut found = vec![fixed];
     for pattern in patterns {
@@ -40,10 +43,29 @@ pub fn led_to(path: &Path) -> Vec<PathBuf> {
 }
 
 fn leads(path: &Path) -> Option<PathBuf> {
-    match canonical(path) {
-        Ok(real) => (real != path).then_some(real),
+    match real(path) {
+        Ok(real) => (real != plain(path)).then_some(real),
         Err(_) => unknown().pop(),
     }
+}
+
+/// An absolute path without `..` and links, as the system walks it.
+fn real(path: &Path) -> Result<PathBuf, PathError> {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return canonical(path);
+    }
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::Normal(name) => real = canonical(&real.join(name))?,
+            other => real.push(other),
+        }
+    }
+    Ok(real)
 }
 
 fn unknown() -> Vec<PathBuf> {
@@ -86,6 +108,28 @@ mod tests {
         assert_eq!(led("docs/*/out"), [root.join("other")]);
         assert_eq!(led("docs/gone"), [PathBuf::from("/")]);
         assert_eq!(led("docs/g*"), [PathBuf::from("/")]);
+    }
+
+    #[test]
+    fn up_from_behind_a_link_is_up_from_where_it_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["ws/a/b", "ws/d/e/f", "outside"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        symlink("../../d", root.join("ws/a/b/c")).unwrap();
+        symlink("../../outside", root.join("ws/a/out")).unwrap();
+        let led = |path: &str| led_to(&root.join(path));
+        let nothing: [PathBuf; 0] = [];
+        assert_eq!(led("ws/a/b/c/../../secret"), [root.join("secret")]);
+        assert_eq!(led("ws/a/out/../x"), [root.join("x")]);
+        assert_eq!(led("ws/a/b/../out/../x"), [root.join("x")]);
+        assert_eq!(led("ws/a/b/../out"), [root.join("outside")]);
+        assert_eq!(led("ws/a/b/c/../new/file"), [root.join("ws/new/file")]);
+        for path in ["ws/d/e/f/../../x", "ws/none/../x", "ws/a/../d/./e"] {
+            assert_eq!(led(path), nothing, "{path}");
+        }
+        assert_eq!(led("ws/*/../x"), [PathBuf::from("/")], "what a glob comes to may be a link");
     }
 
     #[test]

@@ -146,6 +146,17 @@ pub(super) fn leaves(name: &str) -> bool {
     name.to_lowercase().split([':', '-', '_', '.', '/']).any(|part| part == "install" || LEAVES.contains(&part))
 }
 
+/// Whether a pattern of such names may come to one that leaves, by a word of it that is written only in part.
+pub(super) fn may_leave(pattern: &str) -> bool {
+    let partial = |word: &str| {
+        let (fixed, rest) = word.split_once('*')?;
+        (!fixed.is_empty() || !rest.trim_matches('*').is_empty()).then(|| fixed.to_owned())
+    };
+    let pattern = pattern.to_lowercase();
+    let mut begun = pattern.split([':', '-', '_', '.', '/']).filter_map(partial);
+    begun.any(|fixed| LEAVES.iter().chain(&["install"]).any(|word| word.starts_with(&fixed)))
+}
+
 /// Whether a word, as a whole or before a colon, tells a program to leave the machine or the workspace.
 pub(super) fn tells_to_leave(word: &str) -> bool {
     word.split(':').next().is_some_and(|first| LEAVES.contains(&first.to_lowercase().as_str()))

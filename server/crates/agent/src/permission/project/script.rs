@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript: package managers and their scripts, node, and the usual tools.
 
-use super::arguments::{Arguments, is_name, leaves};
+use super::arguments::{Arguments, is_name, leaves, may_leave};
 use super::{Check, Program, is_own};
 use Check::{If, Without};
 
@@ -286,7 +286,7 @@ fn scripts(arguments: &Arguments<'_>) -> bool {
 }
 
 fn is_script(name: &str) -> bool {
-    is_name(name) && !leaves(name)
+    is_name(name) && !leaves(name) && !may_leave(name)
 }
 
 /// A script's name and what it is given.
@@ -325,12 +325,17 @@ fn npm(arguments: &Arguments<'_>) -> bool {
     }
 }
 
+/// `npx`: fetches what the project does not have, and whoever owns that name says what runs. So it must be told not to, or
+/// the program must be known to be there.
 fn npx(arguments: &Arguments<'_>) -> bool {
     let mut rest = *arguments;
     while rest.first() == Some("--no-install") || rest.first() == Some("--no") {
         rest = rest.after(1);
     }
-    is_tool(&rest)
+    let is_told = rest.words.len() < arguments.words.len();
+    let is_of_scripts = |name: &str| TABLE.iter().any(|(program, _)| *program == name);
+    let is_there = |name: &str| is_told || rest.places.has_package_program(name);
+    rest.first().is_some_and(|name| is_of_scripts(name) && is_there(name)) && is_tool(&rest)
 }
 
 /// Whether it is a tool of the table, called by its own name.

@@ -109,6 +109,22 @@ fn while_the_workspace_is_not_trusted_only_what_was_allowed_for_it_counts() {
 }
 
 #[test]
+fn a_project_never_lets_its_commands_out_of_the_sandbox() {
+    let outside = In { outside: true, ..AGENT };
+    for rule in ["ShellOutside", "shelloutside(docker:*)"] {
+        let rules = of(RuleOrigin::Project, rule);
+        all_are("ask", &rules, outside, &["docker ps"]);
+        let verdict = judged(&rules, "docker ps", outside);
+        assert!(rules.allow[0].void(true, true).is_some(), "{verdict:?}");
+        for origin in [RuleOrigin::User, RuleOrigin::Granted, RuleOrigin::Session] {
+            all_are("allow", &of(origin, rule), outside, &["docker ps"]);
+        }
+    }
+    all_are("ask", &of(RuleOrigin::Project, "*"), outside, &["docker ps"]);
+    assert_eq!(of(RuleOrigin::Project, "Shell").allow[0].void(true, true), None);
+}
+
+#[test]
 fn a_reason_names_the_rule_and_its_place_or_what_is_known_of_the_command() {
     let rules = rules(&["Shell(make:*)"], &["Shell(git commit:*)"], &["Shell(git push:*)"]);
     for (line, expected) in [
@@ -191,7 +207,8 @@ fn a_projects_own_commands_run_in_the_sandbox_of_a_trusted_workspace() {
         "yarn",
         "pnpm -r test",
         "pnpm exec tsc -p .",
-        "npx eslint src",
+        "npx --no eslint src",
+        "npx --no-install tsc -p .",
         "bun test",
         "node scripts/gen.js --out src/gen.ts",
         "node --test",
@@ -353,6 +370,59 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
     assert_eq!(judged("node test/other.js", Mode::Agent), "allow");
     let named = super::super::named_paths(&parse("mocha --spec=test/run.js {a,b}/c test/x,test/y"), Path::new("/ws"));
     assert!(named.contains(Path::new("/ws/test/run.js")) && named.contains(Path::new("/ws/test/y")), "{named:?}");
+}
+
+/// How a line fares in mode `agent`, trusted and in the sandbox, where paths of `/ws` lead elsewhere.
+fn with_links(line: &str, links: &[(&str, &str)]) -> &'static str {
+    let links = links.iter().map(|(path, led_to)| (Path::new("/ws").join(path), vec![PathBuf::from(led_to)])).collect();
+    let action =
+        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
+    let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
+    let surroundings = Surroundings { trusted: true, sandboxed: true };
+    word(&judge(
+        &Rules::default(),
+        &Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings },
+    ))
+}
+
+#[test]
+fn npx_runs_what_the_project_has_and_fetches_nothing_unasked() {
+    let eslint = "node_modules/.bin/eslint";
+    let there = [(eslint, "/ws/node_modules/eslint/bin/eslint.js")];
+    assert_eq!(with_links("npx eslint src", &there), "allow");
+    assert_eq!(with_links("c8 npx eslint src", &there), "allow");
+    assert_eq!(with_links("npx prettier src", &there), "ask");
+    assert_eq!(with_links("npx eslint src", &[]), "ask");
+    assert_eq!(with_links("npx eslint src", &[(eslint, "/elsewhere/eslint.js")]), "ask");
+    let linked_folder = [(eslint, "/ws/other/node_modules/.bin/eslint")];
+    assert_eq!(with_links("npx eslint src", &linked_folder), "ask", "it may not be in that folder");
+    assert_eq!(with_links("cd packages && npx eslint src", &there), "ask");
+    let make = [("node_modules/.bin/make", "/ws/node_modules/make/make.js")];
+    assert_eq!(with_links("npx make", &make), "ask", "it is no tool of packages");
+    for line in ["npx eslint src", "c8 npx eslint src"] {
+        let named = super::super::named_paths(&parse(line), Path::new("/ws"));
+        assert!(named.contains(&Path::new("/ws").join(eslint)), "{named:?}");
+    }
+}
+
+#[test]
+fn up_from_behind_a_link_is_where_the_link_leads() {
+    let climb = "a/b/c/../../secret";
+    let line = format!("cat {climb}");
+    assert_eq!(with_links(&line, &[]), "allow");
+    assert_eq!(with_links(&line, &[(climb, "/secret")]), "ask");
+    assert_eq!(with_links(&line, &[(climb, "/ws/d/secret")]), "allow");
+    for line in [line.as_str(), "cd a/b/c && cat ../../secret"] {
+        let named = super::super::named_paths(&parse(line), Path::new("/ws"));
+        assert!(named.contains(&Path::new("/ws").join(climb)), "{line}: {named:?}");
+        assert!(named.contains(Path::new("/ws/a/secret")), "{line}: {named:?}");
+    }
+    let denied = rules(&[], &[], &["Read(d/secret)"]);
+    let links = Links::from([(Path::new("/ws").join(climb), vec![PathBuf::from("/ws/d/secret")])]);
+    let action = Action::Execute { parsed: parse(&line), line, cwd: "/ws".into(), links, outside: false };
+    let (folders, mode, surroundings) = ([PathBuf::from("/ws")], Mode::Agent, Surroundings::default());
+    let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
+    assert_eq!(word(&judge(&denied, &case)), "deny");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a command runs in truth: some programs and builtins run what their arguments say.
 
-use agent::permission::{SimpleCommand, Word};
+use agent::permission::{Redirect, SimpleCommand, Word};
 
 use super::{Unclear, guards};
 
@@ -164,7 +164,12 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     if wrapper.name == "command" && command.words.get(1).is_some_and(asks) {
         return Ok(Runs::Itself(command));
     }
-    let Options { end: mut start, replaced, appends } = options(wrapper, &command.words)?;
+    let Options { end: mut start, replaced, appends, unsets } = options(wrapper, &command.words)?;
+    // What is taken away may be what keeps the command from running programs of a repository's. A lone `-` takes all.
+    let is_dash = |word: &Word| matches!(word, Word::Known(text) if text == "-");
+    if unsets || (wrapper.name == "env" && command.words.get(start).is_some_and(is_dash)) {
+        return Ok(Runs::Itself(command));
+    }
     let mut assignments = Vec::new();
     // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a variable's.
     let is_assignment = |word: &str| match word.split_once('=') {
@@ -197,6 +202,10 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
     }
     command.words = words;
     command.assignments.extend(assignments);
+    if wrapper.name == "nohup" {
+        // There goes what it prints to a terminal, and where else it goes is not told from here.
+        command.redirects.push(Redirect { writes: true, target: Word::Known("nohup.out".to_owned()) });
+    }
     Ok(Runs::Other(command))
 }
 
@@ -215,6 +224,8 @@ struct Options {
     /// Whether `xargs` adds to the command what it reads: it does without `-I`, and may where another option that comes
     /// with `-I` takes its effect away.
     appends: bool,
+    /// Whether `env` takes variables away.
+    unsets: bool,
 }
 
 /// Reads a wrapper's options. A value that is not known may come to be several words or none, so it is refused.
@@ -222,6 +233,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
     let unclear = || Unclear(format!("an argument of `{}` is not understood", wrapper.name));
     let mut replaced = None;
     let mut is_limited = false;
+    let mut unsets = false;
     let mut words = words.iter().enumerate().skip(1);
     let mut next = || match words.next() {
         Some((at, Word::Known(word))) => Ok(Some((at, word.as_str()))),
@@ -244,6 +256,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
         if let Some(long) = word.strip_prefix("--") {
             let name = long.split('=').next().unwrap_or_default();
             is_limited |= name == "max-args";
+            unsets |= matches!(name, "ignore-environment" | "unset");
             match (wrapper.long_valued.contains(&name), long.contains('=')) {
                 (true, false) => {
                     value()?;
@@ -262,6 +275,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
             continue;
         }
         for (index, letter) in short.char_indices() {
+            unsets |= wrapper.name == "env" && matches!(letter, 'i' | 'u');
             if wrapper.flags.contains(letter) {
                 continue;
             }
@@ -279,7 +293,7 @@ fn options(wrapper: &Wrapper, words: &[Word]) -> Result<Options, Unclear> {
         }
     }
     let appends = replaced.is_none() || is_limited;
-    Ok(Options { end, replaced, appends })
+    Ok(Options { end, replaced, appends, unsets })
 }
 
 /// `sh` and its like: a line after `-c`, or a script, which stands for itself.
