@@ -41,7 +41,8 @@ fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<
     let environment = |name: &str| std::env::var_os(name);
     let home = environment("HOME").map(PathBuf::from);
     let own: Vec<PathBuf> = own.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
-    let repositories = sandbox::repositories(folders, home.as_deref());
+    let kept: Vec<PathBuf> = own.iter().cloned().chain(home).collect();
+    let repositories = sandbox::repositories(folders, &kept);
     if settings.mode == SandboxMode::WorkspaceWrite {
         sandbox::make_caches(&environment);
     }

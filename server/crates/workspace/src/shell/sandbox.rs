@@ -18,12 +18,15 @@ mod profile;
 
 mod refusal;
 
+mod repositories;
+
 #[cfg(target_os = "linux")]
 mod linux;
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::enter;
-pub use places::{make_caches, repositories};
+pub use places::make_caches;
+pub use repositories::repositories;
 
 /// The argument that begins a policy on a command line.
 pub(super) const NAME: &str = "--sandbox";

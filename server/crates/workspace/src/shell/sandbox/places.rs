@@ -1,7 +1,5 @@
 //! The places that commands need, and those that hold secrets.
 
-#![expect(clippy::disallowed_methods, reason = "caches and repositories are no project files")]
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -333,41 +331,6 @@ pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>) {
             let _ = std::fs::create_dir_all(&folder);
         }
     }
-}
-
-/// What git needs to work in these folders and does not lie in them: where a folder is a part of a repository, that one; where
-/// it is a work tree, the repository that it belongs to. Blocks.
-pub fn repositories(folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for folder in folders {
-        let Some((top, git)) =
-            folder.ancestors().map(|folder| (folder, folder.join(".git"))).find(|(_, git)| git.exists())
-        else {
-            continue;
-        };
-        // A home folder that is a repository is not granted for it.
-        if home.is_some_and(|home| home.starts_with(top)) && top != folder {
-            continue;
-        }
-        found.push(git.clone());
-        let Some(there) = pointed_at(&git, "gitdir: ") else { continue };
-        found.extend(pointed_at_from(&there, &there.join("commondir")));
-        found.push(there);
-    }
-    found.retain(|path| !folders.iter().any(|folder| path.starts_with(folder)));
-    found
-}
-
-/// The folder that a file of git's names after some word.
-fn pointed_at(file: &Path, word: &str) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let path = file.parent()?.join(text.strip_prefix(word)?.trim_end());
-    path.canonicalize().ok()
-}
-
-fn pointed_at_from(folder: &Path, file: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(file).ok()?;
-    folder.join(text.trim_end()).canonicalize().ok()
 }
 
 /// The caches, each with its program.
