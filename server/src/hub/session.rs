@@ -520,13 +520,8 @@ impl Session {
             self.own(message);
         }
         self.interrupt_turn();
-        self.shell.take(false);
-        // Nothing that it runs outlives this process.
-        let shell = async {
-            self.shell.kill().await;
-            self.shell.at_rest().await;
-        };
-        let all = async { tokio::join!(shell, self.jobs.end(), self.outside.end()) };
+        // Nothing that they run outlives this process.
+        let all = async { tokio::join!(self.shell.close(), self.jobs.end(), self.outside.end()) };
         if tokio::time::timeout(SHELL, all).await.is_err() {
             tracing::error!(session = %self.id, "a command could not be ended in time");
         }

@@ -93,14 +93,14 @@ impl Typed for ShellKill {
         let (since, before) = (terminal.unread(services), terminal.shell.spool().end());
         match (input.signal, &terminal.job) {
             (Some(signal), _) => {
-                let sending = terminal.shell.signal(signal.into());
+                let sending = terminal.shell.signal_as_model(signal.into());
                 sending.map_err(|error| ToolError::Failed(error.to_string()))?.await;
                 terminal.wait(Until::Printed(before), WAIT, &call.cancel).await;
             }
-            (None, Some(job)) => job.kill().await,
+            (None, Some(job)) => job.kill_as_model().map_err(|error| ToolError::Failed(error.to_string()))?.await,
             (None, None) => {
-                terminal.shell.kill().await;
-                terminal.shell.at_rest().await;
+                let killing = terminal.shell.kill_as_model();
+                killing.map_err(|error| ToolError::Failed(error.to_string()))?.await;
             }
         }
         let (state, summary) = (terminal.state(), terminal.summary());

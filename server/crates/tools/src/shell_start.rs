@@ -23,7 +23,8 @@ const MOST: u64 = 120;
 /// long while you do something else. It waits a little until the command shows that it is up (a line that says so, a port
 /// that it listens on), ends, or asks something, and gives the job's name and what it printed so far.
 ///
-/// - It begins in the shell's folder, with the shell's exported variables and functions. What it sets is its own.
+/// - It begins in the shell's folder, with the shell's exported variables and functions unless that is busy. What it sets
+///   is its own.
 /// - No `&`, `nohup` or the like: what the command leaves behind when it ends is ended too.
 /// - It runs until it ends, until shell_kill, or until the session ends, over all turns. At most 16 run at once. End what
 ///   is not needed any more.
@@ -79,6 +80,11 @@ impl Typed for ShellStart {
         let (name, state, summary) = (terminal.name(), terminal.state(), terminal.summary());
         let is_alive = terminal.job.as_ref().is_some_and(|job| job.is_alive());
         let mut text = format!("{}[{state}]{kept}", shown(&printed.text));
+        if terminal.job.as_ref().is_some_and(|job| job.is_without()) {
+            text.push_str(
+                "\n[the session's shell is busy, so this job began without the variables and functions set there]",
+            );
+        }
         if is_alive {
             text.push_str(&format!(
                 "\n[shell_read with `terminal: \"{name}\"` gives what it prints from here on, shell_kill ends it]"

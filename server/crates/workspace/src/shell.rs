@@ -248,6 +248,9 @@ pub enum ShellError {
     /// The command does not read what is typed.
     #[error("the command that runs does not read what is typed")]
     KeyboardFull,
+    /// The shell was ended for good.
+    #[error("the terminal was closed, so nothing can be run in it any more")]
+    Closed,
     /// The user has the terminal.
     #[error(
         "the user has taken the terminal over, so nothing else can be run or typed there until they hand it back; do \
@@ -271,9 +274,13 @@ pub struct Shell {
     common: Common,
     /// What the user's own shells begin with, where ours is to begin so too.
     start_files: Option<Arc<StartFiles>>,
+    /// Whether it is there for one command, so that the user has no prompt in it.
+    is_jobs: bool,
 }
 
 struct State {
+    /// Whether nothing is started any more.
+    is_closed: bool,
     terminal: Option<Arc<Terminal>>,
     /// Whether it was started for a workspace that was trusted.
     is_lax: bool,
@@ -306,6 +313,7 @@ impl Shell {
     /// The same with a spool that is open already, of the same folder: whoever follows it goes on following.
     pub fn with_spool(config: ShellConfig, spool: Arc<Spool>, observer: Arc<dyn Observer>) -> Self {
         let state = State {
+            is_closed: false,
             terminal: None,
             is_lax: false,
             flight: None,
@@ -326,7 +334,7 @@ impl Shell {
             first_folder: config.cwd.clone(),
             confinement: config.confinement.clone(),
         };
-        Self { config, spool, prologue: String::new(), common, start_files: None }
+        Self { config, spool, prologue: String::new(), common, start_files: None, is_jobs: false }
     }
 
     /// Begins as the user's own shells do, where it is bash.
@@ -372,11 +380,19 @@ impl Shell {
         {
             return Err(ShellError::NoSuchFolder(folder.clone()));
         }
+        let aside = {
+            let state = self.state();
+            state.flight.as_ref().filter(|flight| flight.is_aside).map(|flight| flight.over.clone())
+        };
+        if let Some(over) = aside {
+            over.cancelled().await;
+        }
         let running = self.take_off(call, Some(command))?;
         self.fly(running, What::Command(command), options).await
     }
 
     async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
+        running.note = self.give_way().await;
         let terminal = self.terminal().await?;
         running.terminal = Some(Arc::clone(&terminal));
 
@@ -460,37 +476,52 @@ impl Shell {
     /// Stops the command that runs. Where none runs, ends the shell and what it has left in the background.
     ///
     /// Which it is counts from the call on: a command that comes after it is not stopped, and has a new shell. The future
-    /// waits for the shell's end.
+    /// waits for the command's or the shell's end.
     pub fn kill(&self) -> impl Future<Output = ()> + Send + use<> {
-        let terminal = {
+        let killed = self.state().kill(&self.config.cwd);
+        killed.wait()
+    }
+
+    /// The same for the model, which ends nothing of the user's.
+    ///
+    /// # Errors
+    /// [`ShellError::Taken`].
+    pub fn kill_as_model(&self) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
+        let mut state = self.state();
+        state.is_models()?;
+        Ok(state.kill(&self.config.cwd).wait())
+    }
+
+    /// Ends it for good, with what runs in it and what that has left: nothing is started in it any more, and the user's
+    /// time with it is over. The future waits for the end.
+    pub fn close(&self) -> impl Future<Output = ()> + Send + use<> {
+        let first = {
             let mut state = self.state();
-            match &state.flight {
-                Some(flight) => {
-                    flight.kill.notify_one();
-                    None
-                }
-                None => {
-                    state.cwd = self.config.cwd.clone();
-                    state.terminal.take()
-                }
-            }
+            state.is_closed = true;
+            state.kill(&self.config.cwd)
         };
+        self.common.hand_back();
+        let (common, cwd) = (self.common.clone(), self.config.cwd.clone());
         async move {
-            if let Some(terminal) = terminal {
-                blocking(move || terminal.kill()).await;
-            }
+            first.wait().await;
+            // What came to its end leaves the shell behind.
+            let shell = common.state().kill(&cwd);
+            shell.wait().await;
+            common.at_rest().await;
         }
     }
 
     /// Waits until no command runs, and none is being killed that nobody waits for any longer.
     pub async fn at_rest(&self) {
-        // The sender is ours, so this ends only so.
-        let _ = self.common.underway.subscribe().wait_for(|underway| *underway == 0).await;
+        self.common.at_rest().await;
     }
 
     /// Registers a command as the one that runs, or without one the user's prompt.
     fn take_off(&self, call: &ToolCallId, command: Option<&str>) -> Result<Running, ShellError> {
         let mut state = self.state();
+        if state.is_closed {
+            return Err(ShellError::Closed);
+        }
         match &state.flight {
             Some(flight) if !flight.line.is_empty() => {
                 return Err(ShellError::Busy { command: beginning(&flight.line) });
@@ -503,11 +534,13 @@ impl Shell {
         let line = command.unwrap_or_default();
         let early = state.taken.as_mut().map(|taken| std::mem::take(taken.early())).unwrap_or_default();
         let (kill, leave, abandoned) = (Arc::default(), Arc::default(), CancellationToken::new());
+        let underway = Underway::new(&self.common.underway);
         let flight = Flight {
             number: state.flights,
             call: call.clone(),
             line: line.to_owned(),
             is_prompt: command.is_none(),
+            is_aside: false,
             began: SystemTime::now(),
             since: None,
             early: Some(early),
@@ -515,6 +548,7 @@ impl Shell {
             kill: Arc::clone(&kill),
             leave: Arc::clone(&leave),
             abandoned: abandoned.clone(),
+            over: underway.over(),
         };
         let running = Running {
             common: self.common.clone(),
@@ -526,13 +560,31 @@ impl Shell {
             leave,
             abandoned,
             terminal: None,
+            note: None,
             started: false,
             landed: false,
-            underway: Some(Underway::new(&self.common.underway)),
+            underway: Some(underway),
         };
         state.last_call = command.map(|_| call.clone());
         state.flight = Some(flight);
         Ok(running)
+    }
+
+    /// Ends a shell that was started for a trusted workspace, once that is not trusted any more, and says so.
+    async fn give_way(&self) -> Option<&'static str> {
+        let terminal = {
+            let mut state = self.state();
+            if !state.is_lax || self.config.trust.trusted.load(Ordering::Relaxed) {
+                return None;
+            }
+            state.is_lax = false;
+            state.terminal.take().filter(|terminal| !terminal.is_gone())?
+        };
+        blocking(move || terminal.kill()).await;
+        Some(
+            "The workspace is not trusted any more, so this ran in a new shell, without the variables, functions and \
+             background jobs of the one before.",
+        )
     }
 
     /// The shell's terminal; a new one if there is none.
@@ -542,7 +594,9 @@ impl Shell {
             let mut state = self.state();
             match &state.terminal {
                 Some(terminal) if !terminal.is_gone() => return Ok(Arc::clone(terminal)),
-                _ => state.cwd = self.config.cwd.clone(),
+                Some(_) => state.cwd = self.config.cwd.clone(),
+                // The folder is the one that a command was judged in.
+                None => {}
             }
             Start {
                 program: self.config.program.clone().or_else(find_shell).ok_or_else(|| {
@@ -558,6 +612,7 @@ impl Shell {
             }
         };
         if !start.cwd.is_dir() {
+            self.state().cwd.clone_from(&self.config.cwd);
             return Err(ShellError::NoSuchFolder(start.cwd));
         }
         let is_bash = start.program.file_name().is_some_and(|name| name == "bash");
@@ -618,6 +673,45 @@ impl Shell {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.common.state()
+    }
+}
+
+impl State {
+    /// Whether what runs there is the model's to end and to signal.
+    fn is_models(&self) -> Result<(), ShellError> {
+        let is_users = self.taken.is_some() || self.flight.as_ref().is_some_and(|flight| flight.is_prompt);
+        if is_users { Err(ShellError::Taken) } else { Ok(()) }
+    }
+
+    /// Begins to kill what runs, or the shell where nothing does; a new one is in this folder.
+    fn kill(&mut self, first_folder: &Path) -> Killed {
+        match &self.flight {
+            // Where the user's prompt reads a line there is nothing but the shell to end.
+            Some(flight) if flight.is_prompt && flight.line.is_empty() && self.is_closed => flight.abandoned.cancel(),
+            Some(flight) => flight.kill.notify_one(),
+            None => {
+                self.cwd = first_folder.to_owned();
+                return Killed::Shell(self.terminal.take());
+            }
+        }
+        Killed::Command(self.flight.as_ref().map(|flight| flight.over.clone()).unwrap_or_default())
+    }
+}
+
+/// What is being killed.
+enum Killed {
+    Command(CancellationToken),
+    Shell(Option<Arc<Terminal>>),
+}
+
+impl Killed {
+    /// Waits for its end.
+    async fn wait(self) {
+        match self {
+            Self::Command(over) => over.cancelled().await,
+            Self::Shell(Some(terminal)) => blocking(move || terminal.kill()).await,
+            Self::Shell(None) => {}
+        }
     }
 }
 

@@ -111,9 +111,8 @@ pub(super) async fn load(
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
     let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
-    let observer = Commands { own: own.clone(), terminal: terminals::of_outside(&id) };
-    let outside = Arc::new(Outside::new(&held, Arc::new(observer)));
-    let (shell, jobs) = shells(&own, held, spool, terminal.clone(), state.last_job + 1, config.shell_rc);
+    let named = [terminal.clone(), terminals::of_outside(&id)];
+    let (shell, outside, jobs) = shells(&own, held, spool, named, state.last_job + 1, config.shell_rc);
     let seen = Seen::default();
     let search = Search::new(Arc::clone(&roots), Reader::clone(&reader));
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
@@ -252,15 +251,15 @@ pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Ma
     })
 }
 
-/// The session's shell, which starts with its first command, and its jobs.
+/// The session's shell, which starts with its first command, the one outside the sandbox, and the jobs.
 fn shells(
     own: &mpsc::UnboundedSender<Own>,
     config: ShellConfig,
     spool: Arc<Spool>,
-    terminal: TerminalId,
+    [terminal, terminal_outside]: [TerminalId; 2],
     first_job: u64,
     start_files: bool,
-) -> (Arc<Shell>, Arc<Jobs>) {
+) -> (Arc<Shell>, Arc<Outside>, Arc<Jobs>) {
     // They run once in a process, for all its sessions.
     static START_FILES: LazyLock<Arc<StartFiles>> = LazyLock::new(Arc::default);
 
@@ -268,10 +267,16 @@ fn shells(
     let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
         Arc::new(Commands { own: of_jobs.clone(), terminal: job.clone() })
     };
-    let jobs = Arc::new(Jobs::new(config.clone(), first_job, Box::new(observe)));
-    let shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
-    let shell = if start_files { shell.with_start_files(Arc::clone(&START_FILES)) } else { shell };
-    (Arc::new(shell), jobs)
+    let observer = Commands { own: own.clone(), terminal: terminal_outside };
+    let mut outside = Outside::new(&config, Arc::new(observer));
+    let mut jobs = Jobs::new(config.clone(), first_job, Box::new(observe));
+    let mut shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
+    if start_files {
+        outside = outside.with_start_files(Arc::clone(&START_FILES));
+        jobs = jobs.with_start_files(Arc::clone(&START_FILES));
+        shell = shell.with_start_files(Arc::clone(&START_FILES));
+    }
+    (Arc::new(shell), Arc::new(outside), Arc::new(jobs))
 }
 
 /// Records where in the terminal each command begins and ends.

@@ -1,5 +1,6 @@
 //! Whether the session's workspace is trusted (design D7). Its first turn asks, where nobody has said.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::session::{Answer, Session as _};
@@ -81,7 +82,8 @@ impl Session {
     }
 
     /// Whether the workspace is trusted was read. A question about it is settled where somebody has said, and a shell that
-    /// was started for a trusted workspace and does nothing makes way for one that is not.
+    /// was started for a trusted workspace makes way for one that is not: at once where it does nothing, else before the
+    /// next command.
     pub(super) fn trust_read(&mut self, decided: Option<bool>) {
         if decided.is_some() {
             let is_it = |id: &&_| self.questions.get(*id).is_some_and(|it| it.request.about == PermissionAbout::Trust);
@@ -91,8 +93,13 @@ impl Session {
                 waiting.into_iter().for_each(|waiting| drop(waiting.send(Answer::Moot)));
             }
         }
-        if decided != Some(true) && self.shell.is_lax() && self.shell.running().is_none() {
-            tokio::spawn(self.shell.kill());
+        if decided != Some(true) {
+            let shells = [Some(Arc::clone(&self.shell)), self.outside.get()];
+            for shell in shells.into_iter().flatten() {
+                if shell.is_lax() && shell.running().is_none() {
+                    tokio::spawn(shell.kill());
+                }
+            }
         }
     }
 

@@ -1,13 +1,14 @@
 //! What else can be done to a shell than run a command in it: look at what it prints, signal what runs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use protocol::ToolCallId;
 use protocol::terminal::{TerminalSignal, TerminalSize, Waiting};
 use tokio_util::sync::CancellationToken;
 
-use super::flight::{Flight, blocking};
+use super::flight::{Flight, Underway, blocking};
 use super::terminal::Terminal;
 use super::transcript::{Printed, Transcript};
 use super::{PART, Shell, ShellError, State};
@@ -65,14 +66,30 @@ impl Shell {
     /// # Errors
     /// [`ShellError::Idle`].
     pub fn signal(&self, signal: TerminalSignal) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
-        let terminal = {
-            let state = self.state();
-            let State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } = &*state else {
-                return Err(ShellError::Idle);
-            };
-            Arc::clone(terminal)
-        };
+        let terminal = self.begun(|_| Ok(()))?;
         Ok(blocking(move || terminal.send(signal)))
+    }
+
+    /// The same for the model, which signals nothing of the user's.
+    ///
+    /// # Errors
+    /// [`ShellError::Idle`] and [`ShellError::Taken`].
+    pub fn signal_as_model(
+        &self,
+        signal: TerminalSignal,
+    ) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
+        let terminal = self.begun(State::is_models)?;
+        Ok(blocking(move || terminal.send(signal)))
+    }
+
+    /// The terminal in which something has begun, if it passes the check.
+    fn begun(&self, check: impl FnOnce(&State) -> Result<(), ShellError>) -> Result<Arc<Terminal>, ShellError> {
+        let state = self.state();
+        check(&state)?;
+        match &*state {
+            State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } => Ok(Arc::clone(terminal)),
+            _ => Err(ShellError::Idle),
+        }
     }
 
     /// The TCP ports that its processes listen on, where that can be known. Blocks shortly.
@@ -81,9 +98,10 @@ impl Shell {
         terminal.map(|terminal| terminal.ports()).unwrap_or_default()
     }
 
-    /// With lines that each new shell is told first.
-    pub(super) fn beginning_with(mut self, prologue: String) -> Self {
+    /// A job's: for one command, and with lines that it is told first.
+    pub(super) fn for_a_job(mut self, prologue: String) -> Self {
         self.prologue = prologue;
+        self.is_jobs = true;
         self
     }
 
@@ -91,19 +109,24 @@ impl Shell {
     /// one that is busy.
     pub(super) fn idle(&self) -> Option<Idle<'_>> {
         let mut state = self.state();
-        if state.flight.is_some() {
+        if state.flight.is_some() || state.is_closed {
             return None;
         }
         let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
-        if state.taken.is_some() {
+        // One that is about to make way has nothing to hand over: git's settings would be among it.
+        let makes_way = state.is_lax && !self.config.trust.trusted.load(Ordering::Relaxed);
+        if state.taken.is_some() || makes_way {
             return None;
         }
         state.flights += 1;
+        // As a command it is waited for, by the user's prompt too.
+        let underway = Underway::new(&self.common.underway);
         state.flight = Some(Flight {
             number: state.flights,
             call: ToolCallId::from("job"),
             line: String::from("a job's start"),
             is_prompt: false,
+            is_aside: true,
             began: SystemTime::now(),
             since: None,
             early: Some(Vec::new()),
@@ -111,8 +134,9 @@ impl Shell {
             kill: Arc::default(),
             leave: Arc::default(),
             abandoned: CancellationToken::new(),
+            over: underway.over(),
         });
-        Some(Idle { shell: self, terminal })
+        Some(Idle { shell: self, terminal, _underway: underway })
     }
 }
 
@@ -120,10 +144,16 @@ impl Shell {
 pub(super) struct Idle<'a> {
     shell: &'a Shell,
     pub(super) terminal: Arc<Terminal>,
+    _underway: Underway,
 }
 
 impl Drop for Idle<'_> {
     fn drop(&mut self) {
-        self.shell.state().flight = None;
+        let mut state = self.shell.state();
+        let typed = state.flight.take().and_then(|flight| flight.early).unwrap_or_default();
+        // It was typed to the prompt that is about to come.
+        if let Some(taken) = &mut state.taken {
+            taken.early().extend(typed);
+        }
     }
 }

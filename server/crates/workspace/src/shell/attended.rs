@@ -73,7 +73,7 @@ impl Shell {
     /// What runs; nothing while the user's prompt reads a line.
     pub fn running(&self) -> Option<InFlight> {
         let state = self.state();
-        let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty())?;
+        let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
         let (call, command) = (flight.call.clone(), flight.line.clone());
         Some(InFlight { call, command, began: flight.began, since: flight.since })
     }

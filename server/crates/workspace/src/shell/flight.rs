@@ -58,6 +58,8 @@ pub(super) struct Flight {
     pub(super) line: String,
     /// Whether it is the user's prompt.
     pub(super) is_prompt: bool,
+    /// Whether it is something of ours in between, which is over in a moment.
+    pub(super) is_aside: bool,
     pub(super) began: SystemTime,
     /// The offset of its first byte of output, once it has started.
     pub(super) since: Option<u64>,
@@ -71,6 +73,8 @@ pub(super) struct Flight {
     pub(super) leave: Arc<Notify>,
     /// Nobody waits for the command any longer.
     pub(super) abandoned: CancellationToken,
+    /// Is triggered when nothing of it is left.
+    pub(super) over: CancellationToken,
 }
 
 impl Common {
@@ -83,6 +87,12 @@ impl Common {
         if self.status.send_if_modified(change) {
             self.observer.changed();
         }
+    }
+
+    /// Waits until no command runs, and none is being killed.
+    pub(super) async fn at_rest(&self) {
+        // The sender is ours, so this ends only so.
+        let _ = self.underway.subscribe().wait_for(|underway| *underway == 0).await;
     }
 
     /// Ends the user's time with the terminal.
@@ -213,6 +223,9 @@ impl Pilot {
             (Some(_), Some(_)) => home,
             (Some(cwd), None) => cwd.clone(),
         };
+        if let Some(said) = running.note {
+            note = Some(note.map_or_else(|| said.to_owned(), |note| format!("{said} {note}")));
+        }
         let Printed { text: output, is_cut } = ended.map(|ended| ended.output).unwrap_or_default();
         if exit_code != Some(0)
             && let Some(refusal) = refusal(&common.confinement, &output, [&cwd_after, &began_in]).await
@@ -385,24 +398,35 @@ pub(super) struct Running {
     pub(super) leave: Arc<Notify>,
     pub(super) abandoned: CancellationToken,
     pub(super) terminal: Option<Arc<Terminal>>,
+    /// What is to be said of the shell that it runs in.
+    pub(super) note: Option<&'static str>,
     pub(super) started: bool,
     pub(super) landed: bool,
     pub(super) underway: Option<Underway>,
 }
 
 /// Counts a command for as long as it is there.
-pub(super) struct Underway(Arc<watch::Sender<usize>>);
+pub(super) struct Underway {
+    count: Arc<watch::Sender<usize>>,
+    over: CancellationToken,
+}
 
 impl Underway {
     pub(super) fn new(count: &Arc<watch::Sender<usize>>) -> Self {
         count.send_modify(|count| *count += 1);
-        Self(Arc::clone(count))
+        Self { count: Arc::clone(count), over: CancellationToken::new() }
+    }
+
+    /// Is triggered when it is not there any more.
+    pub(super) fn over(&self) -> CancellationToken {
+        self.over.clone()
     }
 }
 
 impl Drop for Underway {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.count.send_modify(|count| *count -= 1);
+        self.over.cancel();
     }
 }
 

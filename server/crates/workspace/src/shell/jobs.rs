@@ -1,8 +1,8 @@
 //! Commands in the background: servers, watchers, whatever goes on while other commands run (001 §14.2).
 //!
 //! A job is a [`Shell`] of its own that runs one command, without a limit of time: it is seen, typed into and stopped as
-//! the session's shell is. It begins with the folder, the exported variables, the functions and the aliases that the
-//! session's shell has then, if that one is idle. When the command has ended, so has all that it left in the
+//! the session's shell is. It begins with what the user's start files make of a shell, the folder of the session's shell, and
+//! the exported variables, functions and aliases that this one has then, if it is idle. When the command has ended, so has all that it left in the
 //! background.
 
 #![expect(clippy::disallowed_methods, reason = "what jobs print is no file of the project")]
@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use self::job::Events;
-use super::{Observer, Shell, ShellConfig, ShellError, Spool, check};
+use super::{Observer, Shell, ShellConfig, ShellError, Spool, StartFiles, check};
 
 pub use self::job::{Job, JobStatus};
 
@@ -77,6 +77,7 @@ pub struct Jobs {
     /// As the session's shell is made.
     config: ShellConfig,
     observe: Box<Observe>,
+    start_files: Option<Arc<StartFiles>>,
     state: Mutex<State>,
     cancel: CancellationToken,
 }
@@ -96,7 +97,14 @@ impl Jobs {
     /// configured folder.
     pub fn new(config: ShellConfig, first: u64, observe: Box<Observe>) -> Self {
         let state = State { jobs: Vec::new(), next: first, starting: 0, read: HashMap::new() };
-        Self { config, observe, state: Mutex::new(state), cancel: CancellationToken::new() }
+        Self { config, observe, start_files: None, state: Mutex::new(state), cancel: CancellationToken::new() }
+    }
+
+    /// Jobs begin as the user's own shells do, whatever the session's shell hands over to them beside.
+    #[must_use]
+    pub fn with_start_files(mut self, files: Arc<StartFiles>) -> Self {
+        self.start_files = Some(files);
+        self
     }
 
     /// Starts a command in the background, in a folder or in that of the session's shell. Gives the job once its
@@ -124,6 +132,7 @@ impl Jobs {
         });
         let spool = made.await.map_err(io::Error::other).flatten().map_err(JobError::Folder)?;
         let handed_over = shell.hand_over().await;
+        let is_without = handed_over.is_none() && shell.is_alive();
         // In one process group with its shell, what is stopped (Ctrl-Z) does not end the command.
         let mut prologue = String::from("set +m\n");
         prologue.extend(handed_over.iter().map(|file| file.load(&cwd)));
@@ -133,7 +142,8 @@ impl Jobs {
         let events = Arc::new(Events::new((self.observe)(&id), begun, handed_over));
         let config = ShellConfig { cwd: cwd.clone(), folder, ..self.config.clone() };
         let observer: Arc<dyn Observer> = Arc::<Events>::clone(&events);
-        let own = Shell::with_spool(config, Arc::new(spool), observer).beginning_with(prologue);
+        let mut own = Shell::with_spool(config, Arc::new(spool), observer).for_a_job(prologue);
+        own.start_files.clone_from(&self.start_files);
         own.resize(shell.size());
         let (call, command) = (call.clone(), command.to_owned());
         let job = Arc::new(Job {
@@ -142,6 +152,7 @@ impl Jobs {
             call,
             command,
             cwd,
+            is_without,
             shell: Arc::new(own),
             events,
             over: CancellationToken::new(),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::jobs::make_private;
-use super::{Observer, Shell, ShellConfig};
+use super::{Observer, Shell, ShellConfig, StartFiles};
 
 /// The folder of its files, in the session's.
 pub const OUTSIDE_FOLDER: &str = "outside";
@@ -16,6 +16,7 @@ pub const OUTSIDE_FOLDER: &str = "outside";
 pub struct Outside {
     config: ShellConfig,
     observer: Arc<dyn Observer>,
+    start_files: Option<Arc<StartFiles>>,
     /// Whether the session's shell has a sandbox.
     is_needed: bool,
     made: Mutex<Option<Arc<Shell>>>,
@@ -28,7 +29,14 @@ impl Outside {
         let is_needed = config.confinement.is_sandboxed();
         config.folder.push(OUTSIDE_FOLDER);
         config.confinement.policy = None;
-        Self { config, observer, is_needed, made: Mutex::default() }
+        Self { config, observer, start_files: None, is_needed, made: Mutex::default() }
+    }
+
+    /// Begins as the user's own shells do, as the session's shell.
+    #[must_use]
+    pub fn with_start_files(mut self, files: Arc<StartFiles>) -> Self {
+        self.start_files = Some(files);
+        self
     }
 
     /// Whether there is a sandbox to be outside of. Where there is none, the session's shell does.
@@ -51,7 +59,9 @@ impl Outside {
             return Ok(Arc::clone(shell));
         }
         make_private(&self.config.folder)?;
-        let shell = Arc::new(Shell::new(self.config.clone(), Arc::clone(&self.observer))?);
+        let mut shell = Shell::new(self.config.clone(), Arc::clone(&self.observer))?;
+        shell.start_files.clone_from(&self.start_files);
+        let shell = Arc::new(shell);
         *made = Some(Arc::clone(&shell));
         Ok(shell)
     }
@@ -59,8 +69,7 @@ impl Outside {
     /// Ends it with all that it has started.
     pub async fn end(&self) {
         let Some(shell) = self.get() else { return };
-        shell.kill().await;
-        shell.at_rest().await;
+        shell.close().await;
     }
 
     fn made(&self) -> MutexGuard<'_, Option<Arc<Shell>>> {

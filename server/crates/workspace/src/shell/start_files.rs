@@ -75,6 +75,14 @@ pub(super) struct Made {
 }
 
 impl StartFiles {
+    /// Files that have made a variable.
+    #[cfg(test)]
+    pub(super) fn making(name: &str, value: &str) -> Self {
+        let mut environment: Vec<_> = std::env::vars_os().collect();
+        environment.push((name.into(), value.into()));
+        Self { made: OnceCell::new_with(Some(Ok(Made { environment, prologue: String::new() }))) }
+    }
+
     /// What they have made.
     ///
     /// # Errors

@@ -99,13 +99,16 @@ impl Shell {
         }
         {
             let mut state = self.state();
-            if state.taken.is_some() {
+            if state.taken.is_some() || state.is_closed {
                 return;
             }
             state.taken = Some(Taken::new());
         }
         self.common.change(|status| !std::mem::replace(&mut status.taken, true));
-        tokio::spawn(prompt(Arc::downgrade(self)));
+        // A job's terminal is closed when its command has ended.
+        if !self.is_jobs {
+            tokio::spawn(prompt(Arc::downgrade(self)));
+        }
     }
 
     /// Waits until a prompt that was handed back is gone. What the user runs there has a moment to end.

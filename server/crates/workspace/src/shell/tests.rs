@@ -596,3 +596,32 @@ async fn a_size_given_while_the_shell_starts_holds_for_its_first_command() {
     assert_eq!(ran.output, "33 77\n");
     assert_eq!(fixture.run("stty size").await.output, "33 77\n");
 }
+
+#[tokio::test]
+async fn a_shell_of_a_workspace_that_is_no_longer_trusted_makes_way_before_the_next_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(cwd.join("sub")).unwrap();
+    let trust = Trust { trusted: Arc::new(AtomicBool::new(true)), folders: vec![cwd.clone()] };
+    let (trusted, confinement) = (Arc::clone(&trust.trusted), Confinement::default());
+    let config = ShellConfig { cwd, folder: folder.path().to_owned(), pass: vec![], program: None, confinement, trust };
+    let shell = Shell::new(config, Arc::new(())).unwrap();
+    let run = |command: &'static str| {
+        let shell = &shell;
+        async move { shell.run(&ToolCallId::from("call"), command, RunOptions::default()).await.unwrap() }
+    };
+    run("cd sub; WORD=known").await;
+    let (during, ()) = tokio::join!(run("echo $WORD; sleep 0.5"), async {
+        while shell.running().is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        trusted.store(false, Ordering::Relaxed);
+    });
+    assert_eq!((during.output.as_str(), during.note), ("known\n", None));
+    assert!(shell.is_lax() && shell.hand_over().await.is_none(), "its settings of git are for nobody");
+    let after = run("echo \"[$WORD] ${PWD##*/}\"").await;
+    assert_eq!(after.output, "[] sub\n");
+    assert!(after.note.unwrap().contains("not trusted any more"));
+    assert!(!shell.is_lax());
+    assert_eq!(run("true").await.note, None);
+}

@@ -39,6 +39,7 @@ pub struct Job {
     pub(super) call: ToolCallId,
     pub(super) command: String,
     pub(super) cwd: PathBuf,
+    pub(super) is_without: bool,
     pub(super) shell: Arc<Shell>,
     pub(super) events: Arc<Events>,
     /// Is triggered when nothing of it is left.
@@ -79,6 +80,11 @@ impl Job {
     /// The folder it began in.
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// Whether it began without what was set in the session's shell, since that one was busy.
+    pub fn is_without(&self) -> bool {
+        self.is_without
     }
 
     /// The shell that runs it: what it printed and prints, and what can be done to it.
@@ -126,7 +132,19 @@ impl Job {
 
     /// Stops it with all that it has started, with growing force, and waits for its end.
     pub fn kill(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (killing, over) = (self.shell.kill(), self.over.clone());
+        self.over_after(self.shell.kill())
+    }
+
+    /// The same for the model, which ends nothing of the user's.
+    ///
+    /// # Errors
+    /// [`ShellError::Taken`].
+    pub fn kill_as_model(&self) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
+        Ok(self.over_after(self.shell.kill_as_model()?))
+    }
+
+    fn over_after<F: Future<Output = ()> + Send>(&self, killing: F) -> impl Future<Output = ()> + Send + use<F> {
+        let over = self.over.clone();
         async move {
             killing.await;
             over.cancelled().await;
@@ -143,8 +161,7 @@ impl Job {
                 job.events.not_begun(error);
             }
             // Its shell, with what it left in the background.
-            job.shell.kill().await;
-            job.shell.at_rest().await;
+            job.shell.close().await;
             job.over.cancel();
         });
         let job = Arc::clone(self);

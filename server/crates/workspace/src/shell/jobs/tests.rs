@@ -3,7 +3,7 @@ use std::time::Instant;
 use protocol::terminal::TerminalSignal;
 
 use super::*;
-use crate::shell::{Confinement, RunOptions, Trust, processes};
+use crate::shell::{Confinement, RunOptions, StartFiles, Trust, processes};
 
 /// How long anything is waited for.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
@@ -31,6 +31,10 @@ impl World {
 
     async fn start(&self, command: &str) -> Arc<Job> {
         self.jobs.start(&self.shell, &"call".into(), command, None).await.unwrap()
+    }
+
+    async fn start_in_vain(&self, command: &str) -> JobError {
+        self.jobs.start(&self.shell, &"call".into(), command, None).await.map(drop).unwrap_err()
     }
 
     async fn run(&self, command: &str) -> String {
@@ -115,7 +119,7 @@ async fn a_job_can_start_while_the_shell_is_busy() {
     let (job, ran) = tokio::join!(starting, busy);
     assert!(ran.unwrap().cancelled);
     // Its folder is known; what only the shell itself could tell is not.
-    assert_eq!(job.shell().read_on(0).text, "sub\n[]\n");
+    assert_eq!((job.shell().read_on(0).text.as_str(), job.is_without()), ("sub\n[]\n", true));
 }
 
 #[tokio::test]
@@ -266,4 +270,73 @@ async fn of_9_megabytes_the_beginning_and_the_end_are_there_and_how_much_is_not(
     // From within the beginning, and from later on.
     assert!(job.read_on(job.status().start_offset + 4).text.starts_with("first line\n"));
     assert!(job.read_on(read.end - 15).text.ends_with("last line\n"));
+}
+
+#[tokio::test]
+async fn a_job_whose_terminal_is_taken_ends_with_its_command() {
+    let world = World::new();
+    let job = world.start("read -r line; exit 4").await;
+    job.shell().take(true);
+    job.shell().write(b"done\n").unwrap();
+    let over = tokio::time::timeout(PATIENCE, job.over.cancelled());
+    over.await.expect("it ends though the user has its terminal");
+    assert_eq!(job.status().exit_code, Some(4));
+    assert!(!job.shell().status().borrow().taken && !job.shell().is_alive());
+    job.shell().take(true);
+    assert!(!job.shell().status().borrow().taken, "there is nothing left to take over");
+    assert!(!job.shell().read_on(0).text.contains("azimuth:"), "a job's terminal has no prompt");
+}
+
+#[tokio::test]
+async fn a_job_whose_terminal_is_taken_can_be_ended_by_the_user_and_with_the_session_but_not_by_the_model() {
+    let world = World::new();
+    let (one, two) = (world.start("sleep 1000").await, world.start("sleep 1000").await);
+    for job in [&one, &two] {
+        job.shell().take(true);
+        assert!(matches!(job.kill_as_model().map(drop), Err(ShellError::Taken)));
+        let signalled = job.shell().signal_as_model(TerminalSignal::Kill).map(drop);
+        assert!(matches!(signalled, Err(ShellError::Taken)));
+        assert!(job.is_alive());
+    }
+    tokio::time::timeout(PATIENCE, one.kill()).await.expect("the user's kill comes to an end");
+    tokio::time::timeout(PATIENCE, world.jobs.end()).await.expect("the session's end does");
+    assert!(!one.shell().is_alive() && !two.shell().is_alive());
+    let three = world.start_in_vain("echo no").await;
+    assert!(matches!(three, JobError::Ending), "{three:?}");
+}
+
+#[tokio::test]
+async fn jobs_and_the_shell_outside_begin_as_the_users_own_shells_do() {
+    let world = World::new();
+    let files = || Arc::new(StartFiles::making("FROM_START", "files"));
+    let config = world.jobs.config.clone();
+    let jobs = Jobs::new(config.clone(), 1, Box::new(|_| Arc::new(()))).with_start_files(files());
+    let job = jobs.start(&world.shell, &"call".into(), "echo \"[$FROM_START]\"", None).await.unwrap();
+    status(&job, "its end", |status| status.ended_at.is_some()).await;
+    assert_eq!((job.shell().read_on(0).text.as_str(), job.is_without()), ("[files]\n", false));
+    let outside = crate::shell::Outside::new(&config, Arc::new(())).with_start_files(files());
+    let ran = outside.open().unwrap().run(&"call".into(), "echo \"[$FROM_START]\"", RunOptions::default()).await;
+    assert_eq!(ran.unwrap().output, "[files]\n");
+    outside.end().await;
+}
+
+#[tokio::test]
+async fn while_a_job_starts_the_shell_is_not_busy_and_what_the_user_types_waits_for_their_prompt() {
+    let world = World::new();
+    world.run("true").await;
+    let idle = world.shell.idle().unwrap();
+    assert_eq!(world.shell.running(), None);
+    {
+        let mut ran = std::pin::pin!(world.run("echo after"));
+        let early = tokio::time::timeout(std::time::Duration::from_millis(100), &mut ran).await;
+        assert!(early.is_err(), "it waits until the shell has said how it is");
+        drop(idle);
+        assert_eq!(ran.await, "after\n");
+    }
+    let shell = Arc::new(world.shell);
+    let idle = shell.idle().unwrap();
+    shell.take(true);
+    shell.write(b"echo ty'p'ed\r").unwrap();
+    drop(idle);
+    until("the line to run", || shell.read_on(0).text.contains("typed\n")).await;
 }

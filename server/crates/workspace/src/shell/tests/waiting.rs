@@ -293,3 +293,32 @@ async fn a_program_that_runs_when_the_terminal_is_taken_is_followed_by_a_prompt(
     fixture.shell.write(b"echo \"[$x]\"\r").unwrap();
     fixture.printed(0, "[answer]").await;
 }
+
+#[tokio::test]
+async fn a_shell_at_the_users_prompt_can_be_closed_and_the_model_ends_nothing_there() {
+    let fixture = Fixture::new();
+    for line in ["", "sleep 1000\r"] {
+        let fixture = Fixture::new();
+        fixture.shell.take(true);
+        fixture.printed(0, "$ ").await;
+        fixture.shell.write(line.as_bytes()).unwrap();
+        while fixture.shell.running().is_none() && !line.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(matches!(fixture.shell.kill_as_model().map(drop), Err(ShellError::Taken)));
+        if !line.is_empty() {
+            // Handed back it is the user's program still.
+            fixture.shell.take(false);
+            assert!(matches!(fixture.shell.kill_as_model().map(drop), Err(ShellError::Taken)));
+            fixture.shell.take(true);
+        }
+        tokio::time::timeout(LONG, fixture.shell.close()).await.expect("the prompt does not begin anew");
+        assert!(!fixture.shell.is_alive() && !fixture.status_now().taken);
+        let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
+        assert!(matches!(refused, Err(ShellError::Closed)), "{refused:?}");
+    }
+    // The user's own kill comes to an end too, though another prompt follows.
+    fixture.shell.take(true);
+    fixture.printed(0, "$ ").await;
+    tokio::time::timeout(LONG, fixture.shell.kill()).await.expect("the prompt that was there is gone");
+}
