@@ -3,27 +3,32 @@
 //! Git runs what a repository's configuration says: hooks, filters and diff drivers at a mere `git status` or `git diff`. A
 //! clone does not bring that configuration along, but an archive with a `.git` folder does. Settings in the environment
 //! hold over those of any repository. Keys with fixed names are set there blindly; those whose names the repository chooses
-//! (`filter.<name>.clean`) are looked up first, which runs nothing.
+//! (`filter.<name>.clean`) are looked up first, which runs nothing. Where that does not tell all, git is kept from working.
 
-#![expect(clippy::disallowed_methods, reason = "it is looked for repositories, and nothing of them is changed")]
-
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+mod found;
 
 /// What merely looks at a repository (`git status`, after a `cd` even) never runs a program of it, trusted or not. A clone
 /// can hold a bare repository whose own settings name one.
 pub(super) const ALWAYS: &[(&str, &str)] = &[("core.fsmonitor", "false"), ("safe.bareRepository", "explicit")];
 
 /// What else is set in a workspace that is not trusted, whatever its repositories say. Housekeeping, which runs by itself
-/// after a commit, has a hook that no later value takes away.
+/// after a commit, has a hook that no later value takes away. Git does not go into submodules by itself, some of which may be
+/// checked out later.
 const UNTRUSTED: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("protocol.ext.allow", "never"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("diff.ignoreSubmodules", "all"),
+    ("diff.submodule", "short"),
+    ("fetch.recurseSubmodules", "false"),
+    ("status.submoduleSummary", "false"),
+    ("submodule.recurse", "false"),
 ];
 
 /// A diff as any, in place of a driver's own. Git calls it with the path and, for each side, file, hash and mode.
@@ -62,13 +67,8 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
     ("trailer", "command", "true"),
 ];
 
-/// How deep below a workspace's folder repositories are looked for, and in how many folders at most.
-const DEPTH: usize = 4;
-const MOST_FOLDERS: usize = 2000;
-/// So many repositories are looked at.
-const MOST_REPOSITORIES: usize = 16;
-/// Folders in which no repository of the user's lies, and many others do.
-const PASSED_OVER: &[&str] = &[".git", "node_modules", "target", ".venv"];
+/// What git reads first, and what it cannot read as a value of it. It says both, and does nothing.
+const HELD: (&str, &str) = ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
 /// How long git may take to say what its settings are; it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -80,17 +80,46 @@ struct Setting {
     value: String,
 }
 
+/// Git has not answered in time.
+struct Silent;
+
 /// The settings for a workspace of these folders that is not trusted, in the order in which they hold. Blocks.
 pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
-    let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    for repository in repositories(folders) {
-        for guard in settings(&repository).map(|settings| against(&settings)).unwrap_or_default() {
+    let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
+    let held = |why: &str| vec![pair(HELD.0, &format!("{} {why}", HELD.1))];
+    let found = found::repositories(folders);
+    if found.is_cut {
+        return held("it has more repositories or folders than could be looked at");
+    }
+    let submodules = found.submodules.iter().map(|folder| (folder, true));
+    for (folder, is_submodule) in found.work_trees.iter().map(|folder| (folder, false)).chain(submodules) {
+        let Ok(settings) = settings(folder, is_submodule) else {
+            tracing::warn!(repository = %folder.display(), "git does not say what its settings are");
+            return held(&format!("git did not say in time what the settings of {} are", folder.display()));
+        };
+        let settings = settings.unwrap_or_default();
+        if let Some(why) = unguarded(&settings, (!is_submodule).then_some(folder)) {
+            return held(&format!("{} {why}", folder.display()));
+        }
+        for guard in against(&settings) {
             if !guards.contains(&guard) {
                 guards.push(guard);
             }
         }
     }
     guards
+}
+
+/// Why settings that come with a repository cannot be guarded against by others.
+fn unguarded(settings: &[Setting], work_tree: Option<&PathBuf>) -> Option<&'static str> {
+    let local = |is_it: fn(&str) -> bool| settings.iter().any(|it| it.is_local && is_it(&it.key));
+    if local(|key| matches!(parts(key), ("include" | "includeif", "path"))) {
+        return Some("includes settings from a file that can change (include.path)");
+    }
+    let folder = work_tree.filter(|_| local(|key| key == "core.worktree"))?;
+    let top = git(&["rev-parse", "--show-toplevel"], folder).ok()??;
+    let is_elsewhere = Path::new(top.trim_end_matches('\n')).canonicalize().ok() != folder.canonicalize().ok();
+    is_elsewhere.then_some("has its files elsewhere (core.worktree)")
 }
 
 /// What holds against the settings that come with a repository.
@@ -103,6 +132,18 @@ fn against(settings: &[Setting]) -> Vec<(String, String)> {
             let guard = (setting.key.clone(), value.to_owned());
             if !guards.contains(&guard) {
                 guards.push(guard);
+            }
+        }
+    }
+    for setting in settings.iter().filter(|setting| setting.is_local) {
+        let hook = setting.key.strip_prefix("hook.").and_then(|key| key.rsplit_once('.'));
+        if let Some((name, _)) = hook {
+            // An event adds to those before it; an empty one takes all away.
+            for (last, value) in [("enabled", "false"), ("event", "")] {
+                let guard = (format!("hook.{name}.{last}"), value.to_owned());
+                if !guards.contains(&guard) {
+                    guards.push(guard);
+                }
             }
         }
     }
@@ -132,57 +173,43 @@ fn parts(key: &str) -> (&str, &str) {
     (first, key.rsplit('.').next().unwrap_or_default())
 }
 
-/// The repositories that folders lie in, and that lie in them.
-fn repositories(folders: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let has_git = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
-    let mut found = BTreeSet::new();
-    for folder in folders {
-        found.extend(folder.ancestors().find(|folder| has_git(folder)).map(Path::to_path_buf));
-        let (mut waiting, mut seen) = (vec![(folder.clone(), 0)], 0);
-        while let Some((folder, depth)) = waiting.pop() {
-            seen += 1;
-            if seen > MOST_FOLDERS || found.len() >= MOST_REPOSITORIES {
-                break;
-            }
-            if has_git(&folder) {
-                found.insert(folder.clone());
-            }
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten().filter(|_| depth < DEPTH);
-            // A link is no folder here, so that none is followed.
-            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            let inside = folders.filter(|entry| !PASSED_OVER.iter().any(|name| entry.file_name() == *name));
-            waiting.extend(inside.map(|entry| (entry.path(), depth + 1)));
-        }
-    }
-    found
+fn pair(key: &str, value: &str) -> (String, String) {
+    (key.to_owned(), value.to_owned())
 }
 
-/// What git reads in a repository, its own settings after the user's. None where git is not there, does not take it for one,
-/// or does not answer, as where a file that is included is a pipe; then no command of the shell's reads it either.
-fn settings(repository: &Path) -> Option<Vec<Setting>> {
-    let mut git = Command::new("git")
-        .args(["config", "--show-scope", "--includes", "--null", "--list"])
-        .current_dir(repository)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut output = git.stdout.take()?;
+/// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git is not
+/// there or does not take it for one; then no command of the shell's reads it either.
+fn settings(folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
+    let list = ["config", "--show-scope", "--includes", "--null", "--list"];
+    let told = if is_repository { git(&[&["--git-dir=."], &list[..]].concat(), folder) } else { git(&list, folder) };
+    Ok(told?.map(|text| read(&text)))
+}
+
+/// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing and
+/// fetches nothing.
+#[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
+fn git(arguments: &[&str], folder: &Path) -> Result<Option<String>, Silent> {
+    let mut git = Command::new("git");
+    git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
+    git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
+    let Ok(mut git) = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
+        return Ok(None);
+    };
+    let Some(mut output) = git.stdout.take() else { return Ok(None) };
     let (sender, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = output.read_to_end(&mut bytes).is_ok();
-        let _ = sender.send(read.then_some(bytes));
+        let _ = sender.send(output.read_to_end(&mut bytes).is_ok().then_some(bytes));
     });
     let until = Instant::now() + PATIENCE;
-    let bytes = answer.recv_timeout(until.saturating_duration_since(Instant::now())).ok().flatten();
-    if bytes.is_none() {
-        tracing::warn!(repository = %repository.display(), "git does not say what its settings are");
+    let answer = answer.recv_timeout(until.saturating_duration_since(Instant::now()));
+    if answer.is_err() {
         let _ = git.kill();
     }
-    let _ = git.wait();
-    Some(read(&String::from_utf8_lossy(&bytes?)))
+    let ended = git.wait();
+    let bytes = answer.map_err(|_| Silent)?;
+    let bytes = bytes.filter(|_| ended.is_ok_and(|status| status.success()));
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Reads pairs of a scope and a setting, each with a NUL behind it; a key is parted from its value by a line's end.
@@ -199,6 +226,8 @@ fn read(text: &str) -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes its repositories itself")]
+
     use super::*;
 
     /// A repository that was handed over with its `.git` folder, in which everything that can be named is a program that
@@ -310,21 +339,97 @@ mod tests {
         assert!(said.contains("-two\n+three\n"), "{said}");
     }
 
+    /// Settings of a repository's, after the user's.
+    fn local(settings: &[(&str, &str)]) -> Vec<Setting> {
+        let local = |(key, value): &(&str, &str)| Setting { is_local: true, key: (*key).into(), value: (*value).into() };
+        settings.iter().map(local).collect()
+    }
+
     #[test]
-    fn repositories_below_the_workspace_are_found_and_the_one_that_it_lies_in() {
+    fn a_submodule_runs_nothing_wherever_it_is_checked_out() {
         let hostile = Hostile::new();
-        let found = |folder: &Path| repositories(&[folder.to_path_buf()]).into_iter().collect::<Vec<_>>();
-        assert_eq!(found(hostile.folder.path()), [hostile.repository()]);
-        let deep = hostile.repository().join("src/deep");
-        std::fs::create_dir_all(&deep).unwrap();
-        assert_eq!(found(&deep), [hostile.repository()]);
+        let repository = hostile.repository();
+        for place in ["target", "node_modules/x", "a/b/c/d/e/f"] {
+            // The submodule's own repository lies in the outer one's, as an archive would bring it.
+            let name = place.replace('/', "-");
+            let inner = repository.join(place);
+            std::fs::create_dir_all(&inner).unwrap();
+            let kept = repository.join(".git/modules").join(&name);
+            std::fs::create_dir_all(kept.parent().unwrap()).unwrap();
+            let work = format!("--work-tree={}", inner.display());
+            let kept_in = format!("--git-dir={}", kept.display());
+            let in_it = |arguments: &[&str]| hostile.git(&[&[kept_in.as_str(), &work], arguments].concat(), &[]);
+            in_it(&["init", "-q"]);
+            std::fs::write(inner.join(".git"), format!("gitdir: {}\n", kept.display())).unwrap();
+            std::fs::write(inner.join("a.txt"), "one\n").unwrap();
+            in_it(&["add", "a.txt"]);
+            in_it(&["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "x"]);
+            hostile.git(&["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "add", "-f", place], &[]);
+            std::fs::create_dir_all(kept.join("info")).unwrap();
+            std::fs::write(kept.join("info/attributes"), format!("*.txt filter={name}\n")).unwrap();
+            in_it(&["config", "core.bare", "false"]);
+            in_it(&["config", &format!("filter.{name}.clean"), &format!("touch {}; cat", hostile.mark().display())]);
+            std::fs::write(inner.join("a.txt"), "two\n").unwrap();
+            let _ = std::fs::remove_file(hostile.mark());
+            let fixed: Vec<_> = ALWAYS.iter().chain(UNTRUSTED).map(|(key, value)| pair(key, value)).collect();
+            let into = ["status", "--ignore-submodules=none"];
+            let said = hostile.git(&into, &fixed);
+            assert!(std::fs::remove_file(hostile.mark()).is_ok(), "without a look at it, it runs: {said}");
+            for arguments in [&into[..], &["status"], &["-C", place, "diff"], &["diff", "--submodule=diff"]] {
+                let said = hostile.git(arguments, &hostile.guards());
+                assert!(!hostile.mark().exists(), "git {arguments:?} ran something in {place}: {said}");
+                assert!(!said.contains("fatal"), "git {arguments:?}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn git_does_not_work_where_a_repository_reads_settings_or_has_files_elsewhere() {
+        for (key, value) in
+            [("include.path", "../a.cfg"), ("includeIf.onbranch:x.path", "../a.cfg"), ("core.worktree", "/")]
+        {
+            let hostile = Hostile::new();
+            assert!(!hostile.git(&["diff"], &hostile.guards()).contains("fatal"));
+            hostile.git(&["config", key, value], &[]);
+            let guards = hostile.guards();
+            for arguments in [&["status"][..], &["diff"], &["log"], &["grep", "x"], &["blame", "a.txt"]] {
+                let said = hostile.git(arguments, &guards);
+                assert!(said.contains("until you trust the folder"), "git {arguments:?} with {key}: {said}");
+            }
+            assert!(!hostile.mark().exists());
+        }
+    }
+
+    #[test]
+    fn git_does_not_work_where_not_all_repositories_could_be_looked_at() {
+        let hostile = Hostile::new();
+        for number in 0..=found::MOST_REPOSITORIES {
+            std::fs::create_dir_all(hostile.repository().join(number.to_string()).join(".git")).unwrap();
+        }
+        let said = hostile.git(&["status"], &hostile.guards());
+        assert!(said.contains("until you trust the folder"), "{said}");
+    }
+
+    #[test]
+    fn hooks_that_settings_name_are_switched_off() {
+        let of_hooks = [("hook.a.b.command", "evil"), ("hook.a.b.event", "post-index-change")];
+        assert_eq!(against(&local(&of_hooks)), [pair("hook.a.b.enabled", "false"), pair("hook.a.b.event", "")]);
+
+        let hostile = Hostile::new();
+        let mark = format!("touch {}", hostile.mark().display());
+        for (key, value) in [("hook.evil.command", mark.as_str()), ("hook.evil.event", "pre-commit")] {
+            hostile.git(&["config", key, value], &[]);
+        }
+        let commit = ["commit", "-q", "--allow-empty", "-m", "x"];
+        // Before 2.54 git knows of no such hooks, so that this cannot fail with it.
+        let said = hostile.git(&commit, &hostile.guards());
+        assert!(!hostile.mark().exists(), "{said}");
     }
 
     #[test]
     fn settings_of_the_users_own_are_kept() {
         let text = "global\0filter.lfs.clean\ngit-lfs clean\0global\0credential.helper\nstore\0local\0filter.lfs.clean\n\
                     evil\0local\0credential.https://x.helper\nevil\0local\0remote.origin.url\nhttps://x\0";
-        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let expected = [
             pair("filter.lfs.clean", "git-lfs clean"),
             pair("credential.helper", ""),

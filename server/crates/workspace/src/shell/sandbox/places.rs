@@ -1,7 +1,5 @@
 //! The places that commands need, and those that hold secrets.
 
-#![expect(clippy::disallowed_methods, reason = "caches are no project files")]
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
