@@ -187,6 +187,7 @@ fn settings(folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, 
 
 /// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing and
 /// fetches nothing.
+#[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
 fn git(arguments: &[&str], folder: &Path) -> Result<Option<String>, Silent> {
     let mut git = Command::new("git");
     git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);

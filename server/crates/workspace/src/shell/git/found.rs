@@ -1,7 +1,5 @@
 //! Looking for the repositories that git would read in a workspace.
 
-#![expect(clippy::disallowed_methods, reason = "it is looked for repositories, and nothing of them is changed")]
-
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -113,6 +111,8 @@ fn has_git(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes its repositories itself")]
+
     use super::*;
 
     #[test]
