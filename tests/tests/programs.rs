@@ -2,7 +2,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests look at /proc and at what was kept")]
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use base64::Engine;

@@ -17,7 +17,7 @@ use crate::typed::Typed;
 const MOST: u64 = 300;
 
 /// Reads what a job, or a command that still runs in the shell, has printed since you last read of it, and says how it is:
-/// running, waiting for input, ended with which exit code. Of a long output the middle is left out, and read_result reads
+/// running, waiting for input, ended with which exit code. Of a long output the middle is left out, and expand_output reads
 /// it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -126,7 +126,7 @@ mod tests {
         assert!(started.starts_with("1\n2\n3\n") && started.contains("\n100000\n[job-1 ended with exit code 0]"));
         let (_, rest) = started.split_once("reads it by the handle `").unwrap();
         let input = json!({ "handle": rest.split_once('`').unwrap().0, "start_line": 50_000, "end_line": 50_000 });
-        let text = call(&services, "read_result", input).await.unwrap().text;
+        let text = call(&services, "expand_output", input).await.unwrap().text;
         assert!(text.contains("50000\n[50000 lines more]"), "{text}");
     }
 
