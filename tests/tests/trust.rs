@@ -298,10 +298,11 @@ async fn commands_call_git_without_a_repositorys_programs_until_the_folder_is_tr
 #[tokio::test]
 async fn an_editor_without_our_plugin_shows_the_question_in_the_chat_and_is_answered_by_a_code_action() {
     let (_model, setup, project) = world().await;
-    project.write("azimuth-chat.md", "Hello.\n");
+    project.write("azimuth-chat.md", "");
     let client = Client::start(&setup, &project, Profile::plain().that_trusts_nothing()).await;
     let chat = project.uri("azimuth-chat.md");
     client.open(&chat);
+    client.replace(&chat, "", "Hello.\n");
     choose(&client, &chat, "Send to Azimuth").await;
     choose(&client, &chat, "Trust this folder (Trust this folder?)").await;
     let answered = async {

@@ -216,15 +216,16 @@ async fn a_command_that_waits_in_the_queue_runs_in_its_turn_and_what_is_behind_i
 }
 
 #[tokio::test]
-async fn of_a_long_output_the_model_reads_both_ends_and_a_handle_to_the_rest() {
+async fn of_a_long_output_the_model_reads_both_ends_what_failed_and_a_handle_to_the_rest() {
     let (_model, setup, project) = world([]).await;
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
-    run(&client, &session, "!seq 100000").await;
+    run(&client, &session, "!seq 50000; echo 'error: it broke'; seq 50001 100000").await;
     let (_, printed, code) = ended(&client, &session).await;
     assert_eq!(code, Some(0));
     assert!(printed.len() < 40_000 && printed.starts_with("1\n2\n") && printed.contains("\n100000\n"));
     assert!(printed.contains("not all of its output is shown") && printed.contains("expand_output"), "no handle");
+    assert!(printed.contains("\nerror: it broke\n"), "what failed in the middle is there");
     assert_eq!(client.finish().await, 0);
 }
 
@@ -299,11 +300,12 @@ async fn in_a_command_files_are_completed_and_no_slash_command_is() {
 #[tokio::test]
 async fn in_a_chat_document_a_command_shows_what_it_printed_and_can_be_stopped() {
     let (_model, setup, project) = world([]).await;
-    project.write("azimuth-chat.md", "!seq 25; cat @a.txt a.txt");
+    project.write("azimuth-chat.md", "");
     let client = Client::start(&setup, &project, Profile::plain()).await;
     client.waive("textDocument/publishDiagnostics");
     let chat = project.uri("azimuth-chat.md");
     client.open(&chat);
+    client.replace(&chat, "", "!seq 25; cat @a.txt a.txt");
     choose(&client, &chat, "Send to Azimuth").await;
     let shown = until(&client, &chat, |text| text.ends_with("\n## You\n\n")).await;
     assert!(shown.contains("> **!seq 25; cat @a.txt a.txt**: exit code "), "{shown}");

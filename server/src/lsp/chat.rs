@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use workspace::files::{self, FileError};
 use workspace::paths;
 
-use self::document::{MARK, Place, lacks, read, session_line, switched};
+use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
@@ -40,6 +40,9 @@ const CADENCE: Duration = Duration::from_secs(1);
 const ARRIVAL: Duration = Duration::from_secs(3);
 /// After so many edits in a row that the client would not take, no more are tried until the next prompt.
 const REFUSALS: u32 = 5;
+
+/// So many characters are shown of a prompt that it is asked about.
+const SHOWN: usize = 300;
 
 /// A client's chats. Clones share them; their tasks end with the last.
 #[derive(Clone)]
@@ -71,7 +74,8 @@ struct View {
 }
 
 enum Post {
-    Opened,
+    /// It was opened; gives whether a prompt stood in it then.
+    Opened(bool),
     Closed,
     Send(oneshot::Sender<Result<(), Error>>),
     Event(SessionId, Arc<SequencedEvent>),
@@ -120,9 +124,9 @@ impl Chats {
         Self(Arc::new(Shared { connection, editor, settings, usual_answers, folders, chats }))
     }
 
-    /// A chat document was opened.
-    pub(super) fn opened(&self, uri: &str) {
-        self.post(uri, Post::Opened);
+    /// A chat document was opened with this text.
+    pub(super) fn opened(&self, uri: &str, text: &str) {
+        self.post(uri, Post::Opened(!read(text).prompt.text.is_empty()));
     }
 
     /// A chat document was closed. A turn that runs goes on, and its answer waits until it is opened again.
@@ -219,6 +223,8 @@ impl Chats {
             commands: None,
             refusals: 0,
             is_open: false,
+            was_there: false,
+            asked_about: None,
         };
         tokio::spawn(chat.run(inbox));
         Handle { posts, view }
@@ -256,6 +262,10 @@ struct Chat {
     /// Edits in a row that the client would not take.
     refusals: u32,
     is_open: bool,
+    /// Whether a prompt stood in it when it was opened, and none was sent since. A repository may have brought that one.
+    was_there: bool,
+    /// Such a prompt, once the user was asked whether it is theirs.
+    asked_about: Option<String>,
 }
 
 /// Commands whose outcomes are on their way.
@@ -292,7 +302,8 @@ impl Chat {
 
     async fn post(&mut self, post: Post) {
         match post {
-            Post::Opened => {
+            Post::Opened(was_there) => {
+                (self.was_there, self.asked_about) = (was_there, None);
                 (self.is_open, self.refusals) = (true, 0);
                 self.take_up().await;
             }
@@ -365,7 +376,7 @@ impl Chat {
         // Until the mark below an answer is written, what stands below the last one holds what was sent, and the answer.
         let is_busy = self.turn.is_some() || self.commands.is_some() || self.runs_command;
         let is_answering = is_busy || !self.unwritten.trim().is_empty();
-        let prompt = if is_answering { self.place.below(text) } else { said.prompt };
+        let Prompt { text: prompt, leads } = if is_answering { self.place.below(text) } else { said.prompt };
         let goes_on = self.turn.is_none() && self.transcript.is_broken_off();
         if prompt.is_empty() && !goes_on {
             return Err(invalid(format!("there is nothing to send: write below the last line `{MARK}`")));
@@ -373,7 +384,18 @@ impl Chat {
         let end = Place::at_end(text);
         let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
         let is_command = prompt.starts_with('!');
-        let commands = agent::commands::parse(&prompt).invocations.len();
+        let commands = agent::commands::parse(&prompt).invocations;
+        let must_lead =
+            is_command || commands.iter().any(|it| it.command.as_ref().is_ok_and(agent::commands::Command::must_lead));
+        if must_lead && !leads {
+            let text = "a command like this counts only at the very beginning of a prompt";
+            return Err(invalid(format!("{text}: take out the blank lines above it")));
+        }
+        // In a document of a session that this user has, other words are theirs.
+        if must_lead || (self.session.is_none() && said.session.is_none()) {
+            self.is_the_users(&prompt)?;
+        }
+        let commands = commands.len();
         let prompt = match is_command {
             true => vec![PromptBlock::Text { text: prompt }],
             false => tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default(),
@@ -401,6 +423,7 @@ impl Chat {
             }
         };
         let started = sent.inspect_err(|_| self.transcript.not_sent())?;
+        (self.was_there, self.asked_about) = (false, None);
         // What the user types from now on stays below the answer.
         self.place = end;
         if let Some(started) = started.filter(|_| !is_command) {
@@ -412,6 +435,26 @@ impl Chat {
             }
         }
         Ok(())
+    }
+
+    /// Has the user say, by sending it once more, that a prompt is theirs in a document in which one stood already when it
+    /// was opened. What a repository brought is else taken for the user's own word.
+    ///
+    /// # Errors
+    /// They have not said so of this one yet.
+    fn is_the_users(&mut self, prompt: &str) -> Result<(), Error> {
+        if !self.was_there || self.asked_about.as_deref() == Some(prompt) {
+            return Ok(());
+        }
+        self.asked_about = Some(prompt.to_owned());
+        let words = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let more = if words.chars().nth(SHOWN).is_some() { " ..." } else { "" };
+        let shown: String = words.chars().take(SHOWN).collect();
+        let text = format!(
+            "not sent: a prompt stood in this document already when it was opened. If all of this is yours, send it once \
+             more: {shown}{more}"
+        );
+        Err(Error::new(ErrorCode::InvalidParams, text))
     }
 
     /// The prompt held only slash commands: what they came to is the whole answer. One of them has come to its end.

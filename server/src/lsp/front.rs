@@ -52,6 +52,9 @@ impl Front {
         }
         let Some(file) = self.names.opened(&document.uri) else { return };
         let uri = document.uri.clone();
+        if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
+            chats.opened(&uri, &document.text);
+        }
         self.connection.post(Input::Opened {
             uri: document.uri,
             language: document.language_id,
@@ -61,9 +64,6 @@ impl Front {
         });
         let outbox = self.outbox.clone();
         tokio::spawn(file.map(move |_| outbox.renamed()));
-        if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
-            chats.opened(&uri);
-        }
     }
 
     pub(super) fn did_change(&mut self, params: DidChange) {

@@ -134,10 +134,13 @@ async fn ended(id: ToolCallId, ran: Result<Ran, ShellError>, shell: Arc<Shell>, 
         let (start, end) = (ran.start_offset, ran.end_offset);
         let kept = tokio::task::spawn_blocking(move || {
             let mut keeper = results.keeper()?;
-            shell.printed(start, end, &mut keeper)?;
-            keeper.finish()
+            let lost = shell.printed(start, end, &mut keeper)?;
+            keeper.finish().map(|handle| (handle, lost))
         });
-        let how = kept.await.ok().and_then(Result::ok).map(|handle| tools::how_to_read(&handle, None));
+        let how = kept.await.ok().and_then(Result::ok).map(|(handle, lost)| {
+            let but = (lost > 0).then(|| format!("its first {lost} bytes"));
+            tools::how_to_read(&handle, but.as_deref())
+        });
         let how = how.unwrap_or_else(|| "the rest could not be kept".to_owned());
         lines.push(format!("[not all of its output is shown: {how}]"));
     }
