@@ -6,7 +6,8 @@
 //! is lost. The program itself was allowed, so it may be given what it asks for. A secret is never the model's to type.
 //! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none.
 //!
-//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`.
+//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing outside
+//! the sandbox, as those for commands do not.
 
 use protocol::session::Mode;
 use protocol::terminal::Waiting;
@@ -163,14 +164,24 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
     let all_fit = |pattern: &Pattern<'_>| {
         !commands.is_empty() && commands.iter().all(|command| pattern.fits_words(&command.words))
     };
-    if let Some(rule) = find(&rules.allow, case, all_fit) {
+    if !typing.outside
+        && let Some(rule) = find(&rules.allow, case, all_fit)
+    {
         return allow(SourcedRule::to_string(rule));
     }
-    if is_plain_answer(typing, commands) {
+    if typing.is_plain_answer() {
         return allow("a plain answer to a question of a program that was allowed to run".to_owned());
     }
     let reason = "what is typed into a program can make it do anything that it can do".to_owned();
-    ask(typing, reason, always(commands).into_iter().collect())
+    ask(typing, reason, always(commands).filter(|_| !typing.outside).into_iter().collect())
+}
+
+impl Typing {
+    /// Whether it is allowed for the sake of the question that it answers, and so for no other.
+    pub fn is_plain_answer(&self) -> bool {
+        let ShellLine::Commands(commands) = &self.parsed else { return false };
+        is_plain_answer(self, commands)
+    }
 }
 
 fn is_plain_answer(typing: &Typing, commands: &[SimpleCommand]) -> bool {
@@ -230,7 +241,8 @@ fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
         (Some(key), text) => format!("{text} [{key}]"),
         (None, text) => text.to_owned(),
     };
-    Verdict::Ask { title, detail: format!("{typed}\ninto: {}", typing.command), reason, always }
+    let place = if typing.outside { "into, outside the sandbox" } else { "into" };
+    Verdict::Ask { title, detail: format!("{typed}\n{place}: {}", typing.command), reason, always }
 }
 
 #[cfg(test)]
@@ -252,7 +264,17 @@ mod tests {
     fn typing(command: &str, prompt: &str, text: &str) -> Typing {
         let (terminal, command_text) = ("job-1".to_owned(), command.to_owned());
         let (text, key) = (text.to_owned(), Some("enter".to_owned()));
-        Typing { terminal, command: command_text, parsed: parsed(command), text, key, waiting: waiting(prompt) }
+        Typing {
+            terminal,
+            command: command_text,
+            parsed: parsed(command),
+            text,
+            key,
+            waiting: waiting(prompt),
+            call: "call".into(),
+            began: std::time::UNIX_EPOCH,
+            outside: false,
+        }
     }
 
     fn verdict(rules: &Rules, mode: Mode, typing: Typing) -> Verdict {
@@ -360,6 +382,16 @@ mod tests {
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Ask, code()));
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Plan, code()));
         assert!(denied(&rules(&[], &[], &["shell_write"]), Mode::Agent, typing("npm init", "name:", "x")));
+    }
+
+    #[test]
+    fn a_rule_for_typing_does_not_hold_outside_the_sandbox() {
+        let code = |outside| Typing { outside, ..typing("python3 -i", ">>> ", "print(1)") };
+        let judged = |outside| verdict(&rules(&["Type(python3 -i)", "Type"], &[], &[]), Mode::Agent, code(outside));
+        assert!(matches!(judged(false), Verdict::Allow { .. }));
+        let Verdict::Ask { detail, always, .. } = judged(true) else { panic!("it is not asked") };
+        assert_eq!(detail, "print(1) [enter]\ninto, outside the sandbox: python3 -i");
+        assert_eq!(always, [], "to allow it always would hold inside only");
     }
 
     #[test]

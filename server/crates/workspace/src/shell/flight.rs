@@ -39,6 +39,8 @@ const GRACE: [(Force, Duration); 3] = [
 pub(super) struct Common {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) status: Arc<watch::Sender<Status>>,
+    /// What was typed, by anybody.
+    pub(super) typed: Arc<watch::Sender<waiting::Typed>>,
     pub(super) spool: Arc<Spool>,
     pub(super) observer: Arc<dyn Observer>,
     /// How many commands run or are being killed.
