@@ -61,6 +61,7 @@ use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
+pub use self::typing::visible;
 use self::rule::{Pattern, find, find_counting};
 
 /// Why mode `ask` refuses what does not only read (001 §8).

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::permission::{Action, Typing};
+use agent::permission::{Action, Typing, visible};
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
@@ -112,7 +112,7 @@ impl Typed for ShellWrite {
             return Err(ToolError::Failed(text));
         };
         let text = input.text.clone().unwrap_or_default();
-        let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { first_line(&text) };
+        let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { visible(&first_line(&text)) };
         let title = format!("Typing into {}: {shown}", terminal.name());
         let typing = Typing {
             terminal: terminal.name().to_owned(),
@@ -159,6 +159,12 @@ fn key(input: &Input) -> Result<Option<Key>, ToolError> {
     let invalid = |text: &str| Err(ToolError::InvalidInput(text.to_owned()));
     if input.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
         return invalid("`text` is longer than 16 KiB; write a file and have the program read that");
+    }
+    // What is not seen in the question that the user is asked is not typed; for keys there is `key`.
+    let control = |c: &char| c.is_control() && !matches!(c, '\t' | '\n');
+    if let Some(control) = input.text.iter().flat_map(|text| text.chars()).find(control) {
+        let control = visible(&control.to_string());
+        return invalid(&format!("`text` holds the control character {control}; press keys by `key`, one in a call"));
     }
     match (input.key, input.enter) {
         (Some(key), None | Some(false)) => Ok(Some(key)),
@@ -257,7 +263,13 @@ mod tests {
             input(Some(""), Some(false), None),
             input(Some("x"), Some(true), Some(Key::CtrlC)),
             input(Some("x".repeat(LONGEST + 1).as_str()), None, None),
+            input(Some("\u{3}"), Some(false), None),
+            input(Some("y\u{15}n"), None, None),
+            input(Some("y\r"), None, None),
+            input(Some("\u{9b}A"), None, None),
         ];
+        let title = tool.describe(&input(Some("a\u{202e}b"), None, None)).unwrap().title;
+        assert_eq!(title, "Typing into job-1: a\\u{202e}b");
         for input in invalid {
             assert!(matches!(tool.describe(&input), Err(ToolError::InvalidInput(_))));
         }

@@ -227,6 +227,25 @@ fn always(commands: &[SimpleCommand]) -> Option<Rule> {
     is_rule.then(|| Rule { tool: "Type".to_owned(), pattern: Some(words.join(" ")) })
 }
 
+/// Text with what a terminal would not show as it is: `^U` for a control character, `\u{202e}` for one that cannot be seen
+/// or turns the text around. Line feeds stay.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push(c),
+            '\t' => shown.push_str("^I"),
+            '\0'..='\x1f' | '\x7f' => shown.extend(['^', char::from(c as u8 ^ 0x40)]),
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {
+                shown.extend(c.escape_unicode());
+            }
+            c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
 fn known(word: &Word) -> Option<&str> {
     match word {
         Word::Known(word) => Some(word),
@@ -236,7 +255,7 @@ fn known(word: &Word) -> Option<&str> {
 
 fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
     let title = format!("Type into {}?", typing.terminal);
-    let typed = match (&typing.key, typing.text.as_str()) {
+    let typed = match (&typing.key, visible(&typing.text).as_str()) {
         (Some(key), "") => format!("[{key}]"),
         (Some(key), text) => format!("{text} [{key}]"),
         (None, text) => text.to_owned(),
@@ -382,6 +401,16 @@ mod tests {
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Ask, code()));
         assert!(denied(&rules(&["Type"], &[], &[]), Mode::Plan, code()));
         assert!(denied(&rules(&[], &[], &["shell_write"]), Mode::Agent, typing("npm init", "name:", "x")));
+    }
+
+    #[test]
+    fn what_is_asked_shows_each_character_that_is_typed() {
+        let text = "rm x\u{15}ls\x1b[D\x7f \u{202e}a\u{a0}\u{9b}\tb\nü";
+        let Verdict::Ask { detail, .. } = verdict(&Rules::default(), Mode::Agent, typing("cat", "", text)) else {
+            panic!()
+        };
+        let shown = "rm x^Uls^[[D^? \\u{202e}a\\u{a0}\\u{9b}^Ib\nü [enter]\ninto: cat";
+        assert_eq!(detail, shown);
     }
 
     #[test]
