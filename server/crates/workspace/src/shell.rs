@@ -417,15 +417,15 @@ impl Shell {
             self.common.observer.started(&running.call, command, cwd, start_offset);
         }
         let (sender, ended) = oneshot::channel();
-        let (number, abandoned) = (running.number, running.abandoned.clone());
+        let (number, abandoned, is_over) = (running.number, running.abandoned.clone(), Arc::clone(&running.is_over));
         let pilot = Pilot { running, terminal, end, at_prompt, options, home, began, since, start_offset };
         tokio::spawn(async move {
             if let Some(ran) = pilot.fly().await {
                 let _ = sender.send(ran);
             }
         });
-        let guard = Guard { common: self.common.clone(), number, abandoned, holds: true };
-        Ok(Flown { ended, guard })
+        let guard = Guard { common: self.common.clone(), number, abandoned, is_over, holds: true };
+        Ok(Flown { ended, start_offset, guard })
     }
 
     /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives how
@@ -546,6 +546,7 @@ impl Shell {
             terminal: None,
             started: false,
             landed: false,
+            is_over: Arc::default(),
             underway: Some(Underway::new(&self.common.underway)),
         };
         state.last_call = command.map(|_| call.clone());

@@ -113,9 +113,11 @@ impl Shell {
             }
             status = waits_long(status) => status,
         };
-        let start = self.running().and_then(|flight| flight.since).unwrap_or(0);
-        flown.release();
-        let Excerpt { text: output, end: offset, .. } = self.read_on(start);
+        if !flown.release() {
+            // It has ended just now.
+            return flown.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
+        }
+        let Excerpt { text: output, end: offset, .. } = self.read_on(flown.start_offset);
         Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
     }
 

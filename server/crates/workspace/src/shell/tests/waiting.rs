@@ -212,6 +212,28 @@ async fn the_model_types_only_into_what_it_looked_at() {
 }
 
 #[tokio::test]
+async fn a_command_that_ends_just_as_its_call_returns_gives_its_own_end() {
+    let fixture = Fixture::new();
+    fixture.run("echo before").await;
+    let call = ToolCallId::from("call");
+    let start = |command| fixture.shell.start(&call, command, RunOptions::default());
+    let mut flown = start("echo mine; exit_with() { return 3; }; exit_with").await.unwrap();
+    fixture.shell.at_rest().await;
+    // Somebody else's command runs by now.
+    let other = fixture.start("echo theirs; sleep 1", RunOptions::default(), "theirs").await;
+    assert!(!flown.release(), "there is nothing that goes on");
+    let ran = flown.ended.await.unwrap();
+    assert_eq!((ran.output.as_str(), ran.exit_code), ("mine\n", Some(3)));
+    other.await.unwrap();
+    assert_eq!(fixture.shell.take_news(), Vec::<String>::new());
+    let mut flown = start("echo mine; read x").await.unwrap();
+    assert!(flown.release());
+    fixture.shell.write(b"\n").unwrap();
+    fixture.shell.at_rest().await;
+    assert_eq!(fixture.shell.take_news().len(), 1);
+}
+
+#[tokio::test]
 async fn a_cancelled_turn_ends_the_command_that_waits() {
     let fixture = Fixture::new();
     let cancel = CancellationToken::new();
