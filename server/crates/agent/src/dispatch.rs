@@ -323,7 +323,9 @@ impl Gate {
         description: &Description,
         remarks: &mut Vec<String>,
     ) -> Result<Outcome, EditRefused> {
-        let running = tool.run(Call { id: call.id.clone(), cancel: self.cancel.child_token() }, call.input.clone());
+        let judged = Some(description.action.clone());
+        let made = Call { id: call.id.clone(), cancel: self.cancel.child_token(), judged };
+        let running = tool.run(made, call.input.clone());
         match with_grace(&self.cancel, AssertUnwindSafe(running).catch_unwind()).await {
             None | Some(Ok(Err(ToolError::Cancelled))) => Ok(Outcome::cancelled()),
             Some(Err(panic)) => Ok(panicked(&call.name, &*panic)),

@@ -52,13 +52,16 @@ mod typing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use protocol::ToolCallId;
 use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
+pub use self::typing::visible;
 use self::rule::{Pattern, find, find_counting};
 
 /// Why mode `ask` refuses what does not only read (001 §8).
@@ -110,6 +113,12 @@ pub struct Typing {
     pub key: Option<String>,
     /// Whether the program was seen to wait for input, and for what.
     pub waiting: Option<Waiting>,
+    /// The call that started what runs there; the user's own lines have ids too.
+    pub call: ToolCallId,
+    /// When that began. With the call it tells what runs from all that runs there later.
+    pub began: SystemTime,
+    /// Whether it runs outside the sandbox.
+    pub outside: bool,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.

@@ -136,6 +136,8 @@ pub struct Call {
     pub id: ToolCallId,
     /// Is triggered when the turn is cancelled; the tool then ends as soon as it can.
     pub cancel: CancellationToken,
+    /// What was judged of it, and allowed; none where nothing is done yet. What is done is that and nothing else.
+    pub judged: Option<Action>,
 }
 
 impl Call {

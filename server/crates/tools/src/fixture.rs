@@ -106,13 +106,13 @@ impl World {
 pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
     let tool: Arc<dyn Tool> =
         crate::builtin(services).into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
-    tool.describe(&input)?;
-    tool.run(Call { id: "call".into(), cancel: CancellationToken::new() }, input).await
+    let judged = Some(tool.describe(&input)?.action);
+    tool.run(Call { id: "call".into(), cancel: CancellationToken::new(), judged }, input).await
 }
 
 /// Calls a tool as a file in an answer's text does.
 pub(crate) async fn write_block(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
     let tools = crate::builtin(services);
     let tool = tools.iter().find(|candidate| candidate.spec().name == tool).unwrap();
-    tool.run(Call { id: "file-t1-m1-1".into(), cancel: CancellationToken::new() }, input).await
+    tool.run(Call { id: "file-t1-m1-1".into(), cancel: CancellationToken::new(), judged: None }, input).await
 }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Shell, Waits};
 
-use crate::terminals::{execution, first_line};
+use crate::terminals::{execution, first_line, judged_folder};
 use crate::typed::Typed;
 use crate::{Services, blocking, how_to_read, location};
 
@@ -123,13 +123,16 @@ impl Typed for ShellRun {
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let mut options = RunOptions { cwd: self.folder(&input)?, timeout: timeout(&input)?, cancel: call.cancel };
+        // It runs where it was judged, or not at all: the user may have gone elsewhere in the shell meanwhile.
+        let judged = judged_folder(&call)?;
+        let cwd = input.cwd.as_ref().map(|_| judged.clone());
+        let mut options = RunOptions { cwd, home: Some(judged.clone()), timeout: timeout(&input)?, cancel: call.cancel };
         let failed = |error: &dyn std::fmt::Display| ToolError::Failed(error.to_string());
         let (shell, outcome, before);
         if self.is_outside(&input) {
             let outside = Arc::clone(&self.services.outside);
             shell = blocking(move || Ok(outside.open())).await?.map_err(|error| failed(&error))?;
-            options.cwd.get_or_insert_with(|| self.services.shell.cwd());
+            options.cwd = Some(judged);
             before = shell.cwd();
             // What it asks is for the user, who sees its terminal.
             outcome = shell.run(&call.id, &input.command, options).await.map(Outcome::Ended);
@@ -247,6 +250,34 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_command_runs_in_the_folder_that_it_was_judged_for_or_not_at_all() {
+        let world = World::new(&[("a.txt", ""), ("src/a.txt", "")]);
+        let services = world.services();
+        let tool = ShellRun::new(&services);
+        let input = |cwd: Option<&str>| Input {
+            command: "rm a.txt".to_owned(),
+            cwd: cwd.map(str::to_owned),
+            timeout_seconds: None,
+            outside: None,
+            why: None,
+        };
+        let judged = |cwd| {
+            let judged = Some(tool.describe(&input(cwd)).unwrap().action);
+            Call { id: "1".into(), cancel: CancellationToken::new(), judged }
+        };
+        let (plain, named) = (judged(None), judged(Some(".")));
+        // The user goes elsewhere while the question is open.
+        services.shell.run(&"user".into(), "cd src; X=1", RunOptions::default()).await.unwrap();
+        let error = tool.run(plain, input(None)).await.unwrap_err().to_string();
+        assert!(error.contains("folder has changed") && error.contains("src"), "{error}");
+        assert!(world.path("a.txt").exists() && world.path("src/a.txt").exists(), "nothing was removed");
+        tool.run(named, input(Some("."))).await.unwrap();
+        assert!(!world.path("a.txt").exists() && world.path("src/a.txt").exists());
+        let text = call(&services, "shell_run", json!({ "command": "rm a.txt; echo $X" })).await.unwrap().text;
+        assert!(text.starts_with("1\n") && !world.path("src/a.txt").exists(), "the shell has stayed: {text}");
+    }
+
+    #[tokio::test]
     async fn the_shell_stays_from_call_to_call() {
         let world = World::new(&[("src/a.txt", "")]);
         let services = world.services();
@@ -331,7 +362,9 @@ mod tests {
         cancel.cancel();
         let input =
             Input { command: "sleep 100".to_owned(), cwd: None, timeout_seconds: None, outside: None, why: None };
-        let output = ShellRun::new(&world.services()).run(Call { id: "1".into(), cancel }, input).await.unwrap();
+        let tool = ShellRun::new(&world.services());
+        let judged = Some(tool.describe(&input).unwrap().action);
+        let output = tool.run(Call { id: "1".into(), cancel, judged }, input).await.unwrap();
         assert_eq!(output.summary, "stopped");
     }
 }

@@ -9,7 +9,7 @@ use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::terminals::{Terminal, Until, execution, first_line, shown};
+use crate::terminals::{Terminal, Until, execution, first_line, judged_folder, shown};
 use crate::typed::Typed;
 use crate::{Services, location};
 
@@ -70,8 +70,8 @@ impl Typed for ShellStart {
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let (services, folder, most) = (&self.services, self.folder(&input)?, wait(&input)?);
-        let started = services.jobs.start(&services.shell, &call.id, &input.command, folder).await;
+        let (services, folder, most) = (&self.services, judged_folder(&call)?, wait(&input)?);
+        let started = services.jobs.start(&services.shell, &call.id, &input.command, Some(folder)).await;
         let terminal = Terminal::of(started.map_err(|error| ToolError::Failed(error.to_string()))?);
         terminal.wait(Until::Ready, most, &call.cancel).await;
         let since = terminal.unread(services);
@@ -136,6 +136,20 @@ mod tests {
         let output = start("true").await.unwrap();
         assert_eq!(output.text, "[no new output]\n[job-2 ended with exit code 0]");
         assert!(!output.is_error);
+    }
+
+    #[tokio::test]
+    async fn a_job_begins_in_the_folder_that_it_was_judged_for() {
+        let world = World::new(&[("src/a.txt", "")]);
+        let services = world.services();
+        let tool = ShellStart::new(&services);
+        let input = || Input { command: "pwd".to_owned(), cwd: None, wait_seconds: Some(60) };
+        let judged = Some(tool.describe(&input()).unwrap().action);
+        services.shell.run(&"user".into(), "cd src", Default::default()).await.unwrap();
+        let call = Call { id: "1".into(), cancel: Default::default(), judged };
+        let text = tool.run(call, input()).await.unwrap().text;
+        let folder = world.path("a").parent().unwrap().display().to_string();
+        assert_eq!(text.lines().next(), Some(folder.as_str()), "{text}");
     }
 
     #[tokio::test]

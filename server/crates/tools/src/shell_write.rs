@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use agent::permission::{Action, Typing};
+use agent::permission::{Action, Typing, visible};
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
-use protocol::terminal::Typist;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workspace::shell;
+use workspace::shell::{self, ShellError};
 
 use crate::Services;
 use crate::terminals::{Terminal, Until, first_line, shown};
@@ -108,20 +107,23 @@ impl Typed for ShellWrite {
     fn describe(&self, input: &Input) -> Result<Description, ToolError> {
         let key = key(input)?;
         let terminal = Terminal::find(&self.services, &input.terminal)?;
-        let Some(command) = terminal.command() else {
+        let Some(running) = terminal.shell.running().filter(|running| running.since.is_some()) else {
             let text = format!("nothing runs there that could read what is typed: {}", terminal.state());
             return Err(ToolError::Failed(text));
         };
         let text = input.text.clone().unwrap_or_default();
-        let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { first_line(&text) };
+        let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { visible(&first_line(&text)) };
         let title = format!("Typing into {}: {shown}", terminal.name());
         let typing = Typing {
             terminal: terminal.name().to_owned(),
-            parsed: shell::parse(&command),
-            command,
+            parsed: shell::parse(&running.command),
+            command: running.command,
             text,
             key: key.map(|key| key.name().to_owned()),
             waiting: terminal.shell.waiting(),
+            call: running.call,
+            began: running.began,
+            outside: terminal.is_outside(),
         };
         Ok(Description { title, locations: Vec::new(), action: Action::Type(Box::new(typing)) })
     }
@@ -132,9 +134,17 @@ impl Typed for ShellWrite {
         // What it said before is not what comes of this, but has not been read either.
         let since = terminal.unread(services);
         let before = terminal.shell.spool().end();
+        let failed = |error: ShellError| ToolError::Failed(error.to_string());
+        let Some(Action::Type(judged)) = &call.judged else { return Err(failed(ShellError::Another)) };
+        let running = terminal.shell.running().ok_or(ShellError::Idle).map_err(failed)?;
+        if (&running.call, &running.began, &running.command) != (&judged.call, &judged.began, &judged.command) {
+            return Err(failed(ShellError::Another));
+        }
+        // What was allowed since it answers this question answers no other.
+        let asked = judged.waiting.as_ref().filter(|_| judged.is_plain_answer()).map(|waiting| waiting.prompt.as_str());
         let mut bytes = input.text.unwrap_or_default().into_bytes();
         bytes.extend_from_slice(key.map_or(b"".as_slice(), Key::bytes));
-        terminal.shell.write_as(Typist::Model, &bytes).map_err(|error| ToolError::Failed(error.to_string()))?;
+        terminal.shell.answer(&running, asked, &bytes).map_err(failed)?;
         terminal.wait(Until::Printed(before), WAIT, &call.cancel).await;
         let (state, summary) = (terminal.state(), terminal.summary());
         let printed = terminal.read(services, since).await?;
@@ -149,6 +159,12 @@ fn key(input: &Input) -> Result<Option<Key>, ToolError> {
     let invalid = |text: &str| Err(ToolError::InvalidInput(text.to_owned()));
     if input.text.as_ref().is_some_and(|text| text.len() > LONGEST) {
         return invalid("`text` is longer than 16 KiB; write a file and have the program read that");
+    }
+    // What is not seen in the question that the user is asked is not typed; for keys there is `key`.
+    let control = |c: &char| c.is_control() && !matches!(c, '\t' | '\n');
+    if let Some(control) = input.text.iter().flat_map(|text| text.chars()).find(control) {
+        let control = visible(&control.to_string());
+        return invalid(&format!("`text` holds the control character {control}; press keys by `key`, one in a call"));
     }
     match (input.key, input.enter) {
         (Some(key), None | Some(false)) => Ok(Some(key)),
@@ -190,6 +206,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_allowed_for_a_question_or_a_program_is_typed_into_no_other() {
+        let script = "#!/bin/bash\nread -p 'Continue? [y/N] ' a; read -p 'Delete all? [y/N] ' b; read c\n";
+        let world = World::new(&[("ask", script)]);
+        let services = world.services();
+        let tool = ShellWrite::new(&services);
+        let input = |terminal: &str| {
+            Input { terminal: terminal.to_owned(), text: Some("y".to_owned()), enter: None, key: None }
+        };
+        let judged = |terminal: &str| {
+            let judged = Some(tool.describe(&input(terminal)).unwrap().action);
+            Call { id: "1".into(), cancel: Default::default(), judged }
+        };
+        call(&services, "shell_run", json!({ "command": "chmod +x ask" })).await.unwrap();
+        call(&services, "shell_start", json!({ "command": "./ask", "wait_seconds": 60 })).await.unwrap();
+        let (first, second) = (judged("job-1"), judged("job-1"));
+        let Some(Action::Type(typing)) = &first.judged else { panic!() };
+        assert!(typing.is_plain_answer(), "{typing:?}");
+        let text = tool.run(first, input("job-1")).await.unwrap().text;
+        assert!(text.contains("Delete all?"), "{text}");
+        let Some(Action::Type(now)) = judged("job-1").judged else { panic!() };
+        assert!(!now.is_plain_answer(), "it is judged by what it asks now: {now:?}");
+        let error = tool.run(second, input("job-1")).await.unwrap_err().to_string();
+        assert!(error.contains("has changed since this call was made"), "{error}");
+
+        let read = async || {
+            services.shell.run_until_it_waits(&"call".into(), "read -p 'name: ' x", Default::default()).await
+        };
+        read().await.unwrap();
+        let of_the_first = judged("shell");
+        services.shell.write(b"\n").unwrap();
+        services.shell.at_rest().await;
+        read().await.unwrap();
+        let error = tool.run(of_the_first, input("shell")).await.unwrap_err().to_string();
+        assert!(error.contains("has changed since this call was made"), "{error}");
+        services.jobs.end().await;
+    }
+
+    #[tokio::test]
     async fn permission_is_told_what_is_typed_and_into_what() {
         let world = World::new(&[]);
         let services = world.services();
@@ -209,7 +263,13 @@ mod tests {
             input(Some(""), Some(false), None),
             input(Some("x"), Some(true), Some(Key::CtrlC)),
             input(Some("x".repeat(LONGEST + 1).as_str()), None, None),
+            input(Some("\u{3}"), Some(false), None),
+            input(Some("y\u{15}n"), None, None),
+            input(Some("y\r"), None, None),
+            input(Some("\u{9b}A"), None, None),
         ];
+        let title = tool.describe(&input(Some("a\u{202e}b"), None, None)).unwrap().title;
+        assert_eq!(title, "Typing into job-1: a\\u{202e}b");
         for input in invalid {
             assert!(matches!(tool.describe(&input), Err(ToolError::InvalidInput(_))));
         }

@@ -1,11 +1,12 @@
 //! What the tools for terminals have in common: which one is meant, what it is like, and what it printed.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::permission::{self, Action};
-use agent::tool::ToolError;
+use agent::tool::{Call, ToolError};
 use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};
 use tokio::time::Instant;
@@ -81,6 +82,11 @@ impl Terminal {
     /// How it is called.
     pub(crate) fn name(&self) -> &str {
         self.id.as_str()
+    }
+
+    /// Whether what runs in it runs outside the sandbox.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.name() == OUTSIDE
     }
 
     /// The command line that runs in it, if one does.
@@ -236,7 +242,7 @@ pub(crate) fn first_line(command: &str) -> String {
 }
 
 /// What permission is to judge of a command line that would run in a folder.
-pub(crate) fn execution(line: &str, cwd: std::path::PathBuf) -> Action {
+pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
     let parsed = shell::parse(line);
     let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
         let led_to = paths::led_to(&path);
@@ -244,6 +250,14 @@ pub(crate) fn execution(line: &str, cwd: std::path::PathBuf) -> Action {
     });
     let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
     Action::Execute { line: line.to_owned(), parsed, cwd, links, outside: false }
+}
+
+/// The folder that a command line was judged for.
+pub(crate) fn judged_folder(call: &Call) -> Result<PathBuf, ToolError> {
+    match &call.judged {
+        Some(Action::Execute { cwd, .. }) => Ok(cwd.clone()),
+        _ => Err(ToolError::Failed("nobody has judged this command, so it was not run".to_owned())),
+    }
 }
 
 /// Text with its last lines only.

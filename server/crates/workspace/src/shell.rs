@@ -183,6 +183,8 @@ pub struct RunOptions {
     /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in the
     /// command stays. The caller sees to it that it is inside the workspace.
     pub cwd: Option<PathBuf>,
+    /// The folder that the shell has to be in when the command begins, where `cwd` names none: it was judged for that one.
+    pub home: Option<PathBuf>,
     /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
     pub timeout: Duration,
     /// Stops it.
@@ -191,7 +193,7 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { cwd: None, timeout: DEFAULT_TIMEOUT, cancel: CancellationToken::new() }
+        Self { cwd: None, home: None, timeout: DEFAULT_TIMEOUT, cancel: CancellationToken::new() }
     }
 }
 
@@ -236,6 +238,12 @@ pub enum ShellError {
     /// The folder asked for is none.
     #[error("{} is no folder that can be entered", .0.display())]
     NoSuchFolder(PathBuf),
+    /// The shell is not in the folder any longer that the command was judged for.
+    #[error(
+        "the shell's folder has changed since this call was made, so the command was not run; the shell is in {} now: \
+         call again if it is to run there, or with `cwd`", .0.display()
+    )]
+    Moved(PathBuf),
     /// No shell could be started.
     #[error("the shell could not be started: {0}")]
     Start(String),
@@ -257,6 +265,12 @@ pub enum ShellError {
          what needs no terminal meanwhile, or end the turn and say what you wait for"
     )]
     Taken,
+    /// The model's keys were for something else.
+    #[error(
+        "what runs in the terminal, or what it asks, has changed since this call was made, so nothing was typed; look with \
+         shell_read and call again"
+    )]
+    Another,
     /// What is typed is not shown, so it is a secret, which is for the user to type.
     #[error(
         "the command asks for something that is not shown when it is typed, such as a password; only the user may type \
@@ -328,6 +342,7 @@ impl Shell {
         let common = Common {
             state: Arc::new(Mutex::new(state)),
             status: Arc::default(),
+            typed: Arc::default(),
             spool: Arc::clone(&spool),
             observer,
             underway: Arc::default(),
@@ -394,9 +409,12 @@ impl Shell {
     async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
         running.note = self.give_way().await;
         let terminal = self.terminal().await?;
-        running.terminal = Some(Arc::clone(&terminal));
-
+        // From here on nothing but this command changes the folder.
         let home = self.cwd();
+        if options.cwd.is_none() && options.home.as_ref().is_some_and(|judged| *judged != home) {
+            return Err(ShellError::Moved(home));
+        }
+        running.terminal = Some(Arc::clone(&terminal));
         let began = Instant::now();
         let since = processes::now();
         let folder = options.cwd.as_deref().map(|there| (there, home.as_path()));
@@ -415,15 +433,15 @@ impl Shell {
             self.common.observer.started(&running.call, command, cwd, start_offset);
         }
         let (sender, ended) = oneshot::channel();
-        let (number, abandoned) = (running.number, running.abandoned.clone());
+        let (number, abandoned, is_over) = (running.number, running.abandoned.clone(), Arc::clone(&running.is_over));
         let pilot = Pilot { running, terminal, end, at_prompt, options, home, began, since, start_offset };
         tokio::spawn(async move {
             if let Some(ran) = pilot.fly().await {
                 let _ = sender.send(ran);
             }
         });
-        let guard = Guard { common: self.common.clone(), number, abandoned, holds: true };
-        Ok(Flown { ended, guard })
+        let guard = Guard { common: self.common.clone(), number, abandoned, is_over, holds: true };
+        Ok(Flown { ended, start_offset, guard })
     }
 
     /// Writes all that was printed between two offsets of the spool as plain text, as [`Ran::output`] has it, and gives how
@@ -458,7 +476,7 @@ impl Shell {
     /// # Errors
     /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`].
     pub fn write(&self, bytes: &[u8]) -> Result<(), ShellError> {
-        self.write_as(Typist::User, bytes)
+        self.type_into(None, bytes)
     }
 
     /// Changes the terminal's size, now and for shells to come.
@@ -563,6 +581,7 @@ impl Shell {
             note: None,
             started: false,
             landed: false,
+            is_over: Arc::default(),
             underway: Some(underway),
         };
         state.last_call = command.map(|_| call.clone());

@@ -12,7 +12,7 @@ use protocol::event::Severity;
 use protocol::terminal::{
     Done, RunningCommand, SandboxMode, TerminalAckParams, TerminalCloseParams, TerminalInfo, TerminalKillParams,
     TerminalKind, TerminalListResult, TerminalOpenParams, TerminalOpenResult, TerminalResizeParams,
-    TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams, Typist,
+    TerminalSignalParams, TerminalSize, TerminalTakeParams, TerminalWriteParams,
 };
 use protocol::{ErrorCode, Event, SessionId, TerminalId};
 use workspace::shell::jobs::number as job_number;
@@ -144,9 +144,8 @@ impl Session {
             let text = "invalid params: `data`: not base64";
             return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
         };
-        let written = self
-            .terminal(&params.terminal_id)
-            .and_then(|shell| shell.write_as(Typist::User, &bytes).map(|()| Done {}).map_err(failed));
+        let written =
+            self.terminal(&params.terminal_id).and_then(|shell| shell.write(&bytes).map(|()| Done {}).map_err(failed));
         let _ = reply.send(written);
     }
 

@@ -6,7 +6,8 @@
 //! is lost. The program itself was allowed, so it may be given what it asks for. A secret is never the model's to type.
 //! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none.
 //!
-//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`.
+//! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing outside
+//! the sandbox, as those for commands do not.
 
 use protocol::session::Mode;
 use protocol::terminal::Waiting;
@@ -163,17 +164,27 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
     let all_fit = |pattern: &Pattern<'_>| {
         !commands.is_empty() && commands.iter().all(|command| pattern.fits_words(&command.words))
     };
-    if let Some(rule) = find_counting(&rules.allow, case, all_fit) {
+    if !typing.outside
+        && let Some(rule) = find_counting(&rules.allow, case, all_fit)
+    {
         return allow(SourcedRule::to_string(rule));
     }
-    if is_plain_answer(typing, commands) {
+    if typing.is_plain_answer() {
         return allow("a plain answer to a question of a program that was allowed to run".to_owned());
     }
     if let Some((rule, why)) = find_void(&rules.allow, case, all_fit) {
         return ask(typing, format!("{rule} would allow it, but {why}"), Vec::new());
     }
     let reason = "what is typed into a program can make it do anything that it can do".to_owned();
-    ask(typing, reason, always(commands).into_iter().collect())
+    ask(typing, reason, always(commands).filter(|_| !typing.outside).into_iter().collect())
+}
+
+impl Typing {
+    /// Whether it is allowed for the sake of the question that it answers, and so for no other.
+    pub fn is_plain_answer(&self) -> bool {
+        let ShellLine::Commands(commands) = &self.parsed else { return false };
+        is_plain_answer(self, commands)
+    }
 }
 
 fn is_plain_answer(typing: &Typing, commands: &[SimpleCommand]) -> bool {
@@ -219,6 +230,25 @@ fn always(commands: &[SimpleCommand]) -> Option<Rule> {
     is_rule.then(|| Rule { tool: "Type".to_owned(), pattern: Some(words.join(" ")) })
 }
 
+/// Text with what a terminal would not show as it is: `^U` for a control character, `\u{202e}` for one that cannot be seen
+/// or turns the text around. Line feeds stay.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push(c),
+            '\t' => shown.push_str("^I"),
+            '\0'..='\x1f' | '\x7f' => shown.extend(['^', char::from(c as u8 ^ 0x40)]),
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {
+                shown.extend(c.escape_unicode());
+            }
+            c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => shown.extend(c.escape_unicode()),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
 fn known(word: &Word) -> Option<&str> {
     match word {
         Word::Known(word) => Some(word),
@@ -228,12 +258,13 @@ fn known(word: &Word) -> Option<&str> {
 
 fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
     let title = format!("Type into {}?", typing.terminal);
-    let typed = match (&typing.key, typing.text.as_str()) {
+    let typed = match (&typing.key, visible(&typing.text).as_str()) {
         (Some(key), "") => format!("[{key}]"),
         (Some(key), text) => format!("{text} [{key}]"),
         (None, text) => text.to_owned(),
     };
-    Verdict::Ask { title, detail: format!("{typed}\ninto: {}", typing.command), reason, always }
+    let place = if typing.outside { "into, outside the sandbox" } else { "into" };
+    Verdict::Ask { title, detail: format!("{typed}\n{place}: {}", typing.command), reason, always }
 }
 
 #[cfg(test)]
@@ -255,7 +286,17 @@ mod tests {
     fn typing(command: &str, prompt: &str, text: &str) -> Typing {
         let (terminal, command_text) = ("job-1".to_owned(), command.to_owned());
         let (text, key) = (text.to_owned(), Some("enter".to_owned()));
-        Typing { terminal, command: command_text, parsed: parsed(command), text, key, waiting: waiting(prompt) }
+        Typing {
+            terminal,
+            command: command_text,
+            parsed: parsed(command),
+            text,
+            key,
+            waiting: waiting(prompt),
+            call: "call".into(),
+            began: std::time::UNIX_EPOCH,
+            outside: false,
+        }
     }
 
     fn verdict(rules: &Rules, mode: Mode, typing: Typing) -> Verdict {
@@ -400,6 +441,26 @@ mod tests {
         }
         let other = rules(&[], &["Type(psql:*)"], &[]);
         assert!(!asked(&other, typing("python3 -i", ">>> ", "print(1)")));
+    }
+
+    #[test]
+    fn what_is_asked_shows_each_character_that_is_typed() {
+        let text = "rm x\u{15}ls\x1b[D\x7f \u{202e}a\u{a0}\u{9b}\tb\nü";
+        let Verdict::Ask { detail, .. } = verdict(&Rules::default(), Mode::Agent, typing("cat", "", text)) else {
+            panic!()
+        };
+        let shown = "rm x^Uls^[[D^? \\u{202e}a\\u{a0}\\u{9b}^Ib\nü [enter]\ninto: cat";
+        assert_eq!(detail, shown);
+    }
+
+    #[test]
+    fn a_rule_for_typing_does_not_hold_outside_the_sandbox() {
+        let code = |outside| Typing { outside, ..typing("python3 -i", ">>> ", "print(1)") };
+        let judged = |outside| verdict(&rules(&["Type(python3 -i)", "Type"], &[], &[]), Mode::Agent, code(outside));
+        assert!(matches!(judged(false), Verdict::Allow { .. }));
+        let Verdict::Ask { detail, always, .. } = judged(true) else { panic!("it is not asked") };
+        assert_eq!(detail, "print(1) [enter]\ninto, outside the sandbox: python3 -i");
+        assert_eq!(always, [], "to allow it always would hold inside only");
     }
 
     #[test]

@@ -51,9 +51,11 @@ impl Shell {
         Some((flight.command, flight.since?))
     }
 
-    /// Whether the command that runs waits for input, where that is known.
+    /// Whether the command that runs waits for input, where that is known, with its question as it is at this moment. What
+    /// was seen before something was typed does not count.
     pub fn waiting(&self) -> Option<Waiting> {
-        self.common.status.borrow().waiting.clone()
+        let (_, start) = self.in_flight()?;
+        self.common.question(start)
     }
 
     /// The terminal's size.

@@ -64,6 +64,14 @@ pub struct Waits {
     pub duration: Duration,
 }
 
+impl State {
+    fn running(&self) -> Option<InFlight> {
+        let flight = self.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
+        let (call, command) = (flight.call.clone(), flight.line.clone());
+        Some(InFlight { call, command, began: flight.began, since: flight.since })
+    }
+}
+
 impl Shell {
     /// What it does beside printing, as that changes.
     pub fn status(&self) -> watch::Receiver<Status> {
@@ -72,14 +80,11 @@ impl Shell {
 
     /// What runs; nothing while the user's prompt reads a line.
     pub fn running(&self) -> Option<InFlight> {
-        let state = self.state();
-        let flight = state.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
-        let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, began: flight.began, since: flight.since })
+        self.state().running()
     }
 
     /// Runs a command to its end, or until it waits for input: seen to read for a second, or probably waiting for 15.
-    /// Then it goes on, for the time that is left to it, and can be typed to ([`Shell::write_as`]). Where what is typed
+    /// Then it goes on, for the time that is left to it, and can be typed to ([`Shell::answer`]). Where what is typed
     /// is hidden, or the user has the terminal, it is waited for longer, up to ten minutes: that is for them to answer.
     /// While the user has the terminal and nothing runs, it is not begun for as long.
     ///
@@ -108,9 +113,11 @@ impl Shell {
             }
             status = waits_long(status) => status,
         };
-        let start = self.running().and_then(|flight| flight.since).unwrap_or(0);
-        flown.release();
-        let Excerpt { text: output, end: offset, .. } = self.read_on(start);
+        if !flown.release() {
+            // It has ended just now.
+            return flown.ended.await.map(Outcome::Ended).map_err(|_| ShellError::NotResponding);
+        }
+        let Excerpt { text: output, end: offset, .. } = self.read_on(flown.start_offset);
         Ok(Outcome::Waits(Waits { status, output, offset, duration: began.elapsed() }))
     }
 
@@ -142,16 +149,21 @@ impl Shell {
         news
     }
 
-    /// Types as the user or as the model.
+    /// Types as the model into what was looked at before, and nothing else: the same command (or line of the user's at
+    /// their prompt), and where `asked` is given, while it waits with just this question.
     ///
     /// # Errors
-    /// [`ShellError::Idle`] and [`ShellError::KeyboardFull`]; for the model also [`ShellError::Taken`], and
+    /// [`ShellError::Idle`], [`ShellError::KeyboardFull`], [`ShellError::Taken`], [`ShellError::Another`], and
     /// [`ShellError::Secret`] while what is typed is not shown.
-    pub fn write_as(&self, by: Typist, bytes: &[u8]) -> Result<(), ShellError> {
+    pub fn answer(&self, into: &InFlight, asked: Option<&str>, bytes: &[u8]) -> Result<(), ShellError> {
+        self.type_into(Some((into, asked)), bytes)
+    }
+
+    /// Types as the model into this command, or as the user.
+    pub(super) fn type_into(&self, aim: Option<(&InFlight, Option<&str>)>, bytes: &[u8]) -> Result<(), ShellError> {
         let mut state = self.state();
-        let is_model = by == Typist::Model;
-        if is_model && state.taken.is_some() {
-            return Err(ShellError::Taken);
+        if let Some((into, asked)) = aim {
+            self.may_answer(&state, into, asked)?;
         }
         let State { flight, terminal, taken, .. } = &mut *state;
         let early = match (flight, taken) {
@@ -160,12 +172,19 @@ impl Shell {
             (None, Some(taken)) => taken.early(),
             (Some(flight), _) => {
                 let Some(terminal) = terminal else { return Err(ShellError::Idle) };
-                if is_model && terminal.keys().is_some_and(Keys::hidden) {
-                    return Err(ShellError::Secret);
-                }
+                let by = if aim.is_some() { Typist::Model } else { Typist::User };
                 // A line at the prompt is recorded as it is when it is run.
                 let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
-                return terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
+                let keys = terminal.keys().unwrap_or(Keys { echo: true, lines: true });
+                let mut is_given = false;
+                self.common.typed.send_modify(|typed| is_given = typed.more(bytes, keys));
+                let done = terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
+                drop(state);
+                if is_given {
+                    // It was answered: whether something waits is to be seen anew.
+                    self.common.change(|status| status.waiting.take().is_some());
+                }
+                return done;
             }
             (None, None) => return Err(ShellError::Idle),
         };
@@ -174,6 +193,23 @@ impl Shell {
         }
         early.extend_from_slice(bytes);
         Ok(())
+    }
+
+    /// Whether what runs is what the model looked at.
+    fn may_answer(&self, state: &State, into: &InFlight, asked: Option<&str>) -> Result<(), ShellError> {
+        if state.taken.is_some() {
+            return Err(ShellError::Taken);
+        }
+        let (Some(terminal), Some(now)) = (&state.terminal, state.running()) else { return Err(ShellError::Idle) };
+        let (true, Some(start)) = (now == *into, now.since) else { return Err(ShellError::Another) };
+        if terminal.keys().is_some_and(Keys::hidden) {
+            return Err(ShellError::Secret);
+        }
+        let asks = |asked| self.common.question(start).is_some_and(|waiting| waiting.prompt == asked);
+        match asked {
+            Some(asked) if !asks(asked) => Err(ShellError::Another),
+            _ => Ok(()),
+        }
     }
 
     /// Takes in what is typed into a new terminal.

@@ -5,6 +5,7 @@
 //! not released, the command is killed with its shell.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -39,6 +40,8 @@ const GRACE: [(Force, Duration); 3] = [
 pub(super) struct Common {
     pub(super) state: Arc<Mutex<State>>,
     pub(super) status: Arc<watch::Sender<Status>>,
+    /// What was typed, by anybody.
+    pub(super) typed: Arc<watch::Sender<waiting::Typed>>,
     pub(super) spool: Arc<Spool>,
     pub(super) observer: Arc<dyn Observer>,
     /// How many commands run or are being killed.
@@ -121,6 +124,8 @@ impl Common {
 /// A command that somebody waits for.
 pub(super) struct Flown {
     pub(super) ended: oneshot::Receiver<Ran>,
+    /// The offset of its first byte of output.
+    pub(super) start_offset: u64,
     pub(super) guard: Guard,
 }
 
@@ -129,6 +134,8 @@ pub(super) struct Guard {
     pub(super) common: Common,
     pub(super) number: u64,
     pub(super) abandoned: CancellationToken,
+    /// Whether it has come to its end, and whoever waits for that is told.
+    pub(super) is_over: Arc<AtomicBool>,
     pub(super) holds: bool,
 }
 
@@ -140,12 +147,17 @@ impl Flown {
         ran
     }
 
-    /// Lets the command go on by itself.
-    pub(super) fn release(mut self) {
+    /// Lets the command go on by itself. Gives whether it does: if it has just ended, that is still told here.
+    pub(super) fn release(&mut self) -> bool {
         self.guard.holds = false;
         let mut state = self.guard.common.state();
-        if let Some(flight) = state.flight.as_mut().filter(|flight| flight.number == self.guard.number) {
-            flight.is_released = true;
+        let flight = state.flight.as_mut().filter(|flight| flight.number == self.guard.number);
+        match flight {
+            Some(flight) if !self.guard.is_over.load(Ordering::SeqCst) => {
+                flight.is_released = true;
+                true
+            }
+            _ => false,
         }
     }
 }
@@ -252,6 +264,8 @@ impl Pilot {
             }
             if state.flight.as_ref().is_some_and(|flight| flight.number == running.number && flight.is_released) {
                 state.news.push(news(&running.line, &ran));
+            } else {
+                running.is_over.store(true, Ordering::SeqCst);
             }
         }
         self.terminal.end_line();
@@ -402,6 +416,8 @@ pub(super) struct Running {
     pub(super) note: Option<&'static str>,
     pub(super) started: bool,
     pub(super) landed: bool,
+    /// Whether whoever waits for its end is told of it.
+    pub(super) is_over: Arc<AtomicBool>,
     pub(super) underway: Option<Underway>,
 }
 

@@ -101,6 +101,11 @@ impl Keyboard {
         self.tty.keys()
     }
 
+    /// Whether there is input that a program could read and has not read yet.
+    pub(super) fn has_unread(&self) -> bool {
+        self.tty.open().is_ok_and(|device| rustix::io::ioctl_fionread(&device).is_ok_and(|unread| unread > 0))
+    }
+
     /// The terminal's device.
     pub(super) fn device(&self) -> &Path {
         &self.tty.path

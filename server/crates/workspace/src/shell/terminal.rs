@@ -322,7 +322,10 @@ impl Terminal {
     pub(super) fn look(&self) -> Look {
         let keys = self.keys().unwrap_or(Keys { echo: true, lines: true });
         let Some(group) = foreground(&self.master) else { return Look { seen: Seen::Neither, used: None, keys } };
-        let seen = waiting::look(group.as_raw_nonzero().get(), self.keyboard.device(), keys);
+        let seen = match self.keyboard.has_unread() {
+            true => Seen::Neither,
+            false => waiting::look(group.as_raw_nonzero().get(), self.keyboard.device(), keys),
+        };
         Look { seen, used: processes::used(group), keys }
     }
 

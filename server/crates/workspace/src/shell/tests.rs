@@ -268,7 +268,7 @@ async fn jobs_of_earlier_commands_outlive_a_timeout() {
 async fn a_cancelled_command_ends_soon() {
     let fixture = Fixture::new();
     let cancel = CancellationToken::new();
-    let options = RunOptions { timeout: LONG, cancel: cancel.clone(), cwd: None };
+    let options = RunOptions { timeout: LONG, cancel: cancel.clone(), ..RunOptions::default() };
     let task = fixture.start("echo ready; sleep 1000", options, "ready").await;
     let asked = Instant::now();
     cancel.cancel();

@@ -5,6 +5,9 @@
 //! looked up in `/proc`; where there is none only the second is known, by the silence after a prompt or by the terminal's
 //! settings.
 //!
+//! What is typed answers a question, so what was seen before counts no more: nothing waits until a look that is newer has
+//! found it so, and input that nobody has read yet is there to be read and not waited for.
+//!
 //! What is typed is *hidden* while the terminal reads lines and does not echo, as for a password. A program that reads
 //! single keys does not count as hidden: editors and line editors show themselves what they are given.
 
@@ -71,19 +74,28 @@ impl Keys {
 
 /// Says whether the command waits that runs in a terminal, for as long as this is polled. Its output began at `start`.
 pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -> Infallible {
-    let mut end = common.spool.watch();
+    let (mut end, mut typed) = (common.spool.watch(), common.typed.subscribe());
     let (mut printed, mut used) = (Instant::now(), None);
     let mut pause = FIRST_LOOK;
     loop {
-        let asleep = Instant::now();
+        let mut asleep = Instant::now();
         // Output puts the look off, though not for ever: the answer to a question is output too.
         while let Some(left) = pause.checked_sub(asleep.elapsed()) {
-            match tokio::time::timeout(left, end.changed()).await {
-                Ok(Ok(())) => printed = Instant::now(),
-                Ok(Err(_)) | Err(_) => break,
+            tokio::select! {
+                more = end.changed() => match more {
+                    Ok(()) => printed = Instant::now(),
+                    Err(_) => break,
+                },
+                // What is typed takes a moment to reach the program.
+                _ = typed.changed() => (asleep, pause) = (Instant::now(), FIRST_LOOK),
+                () = tokio::time::sleep(left) => break,
             }
         }
         pause = PAUSE;
+        let before = *typed.borrow();
+        if typed.has_changed().unwrap_or_default() {
+            continue;
+        }
         if common.status.borrow().waiting.is_none() && printed.elapsed() < FIRST_LOOK {
             continue;
         }
@@ -99,7 +111,43 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
         let line = last_line(&common.spool, start);
         let certainty = judge(&look, still.min(printed.elapsed()), &line);
         let found = certainty.map(|certainty| Waiting { certainty, prompt: line, hidden: look.keys.hidden() });
-        common.change(|status| update(&mut status.waiting, found, look.keys));
+        common.change(|status| {
+            let now = *common.typed.borrow();
+            now == before && update(&mut status.waiting, found, now)
+        });
+    }
+}
+
+/// What was typed into a terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Typed {
+    /// How often something was.
+    times: u64,
+    /// Whether the last of it is the beginning of a line, which no program has been given yet.
+    is_partial: bool,
+}
+
+impl Typed {
+    /// Something is typed into a terminal with these settings. Gives whether the program is given it.
+    pub(super) fn more(&mut self, bytes: &[u8], keys: Keys) -> bool {
+        const ENDS: &[u8] = b"\r\n\x03\x04\x1a\x1c";
+        let is_given = !keys.lines || bytes.iter().any(|byte| ENDS.contains(byte));
+        (self.times, self.is_partial) = (self.times + 1, !is_given);
+        is_given
+    }
+}
+
+impl Common {
+    /// What the command asks now whose output began at `start`, if it was seen to wait since something was typed: with the
+    /// last line as it is at this moment.
+    pub(super) fn question(&self, start: u64) -> Option<Waiting> {
+        let mut waiting = self.status.borrow().waiting.clone()?;
+        let line = last_line(&self.spool, start);
+        if !line.starts_with(&waiting.prompt) {
+            return None;
+        }
+        waiting.prompt = line;
+        Some(waiting)
     }
 }
 
@@ -124,12 +172,13 @@ fn judge(look: &Look, still: Duration, line: &str) -> Option<Certainty> {
     }
 }
 
-/// Takes in what was found. A question to which an answer is being typed stays what it was.
-fn update(known: &mut Option<Waiting>, found: Option<Waiting>, keys: Keys) -> bool {
+/// Takes in what was found. A question to which a line is being typed stays what it was.
+fn update(known: &mut Option<Waiting>, found: Option<Waiting>, typed: Typed) -> bool {
     if let (Some(before), Some(now)) = (known.as_ref(), &found)
         && before.certainty == now.certainty
         && before.hidden == now.hidden
-        && (now.prompt.starts_with(&before.prompt) || !keys.lines)
+        && typed.is_partial
+        && now.prompt.starts_with(&before.prompt)
     {
         return false;
     }
@@ -324,11 +373,15 @@ mod tests {
     #[test]
     fn a_question_stays_while_it_is_answered_and_another_takes_its_place() {
         let mut known = None;
-        assert!(update(&mut known, waiting("name? "), LINES));
-        assert!(!update(&mut known, waiting("name? Ad"), LINES));
+        let (mut typed, lines) = (Typed::default(), Keys { echo: true, lines: true });
+        assert!(update(&mut known, waiting("name? "), typed));
+        assert!(!typed.more(b"Ad", lines));
+        assert!(!update(&mut known, waiting("name? Ad"), typed));
         assert_eq!(known, waiting("name? "));
-        assert!(update(&mut known, waiting("age? "), LINES));
-        assert!(update(&mut known, None, LINES));
-        assert!(!update(&mut known, None, LINES));
+        assert!(update(&mut known, waiting("age? "), typed));
+        assert!(typed.more(b"a\r", lines) && typed.more(b"y", Keys { echo: false, lines: false }));
+        assert!(update(&mut known, waiting("age? Delete it? "), typed), "what a program was given, it may have read");
+        assert!(update(&mut known, None, typed));
+        assert!(!update(&mut known, None, typed));
     }
 }

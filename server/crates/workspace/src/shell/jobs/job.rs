@@ -155,7 +155,7 @@ impl Job {
     pub(super) fn begin(self: &Arc<Self>, cancel: CancellationToken) {
         let job = Arc::clone(self);
         tokio::spawn(async move {
-            let options = RunOptions { cwd: None, timeout: UNLIMITED, cancel };
+            let options = RunOptions { timeout: UNLIMITED, cancel, ..RunOptions::default() };
             let ran = job.shell.run(&job.call, &job.command, options).await;
             if let Err(error) = ran {
                 job.events.not_begun(error);

@@ -25,6 +25,11 @@ impl Fixture {
         }
     }
 
+    /// Types as the model into what runs.
+    fn answer(&self, bytes: &[u8]) -> Result<(), ShellError> {
+        self.shell.answer(&self.shell.running().unwrap(), None, bytes)
+    }
+
     /// Waits until something was recorded.
     async fn recorded(&self, entry: &str) {
         let heard = async {
@@ -115,7 +120,7 @@ async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
     assert!(flight.command.starts_with("echo begun"), "{flight:?}");
     let refused = fixture.shell.run(&ToolCallId::from("second"), "echo second", RunOptions::default()).await;
     assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
-    fixture.shell.write_as(Typist::Model, b"yes\n").unwrap();
+    fixture.answer(b"yes\n").unwrap();
     fixture.shell.at_rest().await;
     let end = fixture.shell.wait_for_more(waits.offset, LONG).await;
     assert_eq!(fixture.shell.read_on(waits.offset).text, "yes\nso: yes\n");
@@ -129,6 +134,103 @@ async fn a_command_that_waits_goes_on_when_its_call_has_returned() {
     fixture.recorded("Model typed `yes`").await;
     fixture.recorded(&format!("call ended at {end} with Some(0)")).await;
     assert_eq!(fixture.run("echo on").await.output, "on\n");
+}
+
+#[tokio::test]
+async fn a_question_that_was_answered_is_not_asked_any_longer() {
+    let (first, second) = ("Continue? [y/N] ", "Delete everything? [y/N] ");
+    for (read, answer) in [("read -n1 -p", "y"), ("read -p", "y\n")] {
+        let fixture = Fixture::new();
+        let shell = &fixture.shell;
+        let command = format!("{read} '{first}' a; {read} '{second}' b; echo \"<$a$b>\"");
+        let waits = fixture.until_it_waits(&command).await;
+        assert_eq!(waits.status.waiting.unwrap().prompt, first);
+        let flight = shell.running().unwrap();
+        shell.answer(&flight, Some(first), answer.as_bytes()).unwrap();
+        assert_eq!((shell.waiting(), fixture.status_now()), (None, Status::default()), "{read}");
+        let again = shell.answer(&flight, Some(first), answer.as_bytes());
+        assert!(matches!(again, Err(ShellError::Another)), "{read}: {again:?}");
+        fixture.until("asked", |status| status.waiting.is_some()).await;
+        let asked = shell.waiting().unwrap().prompt;
+        assert!(asked.ends_with(second) && asked != first, "{read}: {asked}");
+        assert_eq!(fixture.status_now().waiting.unwrap().prompt, asked);
+        assert!(matches!(shell.answer(&flight, Some(first), b"y"), Err(ShellError::Another)));
+        shell.answer(&flight, Some(&asked), answer.as_bytes()).unwrap();
+        shell.at_rest().await;
+        assert!(shell.read_on(0).text.ends_with("<yy>\n"), "{:?}", shell.read_on(0).text);
+    }
+}
+
+#[tokio::test]
+async fn a_question_to_which_the_user_has_begun_an_answer_stays() {
+    let fixture = Fixture::new();
+    fixture.until_it_waits("read -p 'name? ' name; echo \"<$name>\"").await;
+    fixture.shell.write(b"Jo").unwrap();
+    fixture.printed(0, "name? Jo").await;
+    assert_eq!(fixture.status_now().waiting.unwrap().prompt, "name? ");
+    assert_eq!(fixture.shell.waiting().unwrap().prompt, "name? Jo", "permission sees what an answer would go to");
+    fixture.shell.write(b"\n").unwrap();
+    fixture.shell.at_rest().await;
+}
+
+#[tokio::test]
+async fn the_model_types_only_into_what_it_looked_at() {
+    let fixture = Fixture::new();
+    let shell = &fixture.shell;
+    fixture.until_it_waits("cat").await;
+    let first = shell.running().unwrap();
+    shell.answer(&first, None, b"\x04").unwrap();
+    shell.at_rest().await;
+    assert!(matches!(shell.answer(&first, None, b"x\n"), Err(ShellError::Idle)));
+    fixture.until_it_waits("cat").await;
+    assert!(matches!(shell.answer(&first, None, b"x\n"), Err(ShellError::Another)));
+    fixture.answer(b"\x04").unwrap();
+    shell.at_rest().await;
+
+    // One that only starts reads no keys yet.
+    let starting = shell.take_off(&ToolCallId::from("call"), Some("cat")).unwrap();
+    assert!(matches!(fixture.answer(b"x\n"), Err(ShellError::Another)));
+    drop(starting);
+
+    // The user's prompt is theirs, handed back or not; so are the lines before the one that runs.
+    shell.take(true);
+    fixture.printed(0, "azimuth:").await;
+    shell.write(b"cat; cat\r").unwrap();
+    let runs = |shell: &Arc<Shell>| shell.running().filter(|flight| flight.command == "cat; cat");
+    while runs(shell).is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let theirs = runs(shell).unwrap();
+    shell.write(b"\x04\x04").unwrap();
+    while runs(shell).is_some() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    shell.take(false);
+    let typed = shell.answer(&theirs, None, b"x\n");
+    assert!(matches!(typed, Err(ShellError::Idle | ShellError::Another)), "{typed:?}");
+    shell.at_rest().await;
+}
+
+#[tokio::test]
+async fn a_command_that_ends_just_as_its_call_returns_gives_its_own_end() {
+    let fixture = Fixture::new();
+    fixture.run("echo before").await;
+    let call = ToolCallId::from("call");
+    let start = |command| fixture.shell.start(&call, command, RunOptions::default());
+    let mut flown = start("echo mine; exit_with() { return 3; }; exit_with").await.unwrap();
+    fixture.shell.at_rest().await;
+    // Somebody else's command runs by now.
+    let other = fixture.start("echo theirs; sleep 1", RunOptions::default(), "theirs").await;
+    assert!(!flown.release(), "there is nothing that goes on");
+    let ran = flown.ended.await.unwrap();
+    assert_eq!((ran.output.as_str(), ran.exit_code), ("mine\n", Some(3)));
+    other.await.unwrap();
+    assert_eq!(fixture.shell.take_news(), Vec::<String>::new());
+    let mut flown = start("echo mine; read x").await.unwrap();
+    assert!(flown.release());
+    fixture.shell.write(b"\n").unwrap();
+    fixture.shell.at_rest().await;
+    assert_eq!(fixture.shell.take_news().len(), 1);
 }
 
 #[tokio::test]
@@ -158,7 +260,7 @@ async fn a_password_is_for_the_user_and_is_recorded_nowhere() {
         let status =
             fixture.until("hidden", |status| status.waiting.as_ref().is_some_and(|waiting| waiting.hidden)).await;
         assert_eq!(status.waiting.unwrap().prompt, "Password: ");
-        assert!(matches!(fixture.shell.write_as(Typist::Model, b"guess\n"), Err(ShellError::Secret)));
+        assert!(matches!(fixture.answer(b"guess\n"), Err(ShellError::Secret)));
         fixture.shell.write(b"hunter2-swordfish\n").unwrap();
         let Outcome::Ended(ran) = task.await.unwrap() else { panic!("it went on waiting for the user") };
         assert!(ran.output.contains("length 17"), "{}", ran.output);
@@ -198,7 +300,7 @@ async fn time_stands_still_while_the_user_has_the_terminal() {
     let options = RunOptions { timeout: MIN_TIMEOUT, ..RunOptions::default() };
     let task = fixture.start("echo begun; sleep 3; echo over", options, "begun").await;
     fixture.shell.take(true);
-    assert!(matches!(fixture.shell.write_as(Typist::Model, b"x"), Err(ShellError::Taken)));
+    assert!(matches!(fixture.answer(b"x"), Err(ShellError::Taken)));
     fixture.printed(0, "over").await;
     let ran = task.await.unwrap();
     assert_eq!((ran.exit_code, ran.timed_out), (Some(0), false));
@@ -275,7 +377,7 @@ async fn what_the_user_runs_goes_on_when_they_hand_back() {
     let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
     assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
     assert!(fixture.shell.take_news()[0].contains("`sleep 1000 & cat` runs there now"));
-    fixture.shell.write_as(Typist::Model, b"\x04").unwrap();
+    fixture.answer(b"\x04").unwrap();
     fixture.shell.at_rest().await;
     // Their background job is none of ours to end.
     assert_eq!(fixture.run("jobs | grep -c 'sleep 1000'").await.output, "1\n");
