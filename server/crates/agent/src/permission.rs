@@ -61,8 +61,8 @@ use protocol::terminal::Waiting;
 
 use self::places::Places;
 pub use self::rule::RuleError;
-pub use self::typing::visible;
 use self::rule::{Pattern, find, find_counting};
+pub use self::typing::visible;
 
 /// Why mode `ask` refuses what does not only read (001 §8).
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
@@ -322,7 +322,11 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
-    if stopped.is_some() || places::steers_us(places.relative(path)) { None } else { find_counting(&rules.allow, &case, fits) }
+    if stopped.is_some() || places::steers_us(places.relative(path)) {
+        None
+    } else {
+        find_counting(&rules.allow, &case, fits)
+    }
 }
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path

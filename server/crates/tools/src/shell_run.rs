@@ -126,7 +126,8 @@ impl Typed for ShellRun {
         // It runs where it was judged, or not at all: the user may have gone elsewhere in the shell meanwhile.
         let judged = judged_folder(&call)?;
         let cwd = input.cwd.as_ref().map(|_| judged.clone());
-        let mut options = RunOptions { cwd, home: Some(judged.clone()), timeout: timeout(&input)?, cancel: call.cancel };
+        let mut options =
+            RunOptions { cwd, home: Some(judged.clone()), timeout: timeout(&input)?, cancel: call.cancel };
         let failed = |error: &dyn std::fmt::Display| ToolError::Failed(error.to_string());
         let (shell, outcome, before);
         if self.is_outside(&input) {

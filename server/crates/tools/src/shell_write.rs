@@ -211,8 +211,11 @@ mod tests {
         let world = World::new(&[("ask", script)]);
         let services = world.services();
         let tool = ShellWrite::new(&services);
-        let input = |terminal: &str| {
-            Input { terminal: terminal.to_owned(), text: Some("y".to_owned()), enter: None, key: None }
+        let input = |terminal: &str| Input {
+            terminal: terminal.to_owned(),
+            text: Some("y".to_owned()),
+            enter: None,
+            key: None,
         };
         let judged = |terminal: &str| {
             let judged = Some(tool.describe(&input(terminal)).unwrap().action);
@@ -230,9 +233,8 @@ mod tests {
         let error = tool.run(second, input("job-1")).await.unwrap_err().to_string();
         assert!(error.contains("has changed since this call was made"), "{error}");
 
-        let read = async || {
-            services.shell.run_until_it_waits(&"call".into(), "read -p 'name: ' x", Default::default()).await
-        };
+        let read =
+            async || services.shell.run_until_it_waits(&"call".into(), "read -p 'name: ' x", Default::default()).await;
         read().await.unwrap();
         let of_the_first = judged("shell");
         services.shell.write(b"\n").unwrap();

@@ -315,6 +315,16 @@ struct State {
 }
 
 impl Shell {
+    /// Removes the named pipes that an earlier process, which was killed, has left in a session's folder. Nobody else has
+    /// the session meanwhile. Blocks.
+    pub fn remove_left_pipes(session_folder: &Path) {
+        launch::remove_pipes(session_folder);
+        launch::remove_pipes(&session_folder.join(OUTSIDE_FOLDER));
+        for job in std::fs::read_dir(session_folder.join("jobs")).into_iter().flatten().flatten() {
+            launch::remove_pipes(&job.path());
+        }
+    }
+
     /// A session's shell. No process is started yet.
     ///
     /// # Errors

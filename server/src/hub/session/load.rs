@@ -75,6 +75,7 @@ pub(super) async fn load(
         state.updated_at = info.updated_at;
         let folder = store.session_folder(&session)?;
         jobs::forget_earlier(&folder, state.last_job);
+        Shell::remove_left_pipes(&folder);
         let project = state.folders.first().cloned().unwrap_or_default();
         let grants = permitting::granted(&*store, &project)?;
         let always = accepting::of_project(&*store, &project)?;

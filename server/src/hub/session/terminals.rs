@@ -77,6 +77,11 @@ fn folder_of(session_folder: &Path, terminal: &TerminalId) -> Option<PathBuf> {
     }
 }
 
+/// Whether what a terminal printed outlives the process that it was in.
+fn is_kept(session: &SessionId, terminal: &TerminalId) -> bool {
+    job_number(terminal).is_some() || *terminal == of_outside(session)
+}
+
 /// A command line, cut where it is very long.
 pub(super) fn bounded(command: &str) -> String {
     match command.char_indices().nth(LONGEST_COMMAND) {
@@ -113,8 +118,8 @@ impl Session {
                 let alive = self.terminal_info(&id).is_some_and(|info| info.alive);
                 follow(&self.id, caller, id, Arc::clone(shell.spool()), &params, alive, reply);
             }
-            Err(error) if job_number(&id).is_none() => drop(reply.send(Err(error))),
-            // A job of an earlier process: what it printed may still be there.
+            Err(error) if !is_kept(&self.id, &id) => drop(reply.send(Err(error))),
+            // One of an earlier process: what it printed may still be there.
             Err(error) => {
                 let (session, caller, store) = (self.id.clone(), caller.clone(), Arc::clone(&self.shared.parts.store));
                 tokio::task::spawn_blocking(move || {

@@ -41,6 +41,10 @@ impl Session {
     ) -> Result<(), Error> {
         let invalid = |text| Error::new(ErrorCode::InvalidParams, text);
         let UserCommand { command, in_context } = command.map_err(invalid)?;
+        if self.shell.status().borrow().taken {
+            let text = "you have taken the session's terminal over: type the command there, or hand it back first";
+            return Err(Error::new(ErrorCode::OperationFailed, text));
+        }
         if let Some(running) = self.shell.running() {
             let text = format!(
                 "the session's shell is busy with `{}`: wait for its end, stop it, or type into its terminal",
@@ -58,6 +62,8 @@ impl Session {
         tokio::spawn(async move {
             // A shell that it starts is one for a workspace that is trusted, or is not.
             let _ = blocking(move || Ok(workspace.decided(&word))).await;
+            // A prompt that was just handed back is on its way out.
+            shell.at_prompt_no_more().await;
             let options = RunOptions { timeout: MAX_TIMEOUT, cancel, ..RunOptions::default() };
             let ran = shell.run(&id, &command, options).await;
             let _ = own.send(Own::UserCommandEnded(ended(id, ran, shell, results).await));

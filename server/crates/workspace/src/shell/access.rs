@@ -89,7 +89,9 @@ impl Shell {
         let state = self.state();
         check(&state)?;
         match &*state {
-            State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } => Ok(Arc::clone(terminal)),
+            State { flight: Some(Flight { early: None, .. }), terminal: Some(terminal), .. } => {
+                Ok(Arc::clone(terminal))
+            }
             _ => Err(ShellError::Idle),
         }
     }

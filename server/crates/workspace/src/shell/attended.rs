@@ -9,6 +9,7 @@ use protocol::terminal::{Certainty, Typist, Waiting};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
+use super::environment;
 use super::flight::{Flight, PATIENCE};
 use super::typed::{self, Chunk};
 use super::waiting::Keys;
@@ -217,17 +218,18 @@ impl Shell {
         let (sender, chunks) = unbounded_channel();
         let common = self.common.clone();
         tokio::spawn(typed::record(chunks, Arc::clone(&self.spool), move |line| {
+            let text = environment::without_secrets(&line.text);
             let call = {
                 let mut state = common.state();
                 if line.by == Typist::User {
                     state.remember(match line.hidden {
                         true => "typed something that was not shown".to_owned(),
-                        false => format!("typed `{}`", line.text),
+                        false => format!("typed `{text}`"),
                     });
                 }
                 state.last_call.clone()
             };
-            common.observer.typed(call.as_ref(), line.by, &line.text, line.hidden);
+            common.observer.typed(call.as_ref(), line.by, &text, line.hidden);
         }));
         sender
     }

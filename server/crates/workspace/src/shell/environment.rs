@@ -98,6 +98,41 @@ fn configure_git(environment: &mut Vec<(OsString, OsString)>, more: &[(String, S
     environment.push((COUNT.into(), (first + ours.len()).to_string().into()));
 }
 
+/// A line with `…` for what it gives to variables whose names look like secrets.
+pub(super) fn without_secrets(line: &str) -> String {
+    let (mut told, mut rest) = (String::new(), line);
+    while let Some((before, after)) = rest.split_once('=') {
+        told.push_str(before);
+        told.push('=');
+        let name = before.rsplit(|one: char| !one.is_alphanumeric() && one != '_').next().unwrap_or_default();
+        let name = if name.is_empty() { before.strip_suffix('+').unwrap_or_default() } else { name };
+        let name = name.rsplit(|one: char| !one.is_alphanumeric() && one != '_').next().unwrap_or_default();
+        let length = if is_secret(name) { word(after) } else { 0 };
+        told.push_str(if length > 0 { "…" } else { "" });
+        rest = after.get(length..).unwrap_or_default();
+    }
+    told.push_str(rest);
+    told
+}
+
+/// How long the word is that a text begins with, in bytes: quotes hold it together. One that is not ended goes to the end.
+fn word(text: &str) -> usize {
+    let (mut quote, mut escaped) = (None, false);
+    for (at, one) in text.char_indices() {
+        match (quote, one) {
+            _ if escaped => escaped = false,
+            (Some('"') | None, '\\') => escaped = true,
+            (Some(open), _) if open == one => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(one),
+            (None, ';' | '&' | '|') => return at,
+            (None, _) if one.is_whitespace() => return at,
+            (None, _) => {}
+        }
+    }
+    text.len()
+}
+
 fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_ENDS.iter().any(|end| name.ends_with(end) || name == end.trim_start_matches('_'))
@@ -106,6 +141,23 @@ fn is_secret(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_given_to_a_variable_that_looks_like_a_secret_is_not_told() {
+        let cases = [
+            ("export GITHUB_TOKEN=ghp_12; ls", "export GITHUB_TOKEN=…; ls"),
+            ("A=1 MY_API_KEY='a b' B=2 run --x=y", "A=1 MY_API_KEY=… B=2 run --x=y"),
+            ("DB_PASSWORD=\"a \\\" b\"c d", "DB_PASSWORD=… d"),
+            ("docker run -e X_SECRET=abc img", "docker run -e X_SECRET=… img"),
+            ("TOKEN+=more x", "TOKEN+=… x"),
+            ("X_TOKEN='not ended", "X_TOKEN=…"),
+            ("x=1 ö=2 test a = b", "x=1 ö=2 test a = b"),
+            ("X_TOKEN= ls", "X_TOKEN= ls"),
+        ];
+        for (line, told) in cases {
+            assert_eq!(without_secrets(line), told);
+        }
+    }
 
     fn names(server: &[&str], pass: &[&str]) -> Vec<String> {
         let server = server.iter().map(|name| (OsString::from(name), OsString::from("value")));

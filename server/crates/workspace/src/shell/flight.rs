@@ -16,7 +16,6 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::marker::AtPrompt;
-use super::processes;
 use super::screen::Ended;
 use super::spool::Spool;
 use super::terminal::{Force, Terminal};
@@ -24,6 +23,7 @@ use super::transcript::Printed;
 use super::{
     Confinement, MAX_TIMEOUT, MIN_TIMEOUT, Observer, Ran, RunOptions, ShellError, State, Status, UNLIMITED, waiting,
 };
+use super::{environment, processes};
 
 /// How long the time of a command that waits for input stands still, in all.
 pub(super) const PATIENCE: Duration = Duration::from_secs(600);
@@ -34,6 +34,9 @@ const GRACE: [(Force, Duration); 3] = [
     (Force::Terminate, Duration::from_millis(700)),
     (Force::Kill, Duration::from_millis(700)),
 ];
+
+/// What stands for a line that begins with a blank, by which many a shell leaves it out of its history.
+const UNTOLD: &str = "(a line of the user's own)";
 
 /// What flights and their shell have in common.
 #[derive(Clone)]
@@ -321,7 +324,8 @@ async fn prompted(common: &Common, marks: &mut UnboundedReceiver<AtPrompt>, runn
 fn at_prompt(common: &Common, running: &Running, what: AtPrompt) {
     let line = match what {
         AtPrompt::Reads => String::new(),
-        AtPrompt::Runs(line) => line,
+        AtPrompt::Runs(line) if line.starts_with([' ', '\t']) => UNTOLD.to_owned(),
+        AtPrompt::Runs(line) => environment::without_secrets(&line),
         AtPrompt::Left => return common.hand_back(),
     };
     {
@@ -331,12 +335,15 @@ fn at_prompt(common: &Common, running: &Running, what: AtPrompt) {
             flight.began = SystemTime::now();
             flight.early = None;
         }
-        if !line.is_empty() {
+        if line == UNTOLD {
+            state.remember("ran something that is not told".to_owned());
+        } else if !line.is_empty() {
             state.remember(format!("ran `{line}`"));
         }
     }
     if !line.is_empty() {
-        common.observer.typed(None, protocol::terminal::Typist::User, &line, false);
+        let (text, hidden) = if line == UNTOLD { ("", true) } else { (line.as_str(), false) };
+        common.observer.typed(None, protocol::terminal::Typist::User, text, hidden);
     }
     common.observer.changed();
 }

@@ -68,7 +68,8 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
 ];
 
 /// What git reads first, and what it cannot read as a value of it. It says both, and does nothing.
-const HELD: (&str, &str) = ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
+const HELD: (&str, &str) =
+    ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
 /// How long git may take to say what its settings are; it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -341,7 +342,8 @@ mod tests {
 
     /// Settings of a repository's, after the user's.
     fn local(settings: &[(&str, &str)]) -> Vec<Setting> {
-        let local = |(key, value): &(&str, &str)| Setting { is_local: true, key: (*key).into(), value: (*value).into() };
+        let local =
+            |(key, value): &(&str, &str)| Setting { is_local: true, key: (*key).into(), value: (*value).into() };
         settings.iter().map(local).collect()
     }
 

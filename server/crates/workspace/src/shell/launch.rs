@@ -102,6 +102,7 @@ fn supervised(
     let report = Report::new(program.folder.join(format!("start-{}", program.mark)))?;
     let mut command = CommandBuilder::new(supervisor);
     command.arg(super::supervisor::NAME);
+    command.arg(std::process::id().to_string());
     command.args([program.mark.as_ref(), report.path.as_os_str()]);
     if let Some(policy) = policy {
         command.args(policy.to_args(&program.reads));
@@ -189,4 +190,17 @@ impl Drop for Report {
 #[expect(clippy::disallowed_methods, reason = "the report is no project file")]
 fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
+}
+
+/// Removes the named pipes of ours that are in a folder.
+pub(super) fn remove_pipes(folder: &Path) {
+    use std::os::unix::fs::FileTypeExt;
+
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_ours = ["shell-", "start-"].iter().any(|begin| name.to_string_lossy().starts_with(begin));
+        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_fifo()) {
+            remove(&entry.path());
+        }
+    }
 }

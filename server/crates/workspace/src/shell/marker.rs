@@ -57,9 +57,10 @@ impl Nonce {
     }
 }
 
-/// Lines that bash says are not whole are gone on with, as at any prompt.
+/// Lines that bash says are not whole are gone on with, as at any prompt. It reads them, so that they are no arguments, which
+/// every user of the machine may see.
 const PROMPT_OF_BASH: &str = r#"while @PROMPT@; IFS= command read -e -r -p "azimuth:$PWD\$ " __azimuth_line; do
-  while case $(LC_ALL=C "$BASH" --norc -n -c "$__azimuth_line" 2>&1 </dev/null) in
+  while case $(LC_ALL=C "$BASH" --norc -n 2>&1 <<<"$__azimuth_line") in
     *"unexpected end of file"*|*"unexpected EOF"*|*"delimited by end-of-file"*) :;; *) false;; esac
   do IFS= command read -e -r -p '> ' __azimuth_more || break; __azimuth_line+=$'\n'$__azimuth_more; done
   case "$__azimuth_line" in *[![:space:]]*) ;; *) continue;; esac

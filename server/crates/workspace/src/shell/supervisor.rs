@@ -98,10 +98,11 @@ mod linux {
     }
 
     fn supervise(args: Vec<OsString>) -> io::Result<ExitCode> {
-        let server = server()?;
+        let [server, args @ ..] = args.as_slice() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let server = self::server(server)?;
         let _ = rustix::thread::set_name(c"azimuth-shell");
         set_child_subreaper(Some(getpid()))?;
-        let [mark, rest @ ..] = args.as_slice() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let [mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(CHILD).args(rest).env(processes::MARK, mark);
         let child = command.spawn()?;
@@ -136,12 +137,13 @@ mod linux {
         }
     }
 
-    /// A handle of the server, our parent: one that is certainly of it, and not of a process that has its id by now.
-    fn server() -> io::Result<rustix::fd::OwnedFd> {
+    /// A handle of the server, our parent, whose id it has told: one that is certainly of it, and neither of a process that has
+    /// its id by now nor of who takes in orphans.
+    fn server(told: &OsStr) -> io::Result<rustix::fd::OwnedFd> {
         let ended = || io::Error::other("the server has ended");
-        let parent = getppid().ok_or_else(ended)?;
-        let handle = pidfd_open(parent, PidfdFlags::empty())?;
-        if getppid() == Some(parent) { Ok(handle) } else { Err(ended()) }
+        let told = told.to_str().and_then(|told| Pid::from_raw(told.parse().ok()?)).ok_or_else(ended)?;
+        let handle = pidfd_open(told, PidfdFlags::empty())?;
+        if getppid() == Some(told) { Ok(handle) } else { Err(ended()) }
     }
 
     /// Kills all that descends from this process, until nothing does.

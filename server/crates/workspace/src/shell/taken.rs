@@ -112,7 +112,7 @@ impl Shell {
     }
 
     /// Waits until a prompt that was handed back is gone. What the user runs there has a moment to end.
-    pub(super) async fn at_prompt_no_more(&self) {
+    pub async fn at_prompt_no_more(&self) {
         let is_going = {
             let state = self.state();
             state.taken.is_none() && state.flight.as_ref().is_some_and(|flight| flight.is_prompt)

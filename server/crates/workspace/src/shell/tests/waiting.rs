@@ -424,3 +424,50 @@ async fn a_shell_at_the_users_prompt_can_be_closed_and_the_model_ends_nothing_th
     fixture.printed(0, "$ ").await;
     tokio::time::timeout(LONG, fixture.shell.kill()).await.expect("the prompt that was there is gone");
 }
+
+#[tokio::test]
+async fn a_secret_that_the_user_sets_at_their_prompt_is_in_no_arguments_and_not_told() {
+    let fixture = Fixture::new();
+    let seen = fixture.project().join("seen");
+    // A shell that keeps what it is started with.
+    let spy = fixture.project().join("spy");
+    let text = format!("#!/bin/sh\nprintf '[%s]' \"$@\" >>{0}\nexec bash \"$@\"\n", seen.display());
+    std::fs::write(&spy, text).unwrap();
+    std::process::Command::new("chmod").arg("+x").arg(&spy).status().unwrap();
+    fixture.run(&format!("BASH={}", spy.display())).await;
+    fixture.shell.take(true);
+    fixture.printed(0, "$ ").await;
+    fixture.shell.write(b"export MY_TOKEN=swordfish; echo ${#MY_TOKEN}\r").unwrap();
+    fixture.recorded("User typed `export MY_TOKEN=…; echo ${#MY_TOKEN}`").await;
+    fixture.printed(0, "9\r\n").await;
+    let from = fixture.shell.spool().end();
+    fixture.shell.write(b" echo un't'old\r").unwrap();
+    fixture.printed(from, "untold\r\n").await;
+    fixture.recorded("User typed `` hidden").await;
+    fixture.shell.take(false);
+    fixture.shell.at_prompt_no_more().await;
+    let news = fixture.shell.take_news().join("\n");
+    assert!(news.contains("MY_TOKEN=…") && news.contains("something that is not told"), "{news}");
+    assert!(!news.contains("swordfish") && !news.contains("un't'old"), "{news}");
+    assert!(!format!("{:?}", fixture.log.0.lock().unwrap()).contains("swordfish"));
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("[--norc][-n]") && !seen.contains("swordfish"), "{seen}");
+}
+
+#[test]
+fn pipes_that_a_killed_process_has_left_are_removed_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("jobs").join("job-1");
+    std::fs::create_dir_all(&job).unwrap();
+    let make = |path: &Path| {
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+    };
+    let gone = [folder.path().join("shell-12"), folder.path().join("start-12"), job.join("shell-3")];
+    gone.iter().for_each(|path| make(path));
+    let kept = [folder.path().join("other"), folder.path().join("shell-file")];
+    make(&kept[0]);
+    std::fs::write(&kept[1], "").unwrap();
+    Shell::remove_left_pipes(folder.path());
+    assert!(gone.iter().all(|path| !path.exists()) && kept.iter().all(|path| path.exists()));
+}
