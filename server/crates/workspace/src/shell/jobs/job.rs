@@ -29,6 +29,9 @@ const FIRST_LOOK: Duration = Duration::from_millis(100);
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
+/// How long the line that says so is waited for once it listens, since it is mostly about to come.
+const LINE_COMES: Duration = Duration::from_millis(300);
+
 /// A command in the background.
 pub struct Job {
     pub(super) id: TerminalId,
@@ -170,16 +173,15 @@ impl Job {
         else {
             return;
         };
-        let (mut at, mut plain, mut line, mut is_ready) = (first, Plain::default(), None, false);
+        let (mut at, mut lines, mut line, mut is_ready) = (first, Vec::new(), None, false);
         while at < first + LOOKED_THROUGH {
             let (from, bytes) = spool.read_from(at, PART);
             at = from + bytes.len() as u64;
             self.events.remember(from - first, &bytes);
-            plain.push(&bytes, &mut |text| {
-                if line.is_none() {
-                    line = String::from_utf8_lossy(text).lines().find_map(ready::line);
-                }
-            });
+            if line.is_none() {
+                lines.extend_from_slice(&bytes);
+                line = whole_lines(&mut lines).lines().find_map(ready::line);
+            }
             if line.is_some() && !is_ready {
                 self.events.is_ready(|ready| ready.line.clone_from(&line));
                 is_ready = true;
@@ -206,9 +208,25 @@ impl Job {
             }
             let shell = Arc::clone(&self.shell);
             let Ok(ports) = tokio::task::spawn_blocking(move || shell.ports()).await else { return };
+            if !ports.is_empty() && self.status().ready.is_none() {
+                let _ = tokio::time::timeout(LINE_COMES, status.wait_for(has_line)).await;
+            }
             self.events.is_ready(|ready| ready.ports = ports);
         }
     }
+}
+
+/// Takes the lines that have come to their end, as plain text. Of one that does not come to its end nothing is kept.
+fn whole_lines(printed: &mut Vec<u8>) -> String {
+    let end = printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (mut text, mut plain) = (Vec::new(), Plain::default());
+    let whole: Vec<_> = printed.drain(..end).collect();
+    if printed.len() > PART {
+        printed.clear();
+    }
+    plain.push(&whole, &mut |piece| text.extend_from_slice(piece));
+    plain.finish(&mut |piece| text.extend_from_slice(piece));
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn has_line(status: &JobStatus) -> bool {
