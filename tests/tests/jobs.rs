@@ -123,7 +123,14 @@ async fn a_server_is_started_found_to_be_up_asked_from_the_shell_and_ended() {
             harness::not_tried("a server of Node's in the background: there is no node");
             continue;
         }
-        let info = last(&events, name);
+        let is_up = |info: &TerminalInfo| {
+            let ready = info.ready.as_ref();
+            info.terminal_id.as_str() == name && ready.is_some_and(|it| it.line.is_some() && !it.ports.is_empty())
+        };
+        let info = match last(&events, name) {
+            info if is_up(&info) => info,
+            _ => world.until_changed("its line and its port", is_up).await,
+        };
         assert_eq!((info.kind, info.alive, info.title.as_str()), (TerminalKind::Job, true, command));
         assert_eq!(info.running.as_ref().map(|running| running.command.as_str()), Some(command));
         let ready = info.ready.unwrap();

@@ -105,7 +105,7 @@ mod tests {
         let started = text("shell_start", json!({ "command": command, "wait_seconds": 1 })).await;
         assert!(started.starts_with("one\n[job-1 runs"), "{started}");
         let nothing = text("shell_read", json!({ "terminal": "job-1" })).await;
-        assert!(nothing.starts_with("[no new output]\n[job-1 runs"), "{nothing}");
+        assert!(nothing.starts_with("[no new output]\n[job-1 runs") && nothing.contains("; next offset "), "{nothing}");
         let written = text("shell_write", json!({ "terminal": "job-1", "text": "x" })).await;
         assert!(written.starts_with("x\ntwo x\n[job-1 runs"), "{written}");
         services.jobs.get(&"job-1".into()).unwrap().shell().write(b"\n").unwrap();

@@ -210,7 +210,10 @@ fn is_harmless_question(prompt: &str) -> bool {
     // `In [1]:` of IPython, `name[0]:` of others.
     let is_numbered =
         prompt.trim_end_matches([':', ']']).ends_with(|c: char| c.is_ascii_digit()) && prompt.ends_with("]:");
-    asks && !is_numbered && !GRAVE.iter().any(|word| prompt.contains(word))
+    // A choice alone, `[y/N]`, stands below a question that is not in this line.
+    let words = prompt.split(['[', '(']).next().unwrap_or_default();
+    let says_what = words.chars().filter(|c| c.is_alphabetic()).count() >= 3;
+    asks && says_what && !is_numbered && !GRAVE.iter().any(|word| prompt.contains(word))
 }
 
 /// A program's name without its path and its version: `python` of `/usr/bin/python3.12`.

@@ -23,14 +23,14 @@ const HEAD: usize = 12 << 10;
 /// So many bytes of it at once.
 const PART: usize = 64 << 10;
 
-/// A line that is longer is cut there, in bytes.
-const LONGEST_LINE: usize = 8 << 10;
-
 /// How soon it is looked for ports first; each further look comes after half as much time again.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+
+/// How long the line that says so is waited for once it listens, since it is mostly about to come.
+const LINE_COMES: Duration = Duration::from_millis(300);
 
 /// A command in the background.
 pub struct Job {
@@ -190,13 +190,14 @@ impl Job {
         else {
             return;
         };
-        let (mut at, mut lines, mut line, mut is_ready) = (first, Lines::default(), None, false);
+        let (mut at, mut lines, mut line, mut is_ready) = (first, Vec::new(), None, false);
         while at < first + LOOKED_THROUGH {
             let (from, bytes) = spool.read_from(at, PART);
             at = from + bytes.len() as u64;
             self.events.remember(from - first, &bytes);
             if line.is_none() {
-                line = lines.push(&bytes).iter().find_map(|text| ready::line(text));
+                lines.extend_from_slice(&bytes);
+                line = whole_lines(&mut lines).lines().find_map(ready::line);
             }
             if line.is_some() && !is_ready {
                 self.events.is_ready(|ready| ready.line.clone_from(&line));
@@ -224,35 +225,25 @@ impl Job {
             }
             let shell = Arc::clone(&self.shell);
             let Ok(ports) = tokio::task::spawn_blocking(move || shell.ports()).await else { return };
+            if !ports.is_empty() && self.status().ready.is_none() {
+                let _ = tokio::time::timeout(LINE_COMES, status.wait_for(has_line)).await;
+            }
             self.events.is_ready(|ready| ready.ports = ports);
         }
     }
 }
 
-/// Whole lines out of bytes that are cut anywhere, as plain text. A transcript's text comes later, since what is printed
-/// after a line may write over it.
-#[derive(Default)]
-struct Lines {
-    rest: Vec<u8>,
-}
-
-impl Lines {
-    fn push(&mut self, bytes: &[u8]) -> Vec<String> {
-        let mut whole = Vec::new();
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let room = LONGEST_LINE.saturating_sub(self.rest.len());
-            self.rest.extend_from_slice(piece.get(..room).unwrap_or(piece));
-            if piece.ends_with(b"\n") {
-                let (mut plain, mut text) = (Plain::default(), Vec::new());
-                let mut out = |more: &[u8]| text.extend_from_slice(more);
-                plain.push(&self.rest, &mut out);
-                plain.finish(&mut out);
-                self.rest.clear();
-                whole.push(String::from_utf8_lossy(&text).into_owned());
-            }
-        }
-        whole
+/// Takes the lines that have come to their end, as plain text. Of one that does not come to its end nothing is kept.
+fn whole_lines(printed: &mut Vec<u8>) -> String {
+    let end = printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (mut text, mut plain) = (Vec::new(), Plain::default());
+    let whole: Vec<_> = printed.drain(..end).collect();
+    if printed.len() > PART {
+        printed.clear();
     }
+    plain.push(&whole, &mut |piece| text.extend_from_slice(piece));
+    plain.finish(&mut |piece| text.extend_from_slice(piece));
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 fn has_line(status: &JobStatus) -> bool {

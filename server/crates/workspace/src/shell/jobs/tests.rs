@@ -191,6 +191,17 @@ async fn a_server_is_seen_to_be_up_by_its_port_and_by_its_line() {
 }
 
 #[tokio::test]
+async fn a_server_that_says_so_just_after_it_listens_is_up_with_its_line() {
+    let world = World::new();
+    let command = "exec python3 -uc 'import socket,time; s=socket.create_server((\"127.0.0.1\",0)); time.sleep(0.2); \
+                   print(\"Listening on port\", s.getsockname()[1]); time.sleep(600)'";
+    let job = world.start(command).await;
+    let ready = status(&job, "what shows that it is up", |status| status.ready.is_some()).await.ready.unwrap();
+    assert!(ready.line.is_some_and(|line| line.starts_with("Listening on port")), "{:?}", ready.ports);
+    job.kill().await;
+}
+
+#[tokio::test]
 async fn no_more_than_16_jobs_run_at_once_and_all_end_together() {
     let world = World::new();
     let mut jobs = Vec::new();
