@@ -136,8 +136,8 @@ async fn a_view_that_is_slow_to_show_a_flood_of_output_delays_nothing_and_ends_w
     let mut client = Client::over(child.stdout.take().unwrap(), child.stdin.take().unwrap());
     client.initialize(Some(project.folder()), Profile::panel(), json!({ "processId": null })).await;
     let (session, other) = (client.new_session().await, client.new_session().await);
-    for session in [&session, &other] {
-        client.prompt(session, "Warm up.").await;
+    for (session, prompt) in [(&session, "Warm up."), (&other, "Warm up as well.")] {
+        client.prompt(session, prompt).await;
         client.until_end(session, StopReason::EndTurn).await;
     }
     let before = memory(pid);

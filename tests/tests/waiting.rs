@@ -101,10 +101,12 @@ async fn what_the_user_does_with_the_terminal_holds_for_the_agent_which_hears_of
     let started = |event: &Event| matches!(event, Event::ToolCallStarted { .. });
     desk.client.until(&desk.session, "the call", started).await;
     desk.take(false).await;
+    // It was judged for another folder than the shell is in now.
     let heard = desk.turn_ended().await;
-    assert!(heard.starts_with("sub\nkept\n"), "{heard}");
+    assert!(heard.contains("the shell's folder has changed") && heard.contains("/sub now"), "{heard}");
     let asked = desk.model.asked().pop().unwrap().body().to_string();
     assert!(asked.contains("has handed it back. There they ran `cd sub; export WORD=kept`"), "{asked}");
+    assert!(desk.run("basename \"$PWD\"; echo $WORD").await.starts_with("sub\nkept\n"));
     desk.finish().await;
 }
 
