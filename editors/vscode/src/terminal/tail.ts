@@ -69,6 +69,9 @@ export class Tail {
           this.lines.length = 0;
           [this.line, this.column] = ['', 0];
         }
+        return;
+      // Any other sequence moves nothing in a line.
+      default:
     }
   }
 
