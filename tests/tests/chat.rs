@@ -656,9 +656,9 @@ async fn a_command_of_a_known_conversation_that_stood_there_is_shown_before_it_r
 
 #[tokio::test]
 async fn a_command_out_of_sight_below_blank_lines_is_none() {
-    let world = World::new([], Profile::plain(), "## You\n\n\n!touch run\n").await;
+    let world = World::new([], Profile::plain(), "## You\n\n\n\n\n!touch run\n").await;
     for command in ["!touch run", "/trust yes", "/mode bypass yes"] {
-        world.client.replace(&world.chat, &world.text(), &format!("## You\n\n\n{command}\n"));
+        world.client.replace(&world.chat, &world.text(), &format!("## You\n\n\n\n\n{command}\n"));
         let said = world.choose(&world.chat, 0, "Send to Azimuth").await.unwrap_err();
         assert!(said.contains("take out the blank lines above it"), "{said}");
     }

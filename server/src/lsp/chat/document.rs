@@ -25,19 +25,23 @@ pub(super) struct Said {
     pub(super) is_marked: bool,
 }
 
+/// So many blank lines may stand above a prompt that is a command: one is written, and whoever goes to a document's end
+/// before they type makes another or two.
+const NEAR: usize = 3;
+
 /// What is to be sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) text: String,
-    /// Whether it begins where a prompt begins: with no more than one blank line above it. What stands further down may
-    /// be out of sight.
+    /// Whether it begins where a prompt begins: with few blank lines above it ([`NEAR`]). What stands further down may be
+    /// out of sight.
     pub(super) leads: bool,
 }
 
 impl Prompt {
     fn new<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let lines: Vec<_> = lines.collect();
-        let leads = lines.iter().take_while(|line| line.trim().is_empty()).count() <= 1;
+        let leads = lines.iter().take_while(|line| line.trim().is_empty()).count() <= NEAR;
         Self { text: lines.join("\n").trim().to_owned(), leads }
     }
 }
@@ -224,9 +228,9 @@ mod tests {
     fn a_prompt_begins_right_below_its_mark() {
         let leads = |text: &str| read(text).prompt.leads;
         assert!(leads("## You\n!ls") && leads("## You\n\n!ls\n") && leads("!ls") && leads("## You\n\n"));
-        assert!(!leads("## You\n\n\n!ls") && !leads("\n \n!ls"));
+        assert!(leads("## You\n\n\n\n!ls") && !leads("## You\n\n\n\n\n!ls") && !leads("\n \n\n\n!ls"));
         let place = Place::at_end("## You\n\nHi\n");
-        assert!(place.below("## You\n\nHi\n\n!ls").leads && !place.below("## You\n\nHi\n\n\n!ls").leads);
+        assert!(place.below("## You\n\nHi\n\n!ls").leads && !place.below("## You\n\nHi\n\n\n\n\n!ls").leads);
     }
 
     #[test]
