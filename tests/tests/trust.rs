@@ -303,8 +303,8 @@ async fn an_editor_without_our_plugin_shows_the_question_in_the_chat_and_is_answ
     let chat = project.uri("azimuth-chat.md");
     client.open(&chat);
     client.replace(&chat, "", "Hello.\n");
-    choose(&client, &chat, "Send to Azimuth").await;
-    choose(&client, &chat, "Trust this folder (Trust this folder?)").await;
+    client.choose_action(&chat, "Send to Azimuth").await;
+    client.choose_action(&chat, "Trust this folder (Trust this folder?)").await;
     let answered = async {
         while !client.text(&chat).ends_with("Done.\n\n## You\n\n") {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -318,25 +318,6 @@ async fn an_editor_without_our_plugin_shows_the_question_in_the_chat_and_is_answ
     client.waive("textDocument/publishDiagnostics");
     client.waive("window/showMessage");
     assert_eq!(client.finish().await, 0);
-}
-
-/// Chooses a code action of a document, as soon as it is there.
-async fn choose(client: &Client, uri: &str, title: &str) {
-    let here = json!({ "line": 0, "character": 0 });
-    let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
-        "context": { "diagnostics": [] } });
-    let offered = async {
-        loop {
-            let actions = client.request("textDocument/codeAction", params.clone()).await.unwrap();
-            let found = actions.as_array().unwrap().iter().find(|action| action["title"] == title);
-            if let Some(action) = found {
-                return action["command"].clone();
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let command = harness::patiently(title, offered).await;
-    client.request("workspace/executeCommand", command).await.unwrap();
 }
 
 #[test]

@@ -306,14 +306,14 @@ async fn in_a_chat_document_a_command_shows_what_it_printed_and_can_be_stopped()
     let chat = project.uri("azimuth-chat.md");
     client.open(&chat);
     client.replace(&chat, "", "!seq 25; cat @a.txt a.txt");
-    choose(&client, &chat, "Send to Azimuth").await;
+    client.choose_action(&chat, "Send to Azimuth").await;
     let shown = until(&client, &chat, |text| text.ends_with("\n## You\n\n")).await;
     assert!(shown.contains("> **!seq 25; cat @a.txt a.txt**: exit code "), "{shown}");
     assert!(!shown.contains(">     7\n") && shown.contains(">     25\n"), "only its end: {shown}");
     assert_eq!(shown.matches("## You").count(), 1, "{shown}");
     client.replace(&chat, "\n## You\n\n", "\n## You\n\n!echo on; sleep 1000");
-    choose(&client, &chat, "Send to Azimuth").await;
-    choose(&client, &chat, "Stop the command").await;
+    client.choose_action(&chat, "Send to Azimuth").await;
+    client.choose_action(&chat, "Stop the command").await;
     until(&client, &chat, |text| text.contains("**: stopped, or not run\n") && text.ends_with("\n## You\n\n")).await;
     assert_eq!(client.finish().await, 0);
 }
@@ -330,25 +330,6 @@ async fn until(client: &Client, uri: &str, wish: impl Fn(&str) -> bool) -> Strin
     };
     let wished = tokio::time::timeout(harness::PATIENCE, wished).await;
     wished.unwrap_or_else(|_| panic!("{}", client.text(uri)))
-}
-
-/// Chooses a code action of a document, as soon as it is there.
-async fn choose(client: &Client, uri: &str, title: &str) {
-    let here = json!({ "line": 0, "character": 0 });
-    let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
-        "context": { "diagnostics": [] } });
-    let offered = async {
-        loop {
-            let actions = client.request("textDocument/codeAction", params.clone()).await.unwrap();
-            let found = actions.as_array().unwrap().iter().find(|action| action["title"] == title);
-            if let Some(action) = found {
-                return action["command"].clone();
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    let command = harness::patiently(title, offered).await;
-    client.request("workspace/executeCommand", command).await.unwrap();
 }
 
 #[test]

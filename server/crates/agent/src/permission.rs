@@ -60,6 +60,7 @@ use protocol::session::Mode;
 use protocol::terminal::Waiting;
 
 use self::places::Places;
+pub use self::places::is_for_keys;
 pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;

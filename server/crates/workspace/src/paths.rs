@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use agent::permission;
 use agent::tool::ToolError;
 
 mod links;
@@ -250,25 +251,8 @@ pub fn shown(path: &Path) -> String {
 
 /// Whether keys and passwords are usually in a file of this name.
 pub fn is_for_keys(path: &Path) -> bool {
-    const NAMES: [&str; 11] = [
-        ".env",
-        ".envrc",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".git-credentials",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-    ];
-    const ENDS: [&str; 7] = ["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
-    let Some(name) = path.file_name().and_then(OsStr::to_str) else { return false };
-    let name = name.to_ascii_lowercase();
-    let (stem, end) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_example = ["example", "sample", "template"].contains(&end);
-    NAMES.contains(&name.as_str()) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
+    let name = path.file_name().and_then(OsStr::to_str);
+    name.is_some_and(|name| permission::is_for_keys(&name.to_ascii_lowercase()))
 }
 
 /// An absolute path without `.`, `..` and links. What does not exist yet is taken as it stands behind the nearest

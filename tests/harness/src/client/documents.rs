@@ -2,6 +2,7 @@
 //! with the document's own line ends, and told to the server as a change.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -193,6 +194,25 @@ impl Client {
     /// The documents that the server had saved so far.
     pub fn saved(&self) -> Vec<String> {
         self.state().documents.saved.clone()
+    }
+
+    /// Chooses a code action at a document's beginning, as soon as it is offered.
+    pub async fn choose_action(&self, uri: &str, title: &str) {
+        let here = json!({ "line": 0, "character": 0 });
+        let params = json!({ "textDocument": { "uri": uri }, "range": { "start": here, "end": here },
+            "context": { "diagnostics": [] } });
+        let offered = async {
+            loop {
+                let actions = self.request("textDocument/codeAction", params.clone()).await.unwrap();
+                let found = actions.as_array().unwrap().iter().find(|action| action["title"] == title);
+                if let Some(action) = found {
+                    return action["command"].clone();
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let command = crate::patiently(title, offered).await;
+        self.request("workspace/executeCommand", command).await.unwrap();
     }
 
     /// Waits until the server has had a document saved.

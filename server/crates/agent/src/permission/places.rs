@@ -160,7 +160,7 @@ pub(super) fn is_hidden(path: &str) -> bool {
 }
 
 /// Whether a file of that name, in lower case, usually holds keys or passwords.
-fn is_for_keys(name: &str) -> bool {
+pub fn is_for_keys(name: &str) -> bool {
     const NAMES: &[&str] = &[
         ".env",
         ".envrc",

@@ -120,7 +120,7 @@ mod tests {
             "Error: listen EADDRINUSE: address already in use :::3000",
             "could not connect to server on port 5432: Connection refused",
             "not listening on port 80",
-            "Fetching https://registry.npmjs.org/left-pad",
+            "Fetching https://packages.example/left-pad",
             "proxying /api to http://localhost:4000",
             "GET /ready 200",
             "added 120 packages in 3s",

@@ -71,7 +71,7 @@ fn the_system_and_toolchains_are_read_and_keys_are_not() {
         "/home/ada/letter.txt",
         "/home/ada/tools/other",
         "/etc/shadow",
-        "/root/.bashrc",
+        "/home/eve/.bashrc",
         "/dev/sda",
     ] {
         assert!(!may(&policy, Use::Read, path), "{path}");
