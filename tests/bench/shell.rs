@@ -65,7 +65,9 @@ fn alone() -> Duration {
 
 /// The same as calls of a model: the request, the answer, the call, the command, its result, all stored and shown.
 fn rounds(binary: &Path, theirs: Duration) {
-    let mut answers = vec![Answer::Call { tool: "shell_run", input: json!({ "command": "true" }) }; ROUNDS];
+    // Each with a word of its own: a turn that does the same again and again is stopped.
+    let call = |n: usize| Answer::Call { tool: "shell_run", input: json!({ "command": format!("true {n}") }) };
+    let mut answers: Vec<_> = (0..ROUNDS).map(call).collect();
     answers.insert(0, Answer::Text { pieces: 1 });
     answers.push(Answer::Text { pieces: 1 });
     let world = World::new(answers);

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use harness::crates::source_of;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::methods;
 use protocol::turn::StopReason;
@@ -96,11 +97,7 @@ fn sources(folder: &Path, language: Language) -> Vec<(PathBuf, String)> {
 }
 
 fn corpus() -> Vec<(Language, Vec<(PathBuf, String)>)> {
-    let metadata = cargo_metadata::MetadataCommand::new().other_options(["--offline".into()]).exec().unwrap();
-    let of = |name: &str, language| {
-        let package = metadata.packages.iter().find(|package| package.name.as_str() == name).unwrap();
-        (language, sources(package.manifest_path.parent().unwrap().as_std_path(), language))
-    };
+    let of = |name: &str, language| (language, sources(&source_of(name), language));
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     vec![
         of("similar", Language::Rust),

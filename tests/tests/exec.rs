@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
+use harness::crates::source_of;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -570,13 +571,6 @@ fn a_turn_is_recorded_and_played_again() {
     let again = world.azimuth(&["exec", "--script", &recording, "Read it."]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again));
     assert!(text(&again).contains("Done."), "{}", text(&again));
-}
-
-/// Where cargo keeps the sources of a crate that we depend on.
-fn source_of(name: &str) -> PathBuf {
-    let metadata = cargo_metadata::MetadataCommand::new().other_options(["--offline".into()]).exec().unwrap();
-    let package = metadata.packages.iter().find(|package| package.name.as_str() == name).unwrap();
-    package.manifest_path.parent().unwrap().into()
 }
 
 fn copy(from: &Path, to: &Path) {

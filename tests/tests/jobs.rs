@@ -232,12 +232,18 @@ async fn the_user_types_into_a_job_resizes_it_signals_it_and_kills_it() {
 #[tokio::test]
 async fn what_the_agent_types_into_an_interpreter_is_asked_with_its_text() {
     let world = World::allowing("[\"Shell\"]").await;
-    world.turn("shell_start", json!({ "command": "python3 -iqu", "wait_seconds": 1 })).await;
+    let (_, mut told) = world.turn("shell_start", json!({ "command": "python3 -iqu", "wait_seconds": 1 })).await;
+    for _ in 0..100 {
+        if told.contains("waits for input") {
+            break;
+        }
+        (_, told) = world.turn("shell_read", json!({ "terminal": "job-1", "wait_seconds": 1 })).await;
+    }
     let write = |text: &str| json!({ "terminal": "job-1", "text": text });
     world.begin("shell_write", write("print(6 * 7)")).await;
     let (_, question) = world.client.until_asked(&world.session).await;
     assert_eq!(question.title, "Type into job-1?");
-    assert_eq!(question.detail, "print(6 * 7) [enter]\ninto: python3 -iqu");
+    assert_eq!(question.detail, "print(6 * 7) [enter]\ninto: python3 -iqu\nit asks: >>>");
     world.client.answer(&world.session, &question, "reject_once").await;
     let (_, told) = world.rest().await;
     assert!(!told.contains("42"), "{told}");

@@ -4,7 +4,7 @@ use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::permission::{RuleEffect, RuleInfo, RuleOrigin};
 use protocol::session::Mode;
 use protocol::turn::{StopReason, TurnStartResult};
-use protocol::{Event, SessionId, methods};
+use protocol::{ErrorCode, Event, SessionId, methods};
 use serde_json::{Value, json};
 
 struct World {
@@ -201,6 +201,7 @@ async fn bypass_is_entered_only_by_who_was_told_what_it_means_and_deny_rules_hol
     let begun = json!({ "sessionId": world.session, "prompt": [{ "type": "text", "text": "Go." }], "mode": "bypass" });
     let told = world.client.request("azimuth/turn/start", begun).await.unwrap_err();
     assert!(told.message.contains("has to be confirmed"), "{}", told.message);
+    assert_eq!(told.code, i64::from(ErrorCode::NotConfirmed.code()));
     let new: Result<Value, _> = world.client.request("azimuth/session/new", json!({ "mode": "bypass" })).await;
     assert!(new.is_err_and(|error| error.message.contains("azimuth/session/mode")));
 

@@ -465,6 +465,7 @@ async fn what_the_sandbox_refuses_runs_outside_it_once_the_user_has_said_so() {
     let Some(Event::PermissionAsked { request, .. }) = events.last() else { unreachable!() };
     assert_eq!(request.about, PermissionAbout::Outside);
     assert!(request.title.contains("outside the sandbox") && request.detail.contains(command), "{request:?}");
+    assert!(request.detail.contains(why), "{request:?}");
     let shown = events.iter().any(|event| matches!(event, Event::ToolCallStarted { title, .. } if title.contains(why)));
     assert!(shown, "{events:?}");
     let answer = json!({ "sessionId": world.session, "permissionId": request.permission_id, "optionId": "allow_once" });
@@ -481,5 +482,24 @@ async fn what_the_sandbox_refuses_runs_outside_it_once_the_user_has_said_so() {
     let expected = [(TerminalKind::Shell, SandboxMode::WorkspaceWrite), (TerminalKind::Outside, SandboxMode::Full)];
     assert_eq!(kinds, expected);
     world.refuses("cat ~/.ssh/id_ed25519", "cannot be read in it").await;
+
+    // While the user has that terminal, what they have allowed waits until they hand it back.
+    let take = async |taken: bool| {
+        let params = json!({ "sessionId": world.session, "terminalId": listed[1].terminal_id, "taken": taken });
+        world.window.call::<methods::TerminalTake>(params).await;
+    };
+    take(true).await;
+    world.model.then(call(serde_json::Map::from_iter([("why".to_owned(), json!(why))])));
+    world.model.then(Answer::says("Done."));
+    world.window.prompt(&world.session, "Run it again.").await;
+    let events = world.window.until(&world.session, "the question", is_asked).await;
+    let Some(Event::PermissionAsked { request, .. }) = events.last() else { unreachable!() };
+    let answer = json!({ "sessionId": world.session, "permissionId": request.permission_id, "optionId": "allow_once" });
+    world.window.call::<methods::PermissionAnswer>(answer).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    take(false).await;
+    world.window.until_end(&world.session, StopReason::EndTurn).await;
+    let told = world.model.asked().last().unwrap().last_results()[0].to_owned();
+    assert!(told.contains(SECRET), "{told}");
     world.window.close().await;
 }

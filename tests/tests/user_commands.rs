@@ -177,6 +177,35 @@ async fn it_runs_in_any_mode_and_beside_a_turn_which_hears_of_it_at_its_next_req
 }
 
 #[tokio::test]
+async fn what_the_user_runs_the_model_neither_ends_nor_answers_unasked() {
+    let calls = [
+        ("shell_kill", json!({ "terminal": "shell" })),
+        ("shell_kill", json!({ "terminal": "shell", "signal": "interrupt" })),
+        ("shell_write", json!({ "terminal": "shell", "text": "yes" })),
+    ];
+    let answers = calls.into_iter().map(|(tool, input)| Answer::calls(tool, input));
+    let (model, setup, project) = world(answers.chain([Answer::says("Done.")])).await;
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    run(&client, &session, "!read -p 'Enter a value: ' x; echo \"<$x>\"").await;
+    let waits = |event: &Event| matches!(event, Event::TerminalChanged { terminal } if terminal.waiting.is_some());
+    client.until(&session, "a question", waits).await;
+    client.prompt(&session, "Go on.").await;
+    let (_, question) = client.until_asked(&session).await;
+    assert_eq!(question.title, "Type into shell?");
+    for request in [1, 2] {
+        let heard = model.asked()[request].last_results().join("\n");
+        assert!(heard.contains("the user's own command `read -p"), "{heard}");
+    }
+    client.answer(&session, &question, "reject_once").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert!(!events.iter().any(|event| matches!(event, Event::UserCommandEnded { .. })), "it still runs: {events:?}");
+    client.request("azimuth/turn/cancel", json!({ "sessionId": session })).await.unwrap();
+    assert_eq!(ended(&client, &session).await.2, None);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn what_a_turn_did_not_come_to_hear_the_next_one_reads() {
     let gate = Gate::default();
     let (model, setup, project) = world([Answer::nothing().wait(&gate).text("Done."), Answer::says("Yes.")]).await;

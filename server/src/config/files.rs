@@ -4,7 +4,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// The most that a project's file may hold, in bytes.
 const PROJECT_BYTES: u64 = 1024 * 1024;
@@ -22,7 +22,7 @@ pub(super) fn of_user(file: &Path) -> Result<Option<String>, String> {
 }
 
 /// The text of a project's file; none where it is not there. A repository brings it along, so it must be a regular file
-/// of at most 1 MiB, and links must not lead out of the project's folder.
+/// of at most 1 MiB, and links must not lead out of the project's folder `.azimuth`.
 ///
 /// # Errors
 /// It is none of that, or cannot be read; says why.
@@ -37,6 +37,11 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     let real = file.canonicalize().map_err(cannot)?;
     if !real.starts_with(&folder) {
         return Err("is a link that leads out of the project, and is not read".into());
+    }
+    // Edits are looked at where they go into that folder.
+    let is_ours = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".azimuth");
+    if !real.strip_prefix(&folder).is_ok_and(|rest| rest.components().next().is_some_and(is_ours)) {
+        return Err("is a link that leads out of `.azimuth`, and is not read".into());
     }
     // Before it is opened, since that alone may do something to a device; and after, since it may be another by then.
     let is_regular = real.metadata().map_err(cannot)?.is_file();

@@ -51,10 +51,8 @@ impl Front {
             return;
         }
         let Some(file) = self.names.opened(&document.uri) else { return };
-        let uri = document.uri.clone();
-        if let Some(chats) = self.chats.as_ref().filter(|_| is_chat(&uri)) {
-            chats.opened(&uri, &document.text);
-        }
+        let chat = self.chats.as_ref().filter(|_| is_chat(&document.uri));
+        let chat = chat.map(|chats| (chats, document.uri.clone(), document.text.clone()));
         self.connection.post(Input::Opened {
             uri: document.uri,
             language: document.language_id,
@@ -62,6 +60,10 @@ impl Front {
             text: document.text,
             file: file.clone().map(Some).boxed(),
         });
+        // A chat looks for its document among those that the hub knows, so the hub hears of it first.
+        if let Some((chats, uri, text)) = chat {
+            chats.opened(&uri, &text);
+        }
         let outbox = self.outbox.clone();
         tokio::spawn(file.map(move |_| outbox.renamed()));
     }

@@ -19,6 +19,7 @@ use futures_util::{FutureExt, StreamExt};
 use lsp_types::MessageType;
 use protocol::editor::{EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use protocol::event::EventParams;
+use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
 use protocol::terminal::TerminalOutputParams;
@@ -85,7 +86,7 @@ enum Command {
     AcknowledgeTerminal(SessionId, TerminalId, u64),
     UnfollowTerminal(SessionId, TerminalId),
     Say(MessageType, String),
-    Ask(&'static str, Value, oneshot::Sender<jsonrpc::Result<Value>>),
+    Ask(&'static str, Value, Duration, oneshot::Sender<jsonrpc::Result<Value>>),
     /// A word that says nothing.
     Nudge,
     /// Documents have other names now.
@@ -135,7 +136,7 @@ impl Outbox {
         if self.abilities.show_document {
             let (reply, _) = oneshot::channel();
             let params = json!({ "uri": uri, "takeFocus": true });
-            self.send(Command::Ask("window/showDocument", params, reply));
+            self.send(Command::Ask("window/showDocument", params, DEADLINE, reply));
         } else {
             self.say(MessageType::INFO, uri.to_owned());
         }
@@ -148,9 +149,18 @@ impl Outbox {
 
     /// Asks the client something, within the deadline.
     async fn ask<T: DeserializeOwned>(&self, method: &'static str, params: impl Serialize) -> Result<T, EditorError> {
+        self.ask_within(DEADLINE, method, params).await
+    }
+
+    async fn ask_within<T: DeserializeOwned>(
+        &self,
+        deadline: Duration,
+        method: &'static str,
+        params: impl Serialize,
+    ) -> Result<T, EditorError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Command::Ask(method, json!(params), reply));
-        let answer = tokio::time::timeout(DEADLINE, self.nudging(answer)).await.map_err(|_| EditorError::TimedOut)?;
+        self.send(Command::Ask(method, json!(params), deadline, reply));
+        let answer = tokio::time::timeout(deadline, self.nudging(answer)).await.map_err(|_| EditorError::TimedOut)?;
         let value =
             answer.map_err(|_| EditorError::Gone)?.map_err(|error| EditorError::Refused(error.message.into()))?;
         serde_json::from_value(value).map_err(|error| EditorError::Refused(format!("{method}: {error}")))
@@ -239,6 +249,15 @@ impl Editor for Outbox {
             return Err(EditorError::Unsupported);
         }
         self.ask(methods::EditorFormat::METHOD, params).await
+    }
+
+    async fn query(&self, params: EditorQueryParams) -> Result<LangResult, EditorError> {
+        if !self.abilities.azimuth.query {
+            return Err(EditorError::Unsupported);
+        }
+        // The client keeps to the time that it is given, and has what is left to say so.
+        let deadline = Duration::from_millis(params.timeout_ms.into()) + DEADLINE / 2;
+        self.ask_within(deadline, methods::EditorQuery::METHOD, params).await
     }
 }
 
@@ -371,12 +390,12 @@ impl Task {
             }
             Command::UnfollowTerminal(session, terminal) => self.cursors.unfollow_terminal(session, terminal),
             Command::Say(kind, text) => self.say(kind, text).await,
-            Command::Ask(method, params, reply) => {
+            Command::Ask(method, params, deadline, reply) => {
                 let answer = self.call(method, params);
                 self.waiting.push(
                     async move {
                         // The asker may have given up.
-                        let _ = tokio::time::timeout(DEADLINE, async { reply.send(answer.await) }).await;
+                        let _ = tokio::time::timeout(deadline, async { reply.send(answer.await) }).await;
                         Done::Nothing
                     }
                     .boxed(),

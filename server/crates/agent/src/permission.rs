@@ -92,8 +92,8 @@ pub enum Action {
         cwd: PathBuf,
         /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
         links: Links,
-        /// Whether it is to run outside the sandbox.
-        outside: bool,
+        /// What the sandbox refused, in the model's words, where it is to run outside of it.
+        outside: Option<String>,
     },
     /// Types into a program that runs.
     Type(Box<Typing>),
@@ -114,12 +114,16 @@ pub struct Typing {
     pub key: Option<String>,
     /// Whether the program was seen to wait for input, and for what.
     pub waiting: Option<Waiting>,
+    /// How often something had been typed into the terminal before.
+    pub typed: u64,
     /// The call that started what runs there; the user's own lines have ids too.
     pub call: ToolCallId,
     /// When that began. With the call it tells what runs from all that runs there later.
     pub began: SystemTime,
     /// Whether it runs outside the sandbox.
     pub outside: bool,
+    /// Whether the user has started it.
+    pub of_user: bool,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.
@@ -298,7 +302,7 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
         (Mode::Plan, Action::Edit { .. } | Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
         (_, Action::Type(typing)) => typing::judge(rules, case, typing),
         (_, Action::Execute { line, parsed, cwd, links, outside }) => {
-            shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, outside: *outside })
+            shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, outside: outside.as_deref() })
         }
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::ToolCallId;
 
 /// A position in a document: LSP's `Position`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Position {
     /// Line, from 0.
     pub line: u32,
@@ -16,7 +16,7 @@ pub struct Position {
 }
 
 /// A range in a document, its end exclusive: LSP's `Range`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// Where it begins.
     pub start: Position,

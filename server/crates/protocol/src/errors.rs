@@ -33,6 +33,8 @@ pub enum ErrorCode {
     StoreFailed,
     /// The command or file operation could not be done.
     OperationFailed,
+    /// It needs the user's confirmation; the message says what it means.
+    NotConfirmed,
 }
 
 impl ErrorCode {
@@ -52,6 +54,7 @@ impl ErrorCode {
         Self::SessionLocked,
         Self::StoreFailed,
         Self::OperationFailed,
+        Self::NotConfirmed,
     ];
 
     /// The number on the wire.
@@ -71,6 +74,7 @@ impl ErrorCode {
             Self::SessionLocked => -32014,
             Self::StoreFailed => -32015,
             Self::OperationFailed => -32016,
+            Self::NotConfirmed => -32017,
         }
     }
 
@@ -91,6 +95,7 @@ impl ErrorCode {
             Self::SessionLocked => "sessionLocked",
             Self::StoreFailed => "storeFailed",
             Self::OperationFailed => "operationFailed",
+            Self::NotConfirmed => "notConfirmed",
         }
     }
 
@@ -113,6 +118,9 @@ impl ErrorCode {
             }
             Self::StoreFailed => "The session's data could not be read or written; the message says why.",
             Self::OperationFailed => "The operation could not be done; the message says why and what to do.",
+            Self::NotConfirmed => {
+                "It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`."
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
-use protocol::terminal::Certainty;
+use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::shell::{self, MAX_TIMEOUT, MIN_TIMEOUT, Outcome, Ran, RunOptions, Shell, Waits};
@@ -111,7 +111,7 @@ impl Typed for ShellRun {
             })?;
             title.push_str(&format!(" outside the sandbox: {}", first_line(why)));
             if let Action::Execute { outside, .. } = &mut action {
-                *outside = true;
+                *outside = Some(why.to_owned());
             }
         }
         if let Action::Execute { parsed, cwd, .. } = &action
@@ -126,14 +126,20 @@ impl Typed for ShellRun {
         // It runs where it was judged, or not at all: the user may have gone elsewhere in the shell meanwhile.
         let judged = judged_folder(&call)?;
         let cwd = input.cwd.as_ref().map(|_| judged.clone());
-        let mut options =
-            RunOptions { cwd, home: Some(judged.clone()), timeout: timeout(&input)?, cancel: call.cancel };
+        let mut options = RunOptions {
+            cwd,
+            home: Some(judged.clone()),
+            timeout: timeout(&input)?,
+            cancel: call.cancel,
+            by: Typist::Model,
+        };
         let failed = |error: &dyn std::fmt::Display| ToolError::Failed(error.to_string());
         let (shell, outcome, before);
         if self.is_outside(&input) {
             let outside = Arc::clone(&self.services.outside);
             shell = blocking(move || Ok(outside.open())).await?.map_err(|error| failed(&error))?;
             options.cwd = Some(judged);
+            shell.until_handed_back(&options.cancel).await;
             before = shell.cwd();
             // What it asks is for the user, who sees its terminal.
             outcome = shell.run(&call.id, &input.command, options).await.map(Outcome::Ended);
@@ -309,7 +315,7 @@ mod tests {
         let parsed = ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }]);
         let line = "rm a.txt\n# really".to_owned();
         let links = Links::new();
-        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links, outside: false });
+        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links, outside: None });
         let described = tool.describe(&input("ls", None)).unwrap();
         assert!(matches!(described.action, Action::Execute { cwd, .. } if cwd == world.path("")));
 

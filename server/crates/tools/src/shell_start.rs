@@ -82,7 +82,8 @@ impl Typed for ShellStart {
         let mut text = format!("{}[{state}]{kept}", shown(&printed.text));
         if terminal.job.as_ref().is_some_and(|job| job.is_without()) {
             text.push_str(
-                "\n[the session's shell is busy, so this job began without the variables and functions set there]",
+                "\n[the session's shell could not be asked, since it is busy or the user has it, so this job began without the \
+                 variables and functions set there]",
             );
         }
         if is_alive {

@@ -6,9 +6,10 @@ use agent::permission::{Action, Typing, visible};
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
+use protocol::terminal::{Certainty, Typist};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workspace::shell::{self, ShellError};
+use workspace::shell::{self, Asked, ShellError};
 
 use crate::Services;
 use crate::terminals::{Terminal, Until, first_line, shown};
@@ -111,6 +112,8 @@ impl Typed for ShellWrite {
             let text = format!("nothing runs there that could read what is typed: {}", terminal.state());
             return Err(ToolError::Failed(text));
         };
+        // Before it is looked what is asked: what is typed in between is seen to be more.
+        let typed = terminal.shell.typed();
         let text = input.text.clone().unwrap_or_default();
         let shown = if text.is_empty() { key.map_or("", Key::name).to_owned() } else { visible(&first_line(&text)) };
         let title = format!("Typing into {}: {shown}", terminal.name());
@@ -121,9 +124,11 @@ impl Typed for ShellWrite {
             text,
             key: key.map(|key| key.name().to_owned()),
             waiting: terminal.shell.waiting(),
+            typed,
             call: running.call,
             began: running.began,
             outside: terminal.is_outside(),
+            of_user: running.by == Typist::User,
         };
         Ok(Description { title, locations: Vec::new(), action: Action::Type(Box::new(typing)) })
     }
@@ -140,12 +145,19 @@ impl Typed for ShellWrite {
         if (&running.call, &running.began, &running.command) != (&judged.call, &judged.began, &judged.command) {
             return Err(failed(ShellError::Another));
         }
-        // What was allowed since it answers this question answers no other.
-        let asked = judged.waiting.as_ref().filter(|_| judged.is_plain_answer()).map(|waiting| waiting.prompt.as_str());
+        // What was judged for one question answers no other.
+        let prompt = judged.waiting.as_ref().map(|waiting| waiting.prompt.as_str());
+        let asked = Asked { typed: judged.typed, prompt };
         let mut bytes = input.text.unwrap_or_default().into_bytes();
         bytes.extend_from_slice(key.map_or(b"".as_slice(), Key::bytes));
         terminal.shell.answer(&running, asked, &bytes).map_err(failed)?;
-        terminal.wait(Until::Printed(before), WAIT, &call.cancel).await;
+        // What has asked mostly asks again, and the next answer is judged by what it asks then.
+        let (until, most) = match judged.waiting.as_ref().map(|waiting| waiting.certainty) {
+            None => (Until::Printed(before), WAIT),
+            Some(Certainty::Certain) => (Until::Waits, WAIT),
+            Some(Certainty::Probable) => (Until::Waits, shell::STILL + WAIT),
+        };
+        terminal.wait(until, most, &call.cancel).await;
         let (state, summary) = (terminal.state(), terminal.summary());
         let printed = terminal.read(services, since).await?;
         let kept = terminal.kept(services, since, &printed).await?;
@@ -229,7 +241,9 @@ mod tests {
         let text = tool.run(first, input("job-1")).await.unwrap().text;
         assert!(text.contains("Delete all?"), "{text}");
         let Some(Action::Type(now)) = judged("job-1").judged else { panic!() };
-        assert!(!now.is_plain_answer(), "it is judged by what it asks now: {now:?}");
+        let asked = now.waiting.as_ref().map(|waiting| waiting.prompt.as_str());
+        assert_eq!(asked, Some("Delete all? [y/N] "), "it is judged by what it asks now");
+        assert!(!now.is_plain_answer(), "{now:?}");
         let error = tool.run(second, input("job-1")).await.unwrap_err().to_string();
         assert!(error.contains("has changed since this call was made"), "{error}");
 
@@ -242,6 +256,63 @@ mod tests {
         read().await.unwrap();
         let error = tool.run(of_the_first, input("shell")).await.unwrap_err().to_string();
         assert!(error.contains("has changed since this call was made"), "{error}");
+        services.jobs.end().await;
+    }
+
+    #[tokio::test]
+    async fn each_answer_and_key_of_one_message_finds_the_program_waiting_again() {
+        // One that reads lines, and one that polls for keys, as a menu of Node does.
+        let lines = "#!/bin/bash\nfor q in name version license; do read -p \"$q: \" x; done\n";
+        let menu = "#!/usr/bin/env python3\nimport os, select, tty\ntty.setraw(0)\nfor q in range(3):\n  \
+                    os.write(1, b'\\r\\nWhich one?')\n  select.select([0], [], [])\n  os.read(0, 9)\n";
+        let world = World::new(&[("lines", lines), ("menu", menu)]);
+        let services = world.services();
+        let tool = ShellWrite::new(&services);
+        call(&services, "shell_run", json!({ "command": "chmod +x lines menu" })).await.unwrap();
+        for (command, job, text, key) in
+            [("./lines", "job-1", Some("x"), None), ("./menu", "job-2", None, Some(Key::Down))]
+        {
+            call(&services, "shell_start", json!({ "command": command, "wait_seconds": 30 })).await.unwrap();
+            for number in 0..3 {
+                let input = || Input { terminal: job.to_owned(), text: text.map(str::to_owned), enter: None, key };
+                let action = tool.describe(&input()).unwrap().action;
+                let Action::Type(typing) = &action else { panic!() };
+                assert!(typing.is_plain_answer(), "{command}, answer {number}: {typing:?}");
+                let id = format!("{job}-{number}").as_str().into();
+                tool.run(Call { id, cancel: Default::default(), judged: Some(action) }, input()).await.unwrap();
+            }
+        }
+        services.jobs.end().await;
+    }
+
+    #[tokio::test]
+    async fn what_the_user_was_asked_about_goes_to_that_question_only() {
+        let script =
+            "#!/bin/bash\nfor f in a.txt secrets.env; do read -p \"Overwrite $f? [y/N] \" x; echo \"<$x>\"; done\n";
+        let world = World::new(&[("ask", script)]);
+        let services = world.services();
+        let tool = ShellWrite::new(&services);
+        let input = || Input { terminal: "job-1".to_owned(), text: Some("y".to_owned()), enter: None, key: None };
+        let judged = || {
+            let action = tool.describe(&input()).unwrap().action;
+            let Action::Type(typing) = &action else { panic!() };
+            assert!(!typing.is_plain_answer(), "the user is asked: {typing:?}");
+            Call { id: "1".into(), cancel: Default::default(), judged: Some(action) }
+        };
+        call(&services, "shell_run", json!({ "command": "chmod +x ask" })).await.unwrap();
+        call(&services, "shell_start", json!({ "command": "./ask", "wait_seconds": 60 })).await.unwrap();
+        let (first, shell) = (judged(), Terminal::find(&services, "job-1").unwrap().shell);
+        // Meanwhile the user answers by themself.
+        shell.write(b"n\n").unwrap();
+        let unseen = judged();
+        while shell.waiting().is_none_or(|waiting| !waiting.prompt.contains("secrets.env")) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let error = tool.run(first, input()).await.unwrap_err().to_string();
+        assert!(error.contains("has changed since this call was made"), "{error}");
+        shell.write(b"n\n").unwrap();
+        let error = tool.run(unseen, input()).await.unwrap_err().to_string();
+        assert!(error.contains("has changed since this call was made") || error.contains("no command"), "{error}");
         services.jobs.end().await;
     }
 

@@ -45,6 +45,8 @@ pub(crate) enum Until {
     Printed(u64),
     /// Something that shows that a job is up.
     Ready,
+    /// That it waits for input, or has ended.
+    Waits,
 }
 
 impl Terminal {
@@ -153,6 +155,7 @@ impl Terminal {
                     }
                     first.is_some_and(|first| printed_at.elapsed() >= QUIET || first.elapsed() >= LONGEST)
                 }
+                Until::Waits => false,
                 // What says that it is up is mostly about to listen, and what listens is about to say so.
                 Until::Ready => self.ready().is_some_and(|Ready { line, ports }| {
                     let first = first.get_or_insert_with(Instant::now);
@@ -249,7 +252,7 @@ pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
         (path, led_to)
     });
     let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
-    Action::Execute { line: line.to_owned(), parsed, cwd, links, outside: false }
+    Action::Execute { line: line.to_owned(), parsed, cwd, links, outside: None }
 }
 
 /// The folder that a command line was judged for.

@@ -19,16 +19,16 @@
 //!
 //! [`Jobs`] are commands in the background, each in a shell of its own.
 //!
-//! Reading order: `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
+//! Reading order: `types` (what goes in and comes out), `spool` (what views read), `marker` (where a command's output begins and ends), `plain`, `fold`,
 //! `failures` and `transcript` (what a model reads), `screen` (which joins them), `environment`, `git` (in a workspace
 //! that is not trusted), `start_files` (what the user has there), `processes`, `keyboard`, `typed` (the record of it),
-//! [`supervisor`], [`sandbox`], `launch` (how a process is started in them), `terminal` (the process), `waiting`, `flight`
+//! [`supervisor`], `held` (programs without a terminal), [`sandbox`], `launch` (how a process is started in them), `terminal` (the process), `waiting`, `flight`
 //! (a command on its way), `attended`, `taken`, `handover` (what one shell hands over to another), `outside`, [`jobs`],
 //! `access` (what else can be done to a shell), [`parse()`].
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -41,6 +41,8 @@ use flight::{Common, Flight, Flown, Guard, Pilot, Running, Underway, blocking};
 use plain::Plain;
 use taken::Taken;
 use terminal::{Start, Terminal, What};
+
+mod types;
 
 mod spool;
 
@@ -70,6 +72,8 @@ mod typed;
 
 pub mod supervisor;
 
+pub(crate) mod held;
+
 pub mod sandbox;
 
 mod launch;
@@ -95,13 +99,15 @@ pub mod jobs;
 mod parse;
 
 pub use access::Excerpt;
-pub use attended::{InFlight, Outcome, Status, Waits};
+pub use attended::{Asked, InFlight, Outcome, Status, Waits};
 pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
 pub use outside::{OUTSIDE_FOLDER, Outside};
 pub use parse::parse;
 pub use spool::Spool;
 pub use start_files::StartFiles;
+pub use types::{Observer, Ran, RunOptions, ShellConfig, ShellError, Trust};
+pub use waiting::STILL;
 
 /// How long a command may run unless the caller says otherwise.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -126,158 +132,6 @@ const MAX_EARLY: usize = 64 << 10;
 
 /// So many bytes of a long output are read at once.
 const PART: usize = 64 << 10;
-
-/// What a session's shell is made with.
-#[derive(Clone, Debug)]
-pub struct ShellConfig {
-    /// The folder a new shell starts in: the session's first folder.
-    pub cwd: PathBuf,
-    /// A private folder that exists, for the terminal's output and the shell's control pipe.
-    pub folder: PathBuf,
-    /// Environment variables that commands see although their names look like secrets. From the user's configuration.
-    pub pass: Vec<String>,
-    /// The shell, absolute; without it bash, and where there is none `sh`.
-    pub program: Option<PathBuf>,
-    /// What its processes are held by: nothing that they start outlives the shell, and a sandbox.
-    pub confinement: Confinement,
-    /// The workspace's folders and whether it is trusted, as it is when a shell starts.
-    pub trust: Trust,
-}
-
-/// Whether a workspace is trusted. While it is not, git runs no program that a repository in it names.
-#[derive(Clone, Debug, Default)]
-pub struct Trust {
-    /// Whether it is. It may change at any time, and counts for shells that are started then.
-    pub trusted: Arc<AtomicBool>,
-    /// Its folders.
-    pub folders: Vec<PathBuf>,
-}
-
-/// Hears of commands, so that a session can record them. Its functions must not block.
-pub trait Observer: Send + Sync {
-    /// A command has begun; its first byte of output will be at `offset`.
-    fn started(&self, call: &ToolCallId, command: &str, cwd: &Path, offset: u64);
-
-    /// A command that had begun has ended; `offset` is after its last byte. There is no exit code where it was stopped.
-    fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>);
-
-    /// The [`Status`] has changed, what the user runs at their prompt, or what shows that a job is up.
-    fn changed(&self) {}
-
-    /// There is a word to the user.
-    fn said(&self, _text: &str) {}
-
-    /// A line was typed, for the command of this call; its text is empty where it was hidden.
-    fn typed(&self, _call: Option<&ToolCallId>, _by: Typist, _text: &str, _hidden: bool) {}
-}
-
-/// Nobody listens.
-impl Observer for () {
-    fn started(&self, _: &ToolCallId, _: &str, _: &Path, _: u64) {}
-    fn ended(&self, _: &ToolCallId, _: u64, _: Option<i32>) {}
-}
-
-/// How a command is run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// The folder it runs in; the shell is back in its own afterwards. Without it, the shell's folder, and a `cd` in the
-    /// command stays. The caller sees to it that it is inside the workspace.
-    pub cwd: Option<PathBuf>,
-    /// The folder that the shell has to be in when the command begins, where `cwd` names none: it was judged for that one.
-    pub home: Option<PathBuf>,
-    /// How long it may run; brought into [`MIN_TIMEOUT`] to [`MAX_TIMEOUT`], unless it is [`UNLIMITED`].
-    pub timeout: Duration,
-    /// Stops it.
-    pub cancel: CancellationToken,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        Self { cwd: None, home: None, timeout: DEFAULT_TIMEOUT, cancel: CancellationToken::new() }
-    }
-}
-
-/// A command that has run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
-    /// What it printed, standard output and error as they came: plain text, at most 33 KiB, its middle left out with a
-    /// word where it was more.
-    pub output: String,
-    /// Whether any was left out. [`Shell::printed`] gives it.
-    pub is_cut: bool,
-    /// Its exit code; none where it was stopped or killed.
-    pub exit_code: Option<i32>,
-    /// Whether its time was over.
-    pub timed_out: bool,
-    /// Whether it was cancelled, by the turn or by [`Shell::kill`].
-    pub cancelled: bool,
-    /// How long it ran.
-    pub duration: Duration,
-    /// The folder the next command starts in.
-    pub cwd_after: PathBuf,
-    /// The offset of its first byte in the spool.
-    pub start_offset: u64,
-    /// The offset after its last byte.
-    pub end_offset: u64,
-    /// A word about what became of the shell, where that matters.
-    pub note: Option<String>,
-}
-
-/// A command that could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum ShellError {
-    /// Another one runs.
-    #[error("the shell is busy with `{command}`; wait for its end, or stop it")]
-    Busy {
-        /// Its beginning.
-        command: String,
-    },
-    /// The command line cannot be given to a shell.
-    #[error("the command cannot be run: {0}")]
-    InvalidCommand(&'static str),
-    /// The folder asked for is none.
-    #[error("{} is no folder that can be entered", .0.display())]
-    NoSuchFolder(PathBuf),
-    /// The shell is not in the folder any longer that the command was judged for.
-    #[error(
-        "the shell's folder has changed since this call was made, so the command was not run; the shell is in {} now: \
-         call again if it is to run there, or with `cwd`", .0.display()
-    )]
-    Moved(PathBuf),
-    /// No shell could be started.
-    #[error("the shell could not be started: {0}")]
-    Start(String),
-    /// The shell did not begin with the command.
-    #[error("the shell did not answer and was ended; the next command starts a new one")]
-    NotResponding,
-    /// Nothing runs that could read what is typed.
-    #[error("no command is running in the terminal, so there is nothing to type to")]
-    Idle,
-    /// The command does not read what is typed.
-    #[error("the command that runs does not read what is typed")]
-    KeyboardFull,
-    /// The shell was ended for good.
-    #[error("the terminal was closed, so nothing can be run in it any more")]
-    Closed,
-    /// The user has the terminal.
-    #[error(
-        "the user has taken the terminal over, so nothing else can be run or typed there until they hand it back; do \
-         what needs no terminal meanwhile, or end the turn and say what you wait for"
-    )]
-    Taken,
-    /// The model's keys were for something else.
-    #[error(
-        "what runs in the terminal, or what it asks, has changed since this call was made, so nothing was typed; look with \
-         shell_read and call again"
-    )]
-    Another,
-    /// What is typed is not shown, so it is a secret, which is for the user to type.
-    #[error(
-        "the command asks for something that is not shown when it is typed, such as a password; only the user may type \
-         that, in the terminal"
-    )]
-    Secret,
-}
 
 /// A session's shell. It is started with its first command; when it is dropped all its processes are killed.
 pub struct Shell {
@@ -353,6 +207,7 @@ impl Shell {
             state: Arc::new(Mutex::new(state)),
             status: Arc::default(),
             typed: Arc::default(),
+            looked: Arc::default(),
             spool: Arc::clone(&spool),
             observer,
             underway: Arc::default(),
@@ -384,11 +239,6 @@ impl Shell {
         self.state().terminal.as_ref().is_some_and(|terminal| !terminal.is_gone())
     }
 
-    /// Whether it has a process that was started while the workspace was trusted.
-    pub fn is_lax(&self) -> bool {
-        self.is_alive() && self.state().is_lax
-    }
-
     /// Runs a command to its end. If the future is dropped before, the command and the shell are killed.
     ///
     /// # Errors
@@ -412,12 +262,14 @@ impl Shell {
         if let Some(over) = aside {
             over.cancelled().await;
         }
-        let running = self.take_off(call, Some(command))?;
+        let running = self.take_off(call, Some(command), options.by)?;
         self.fly(running, What::Command(command), options).await
     }
 
     async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
-        running.note = self.give_way().await;
+        if self.give_way().await {
+            running.note = self.gave_way(running.is_prompt);
+        }
         let terminal = self.terminal().await?;
         // From here on nothing but this command changes the folder.
         let home = self.cwd();
@@ -513,7 +365,7 @@ impl Shell {
     /// The same for the model, which ends nothing of the user's.
     ///
     /// # Errors
-    /// [`ShellError::Taken`].
+    /// [`ShellError::Taken`] and [`ShellError::Users`].
     pub fn kill_as_model(&self) -> Result<impl Future<Output = ()> + Send + use<>, ShellError> {
         let mut state = self.state();
         state.is_models()?;
@@ -545,16 +397,13 @@ impl Shell {
     }
 
     /// Registers a command as the one that runs, or without one the user's prompt.
-    fn take_off(&self, call: &ToolCallId, command: Option<&str>) -> Result<Running, ShellError> {
+    fn take_off(&self, call: &ToolCallId, command: Option<&str>, by: Typist) -> Result<Running, ShellError> {
         let mut state = self.state();
         if state.is_closed {
             return Err(ShellError::Closed);
         }
         match &state.flight {
-            Some(flight) if !flight.line.is_empty() => {
-                return Err(ShellError::Busy { command: beginning(&flight.line) });
-            }
-            Some(_) => return Err(ShellError::Taken),
+            Some(flight) => return Err(flight.is_in_the_way()),
             None if command.is_some() && state.taken.is_some() => return Err(ShellError::Taken),
             None => {}
         }
@@ -567,6 +416,7 @@ impl Shell {
             number: state.flights,
             call: call.clone(),
             line: line.to_owned(),
+            by,
             is_prompt: command.is_none(),
             is_aside: false,
             began: SystemTime::now(),
@@ -597,23 +447,6 @@ impl Shell {
         state.last_call = command.map(|_| call.clone());
         state.flight = Some(flight);
         Ok(running)
-    }
-
-    /// Ends a shell that was started for a trusted workspace, once that is not trusted any more, and says so.
-    async fn give_way(&self) -> Option<&'static str> {
-        let terminal = {
-            let mut state = self.state();
-            if !state.is_lax || self.config.trust.trusted.load(Ordering::Relaxed) {
-                return None;
-            }
-            state.is_lax = false;
-            state.terminal.take().filter(|terminal| !terminal.is_gone())?
-        };
-        blocking(move || terminal.kill()).await;
-        Some(
-            "The workspace is not trusted any more, so this ran in a new shell, without the variables, functions and \
-             background jobs of the one before.",
-        )
     }
 
     /// The shell's terminal; a new one if there is none.
@@ -691,10 +524,12 @@ impl Shell {
         match files.made(&start.program, &start.pass).await {
             Ok(made) => Some(made),
             Err(why) => {
-                self.common.observer.said(&format!(
-                    "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. Mend \
-                     them, or set `shell_rc = false`."
-                ));
+                if files.is_to_be_told() {
+                    self.common.observer.said(&format!(
+                        "Commands run without what your shell's start files (~/.bash_profile, ~/.bashrc) define: {why}. \
+                         Mend them, or set `shell_rc = false`."
+                    ));
+                }
                 None
             }
         }
@@ -708,8 +543,11 @@ impl Shell {
 impl State {
     /// Whether what runs there is the model's to end and to signal.
     fn is_models(&self) -> Result<(), ShellError> {
-        let is_users = self.taken.is_some() || self.flight.as_ref().is_some_and(|flight| flight.is_prompt);
-        if is_users { Err(ShellError::Taken) } else { Ok(()) }
+        match &self.flight {
+            _ if self.taken.is_some() => Err(ShellError::Taken),
+            Some(flight) if flight.by == Typist::User => Err(flight.is_in_the_way()),
+            _ => Ok(()),
+        }
     }
 
     /// Begins to kill what runs, or the shell where nothing does; a new one is in this folder.

@@ -338,6 +338,19 @@ fn a_projects_file_is_no_pipe_no_device_and_no_link_that_leaves_the_project() {
         symlink(folder.join("other"), file.parent().unwrap()).unwrap();
     };
     refused(&folder_outside, "leads out of the project");
+    // What it leads to would be edited with no more care than other files.
+    let beside = |_: &Path, file: &Path| {
+        std::fs::write(file.parent().unwrap().with_file_name("rules.toml"), "").unwrap();
+        symlink("../rules.toml", file).unwrap();
+    };
+    refused(&beside, "leads out of `.azimuth`");
+    let folder_beside = |_: &Path, file: &Path| {
+        let ours = file.parent().unwrap();
+        std::fs::rename(ours, ours.with_file_name("tools")).unwrap();
+        std::fs::write(ours.with_file_name("tools").join("config.toml"), "").unwrap();
+        symlink("tools", ours).unwrap();
+    };
+    refused(&folder_beside, "leads out of `.azimuth`");
 
     let home = Home::new();
     std::fs::write(home.project_file().with_file_name("shared.toml"), "permissions.deny = ['Shell']").unwrap();

@@ -64,8 +64,8 @@ async fn run(preparation: &Preparation, command: Command, done: &mut Done) -> Re
             Ok(format!("mode {}", mode_name(mode)))
         }
         Command::Bypass { confirmed } => {
-            if let Some(why) = permissions::refused(&preparation.config, Mode::Bypass, true) {
-                return Err(why);
+            if let Some(error) = permissions::refused(&preparation.config, Mode::Bypass, true) {
+                return Err(error.message);
             }
             if !confirmed {
                 return Ok(format!("{BYPASS}.\n\nIf that is what you want, send `/mode bypass yes`."));

@@ -51,15 +51,19 @@ pub(super) fn granted(store: &dyn Store, project: &str) -> Result<Vec<Rule>, Sto
     Ok(store.grants(project)?.iter().filter_map(|rule| rule.parse().ok()).collect())
 }
 
-/// Why a mode cannot be entered with no word more, for the user.
-pub(super) fn refused(config: &Config, mode: Mode, is_confirmed: bool) -> Option<String> {
+/// Why a mode cannot be entered with no word more.
+pub(super) fn refused(config: &Config, mode: Mode, is_confirmed: bool) -> Option<Error> {
+    let forbidden = |why: &str| Some(Error::new(ErrorCode::InvalidParams, why));
     match mode {
         Mode::Ask | Mode::Plan | Mode::Agent | Mode::AcceptEdits => None,
-        Mode::Bypass if !config.allow_bypass => Some("mode `bypass` is forbidden by `allow_bypass = false`".to_owned()),
+        Mode::Bypass if !config.allow_bypass => forbidden("mode `bypass` is forbidden by `allow_bypass = false`"),
         Mode::Bypass if !config.errors.is_empty() => {
-            Some("mode `bypass` cannot be entered while your configuration is not understood".to_owned())
+            forbidden("mode `bypass` cannot be entered while your configuration is not understood")
         }
-        Mode::Bypass if !is_confirmed => Some(format!("mode `bypass` has to be confirmed. {BYPASS}")),
+        Mode::Bypass if !is_confirmed => {
+            let text = format!("mode `bypass` has to be confirmed. {BYPASS}");
+            Some(Error::new(ErrorCode::NotConfirmed, text))
+        }
         Mode::Bypass => None,
     }
 }
@@ -68,8 +72,8 @@ impl Session {
     /// Puts the session into another mode, from its next turn on.
     pub(super) fn set_mode(&mut self, params: &SessionModeParams, reply: Reply<Done>) {
         let is_confirmed = params.confirmed || self.state.mode == Mode::Bypass;
-        if let Some(why) = refused(&self.config, params.mode, is_confirmed) {
-            return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, why))));
+        if let Some(error) = refused(&self.config, params.mode, is_confirmed) {
+            return drop(reply.send(Err(error)));
         }
         self.enter(params.mode);
         self.answer_when_stored(reply, Ok(Done {}));
@@ -94,8 +98,8 @@ impl Session {
 
     /// The configuration changed.
     pub(super) fn permissions_configured(&mut self) {
-        if let Some(why) = refused(&self.config, Mode::Bypass, true) {
-            self.leave_bypass(&why);
+        if let Some(error) = refused(&self.config, Mode::Bypass, true) {
+            self.leave_bypass(&error.message);
         }
         self.set_rules();
     }

@@ -19,6 +19,7 @@ use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId};
 use tokio::sync::oneshot;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
+use workspace::shell::Shell;
 
 use super::{Caller, GivenAnswer, accepting, default_model, permissions, resolve_model};
 use crate::config::Config;
@@ -43,6 +44,7 @@ pub(super) struct Preparation {
     pub(super) roots: Arc<Roots>,
     pub(super) reader: Arc<Reader>,
     pub(super) tools: Arc<[Arc<dyn Tool>]>,
+    pub(super) shell: Arc<Shell>,
     pub(super) info: SessionInfo,
     /// Whether edits are accepted as they come, and for how long.
     pub(super) accept_edits: (bool, AutoScope),
@@ -108,6 +110,8 @@ impl Preparation {
 
 /// Makes a prompt ready.
 pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
+    // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
+    preparation.shell.at_prompt_no_more().await;
     let mut done = super::commands::Done::default();
     let was_empty = preparation.prompt.is_empty();
     let (invocations, prompt) = split(std::mem::take(&mut preparation.prompt));

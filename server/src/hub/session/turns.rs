@@ -69,9 +69,9 @@ impl Session {
         }
         // A prompt alone confirms nothing.
         if let Some(mode) = params.mode
-            && let Some(why) = permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass)
+            && let Some(error) = permissions::refused(&self.config, mode, self.state.mode == Mode::Bypass)
         {
-            return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, why))));
+            return drop(reply.send(Err(error)));
         }
         self.prepare_turn(caller, params.prompt, params.mode, None, Some(reply));
     }
@@ -111,6 +111,7 @@ impl Session {
             config: Arc::clone(&self.config),
             roots: Arc::clone(&self.roots),
             tools: Arc::clone(&self.tools),
+            shell: Arc::clone(&self.shell),
             info: self.info(),
             accept_edits: self.state.accept_edits,
             said: self.accepting.said(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agent::user_command::UserCommand;
 use protocol::event::Severity;
+use protocol::terminal::Typist;
 use protocol::turn::TurnStartResult;
 use protocol::{ErrorCode, Event, ToolCallId};
 use tokio_util::sync::CancellationToken;
@@ -64,7 +65,7 @@ impl Session {
             let _ = blocking(move || Ok(workspace.decided(&word))).await;
             // A prompt that was just handed back is on its way out.
             shell.at_prompt_no_more().await;
-            let options = RunOptions { timeout: MAX_TIMEOUT, cancel, ..RunOptions::default() };
+            let options = RunOptions { timeout: MAX_TIMEOUT, cancel, by: Typist::User, ..RunOptions::default() };
             let ran = shell.run(&id, &command, options).await;
             let _ = own.send(Own::UserCommandEnded(ended(id, ran, shell, results).await));
         });

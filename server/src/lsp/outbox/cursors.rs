@@ -11,6 +11,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use protocol::{SequencedEvent, SessionId, TerminalId};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use workspace::shell::Spool;
 
 use crate::hub::Feed;
@@ -19,6 +20,10 @@ use crate::hub::Feed;
 const CHUNK: usize = 32 * 1024;
 /// So far ahead of what it has acknowledged a client that acknowledges is sent a terminal's output, in bytes.
 const WINDOW: u64 = 256 * 1024;
+/// Output that comes so soon after the last is gathered for so long, up to [`CHUNK`]: a terminal gives it in pieces of some
+/// 4 KiB, and a message for each would cost more than what is in it. Nobody sees the difference (a frame is twice as long), and
+/// what comes after a silence goes out at once.
+const GATHER: Duration = Duration::from_millis(8);
 /// How long to wait before a log that could not be read is read again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -74,6 +79,8 @@ struct Reader {
     /// bytes are not on their way, and do not count as such.
     gap: Option<(u64, u64)>,
     pace: watch::Receiver<Option<u64>>,
+    /// When something was read last.
+    read: Option<Instant>,
 }
 
 impl Cursors {
@@ -95,7 +102,7 @@ impl Cursors {
     pub(super) fn follow_terminal(&mut self, session: SessionId, terminal: TerminalId, spool: Arc<Spool>, since: u64) {
         let source = Source::Terminal(session, terminal);
         let (number, pace) = self.number(&source);
-        self.reading.push(output(number, source, Reader { spool, next: since, gap: None, pace }));
+        self.reading.push(output(number, source, Reader { spool, next: since, gap: None, pace, read: None }));
     }
 
     /// A client has come so far with a terminal that it follows. From the first time on it is sent no more than
@@ -190,7 +197,12 @@ impl Reader {
     /// What comes next, with its offset; waits until there is something, and the client wants it.
     async fn read(&mut self) -> (u64, Vec<u8>) {
         // The sender lives in the spool, so this ends only when there is something to read.
-        let _ = self.spool.watch().wait_for(|end| *end > self.next).await;
+        let mut end = self.spool.watch();
+        let _ = end.wait_for(|end| *end > self.next).await;
+        if let Some(read) = self.read {
+            let is_much = end.wait_for(|end| end.saturating_sub(self.next) >= CHUNK as u64);
+            let _ = tokio::time::timeout_at(read + GATHER, is_much).await;
+        }
         let room = self.room().await;
         let most = CHUNK.min(usize::try_from(room).unwrap_or(CHUNK));
         let (offset, bytes) = match self.spool.read_recent(self.next, most) {
@@ -206,6 +218,7 @@ impl Reader {
             self.gap = Some((from, offset));
         }
         self.next = offset + u64::try_from(bytes.len()).unwrap_or_default();
+        self.read = Some(Instant::now());
         (offset, bytes)
     }
 

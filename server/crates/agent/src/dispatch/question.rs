@@ -54,7 +54,7 @@ pub(super) fn permission(
         options.push((SESSION, session_scope_in_words(always), PermissionOptionKind::AllowAlways));
     }
     let about = match action {
-        Action::Execute { outside: true, .. } => PermissionAbout::Outside,
+        Action::Execute { outside: Some(_), .. } => PermissionAbout::Outside,
         Action::Execute { .. } | Action::Edit { .. } | Action::Read | Action::Type(_) => PermissionAbout::ToolCall,
     };
     Question { call: call.id.clone(), about, title, detail, reason, options }

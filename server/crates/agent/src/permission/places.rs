@@ -69,6 +69,13 @@ impl<'a> Places<'a> {
         self.current.as_ref().is_some_and(|folders| folders.iter().all(holds))
     }
 
+    /// Whether what a path as written names may lie in a `.git`, whatever link it goes through.
+    pub(super) fn is_in_git(&self, written: &str) -> bool {
+        let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+        let is_in_it = |path: &PathBuf| self.relatives(path).any(|path| path.components().any(is_git));
+        self.reached(written).is_none_or(|paths| paths.iter().any(is_in_it))
+    }
+
     /// Whether it lies in the workspace as [`Self::holds_own`] says, and is none of the workspace's folders as a whole.
     pub(super) fn holds_inside(&self, written: &str) -> bool {
         self.holds_own(written) && !self.named(written).iter().any(|path| self.is_workspace_or_above(path))

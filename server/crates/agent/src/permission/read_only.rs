@@ -227,7 +227,7 @@ fn git(arguments: &[&str]) -> bool {
     match *subcommand {
         "status" | "ls-files" | "ls-tree" | "rev-parse" | "describe" | "merge-base" | "rev-list" | "shortlog"
         | "name-rev" | "for-each-ref" | "count-objects" | "check-ignore" | "check-attr" => true,
-        "diff" | "log" | "show" | "blame" | "diff-tree" | "whatchanged" => true,
+        "diff" | "log" | "show" | "blame" | "diff-tree" => true,
         "grep" => without(&["-O", "--open-files-in-pager", "-f"]),
         "cat-file" => without(&["--filters", "--batch-command"]),
         "branch" => {

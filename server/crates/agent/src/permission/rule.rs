@@ -90,7 +90,7 @@ fn find_allowing<'a>(
     fits: impl Fn(&Pattern<'_>) -> bool,
 ) -> impl Iterator<Item = &'a SourcedRule> {
     // What may run in the sandbox may not therefore run outside of it.
-    let is_outside = matches!(case.action, Action::Execute { outside: true, .. });
+    let is_outside = matches!(case.action, Action::Execute { outside: Some(_), .. });
     rules.iter().filter(move |sourced| {
         (!is_outside || is_about_outside(&sourced.rule))
             && names(&sourced.rule, case)
@@ -107,7 +107,7 @@ fn names(rule: &Rule, case: &Case<'_>) -> bool {
     let (class, outside) = match case.action {
         Action::Read => (Class::Read, false),
         Action::Edit { .. } => (Class::Edit, false),
-        Action::Execute { outside, .. } => (Class::Shell, *outside),
+        Action::Execute { outside, .. } => (Class::Shell, outside.is_some()),
         Action::Type(_) => (Class::Type, false),
     };
     class.is_named(&rule.tool) || text_fits(&rule.tool, case.tool) || (outside && is_about_outside(rule))

@@ -41,8 +41,8 @@ pub(super) struct Asked<'a> {
     pub(super) parsed: &'a ShellLine,
     pub(super) cwd: &'a Path,
     pub(super) links: &'a Links,
-    /// Whether outside the sandbox.
-    pub(super) outside: bool,
+    /// Why outside the sandbox, where it is to run there.
+    pub(super) outside: Option<&'a str>,
 }
 
 pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdict {
@@ -64,7 +64,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     if let Some(rule) = line.find_anywhere(&rules.deny, commands) {
         return Verdict::Deny { reason: rule.to_string() };
     }
-    if case.mode == Mode::Plan && (outside || !line.only_reads(parsed)) {
+    if case.mode == Mode::Plan && (outside.is_some() || !line.only_reads(parsed)) {
         return Verdict::Deny { reason: ONLY_PLANS.to_owned() };
     }
     if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
@@ -97,8 +97,8 @@ struct Line<'a> {
     places: Places<'a>,
     text: &'a str,
     cwd: &'a Path,
-    /// Whether it is to run outside the sandbox.
-    outside: bool,
+    /// Why it is to run outside the sandbox, if it is.
+    outside: Option<&'a str>,
 }
 
 /// The paths that the words and redirections of a line may name, each once.
@@ -138,8 +138,14 @@ enum Fate {
 
 impl Line<'_> {
     fn ask(&self, reason: String, always: Vec<Rule>) -> Verdict {
-        let detail = format!("{}\nin {}", self.text, self.cwd.display());
-        let title = if self.outside { "Run a command outside the sandbox?" } else { "Run a command?" };
+        let mut detail = format!("{}\nin {}", self.text, self.cwd.display());
+        let title = match self.outside {
+            Some(why) => {
+                detail.push_str(&format!("\nsince, as the model says: {why}"));
+                "Run a command outside the sandbox?"
+            }
+            None => "Run a command?",
+        };
         Verdict::Ask { title: title.to_owned(), detail, reason, always }
     }
 
@@ -239,7 +245,7 @@ impl Line<'_> {
         match (rule, uncovered) {
             (Some(rule), None) => Fate::Allowed(format!("allowed by {rule}")),
             (_, Some(reason)) => Fate::Asked { reason, always: None },
-            (None, None) if self.outside => {
+            (None, None) if self.outside.is_some() => {
                 let reason = "outside the sandbox it could reach everything that you can".to_owned();
                 Fate::Asked { reason, always: None }
             }
@@ -317,8 +323,18 @@ impl Line<'_> {
         quiet
             && known_variables
             && set
+            && (self.case.surroundings.trusted || !self.goes_into_git(command))
             && (command.words.is_empty() || read_only::only_reads(&command.words, &self.places))
             && !(command.words.is_empty() && command.assignments.is_empty())
+    }
+
+    /// Whether a command makes a `.git` the folder that git looks at: what lies there can look like another repository.
+    fn goes_into_git(&self, command: &SimpleCommand) -> bool {
+        match command.words.as_slice() {
+            [Word::Known(name), Word::Known(to), ..] if name == "cd" => self.places.is_in_git(to),
+            [Word::Known(name), ..] if name == "git" => self.places.is_in_git("."),
+            _ => false,
+        }
     }
 }
 

@@ -57,8 +57,7 @@ fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
-    let action =
-        Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new(), outside: false };
+    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new(), outside: None };
     let folders = [PathBuf::from("/ws")];
     let case = Case {
         tool: "shell_run",
@@ -252,7 +251,7 @@ fn what_a_link_leads_to_counts_as_named() {
     let judged = |rules: &Rules, line: &str, led_to: &str| {
         let links = Links::from([(PathBuf::from("/ws/docs/x"), vec![PathBuf::from(led_to)])]);
         let action =
-            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
+            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
         let folders = [PathBuf::from("/ws")];
         let case = Case {
             tool: "shell_run",
@@ -273,6 +272,30 @@ fn what_a_link_leads_to_counts_as_named() {
     assert_eq!(judged(&echo, "echo y > docs/x", "/home/me/.bashrc"), "ask");
     assert_eq!(judged(&echo, "echo y > docs/x", "/ws/other"), "allow");
     assert_eq!(judged(&rules(&[], &[], &["Read(.env)"]), "cat docs/x", "/ws/.env"), "deny");
+}
+
+#[test]
+fn git_looks_at_nothing_in_a_git_folder_unasked_where_the_workspace_is_not_trusted() {
+    let judged = |line: &str, cwd: &str, trusted: bool| {
+        let links = Links::from([(PathBuf::from("/ws/lib"), vec![PathBuf::from("/ws/.git/evil")])]);
+        let action =
+            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: cwd.into(), links, outside: None };
+        let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
+        let surroundings = Surroundings { trusted, sandboxed: true };
+        let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings };
+        word(&judge(&Rules::default(), &case))
+    };
+    for (line, cwd) in [
+        ("cd lib && git status", "/ws"),
+        ("cd .git/evil && git status", "/ws"),
+        ("cd src/.GIT", "/ws"),
+        ("git status", "/ws/.git/evil"),
+    ] {
+        assert_eq!((judged(line, cwd, false), judged(line, cwd, true)), ("ask", "allow"), "{line}");
+    }
+    for line in ["cd src && git status", "cat .git/HEAD", "git log -- .gitignore"] {
+        assert_eq!(judged(line, "/ws", false), "allow", "{line}");
+    }
 }
 
 #[test]
@@ -516,7 +539,7 @@ fn mode_ask_neither_edits_nor_runs() {
             parsed: parse("ls"),
             cwd: "/ws".into(),
             links: Links::new(),
-            outside: false,
+            outside: None,
         },
     ];
     for action in &actions {

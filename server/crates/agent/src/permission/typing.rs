@@ -4,7 +4,8 @@
 //! is typed is asked, with the text shown, unless it is a plain answer: a short word or a key of a menu, typed at a
 //! program that was seen to wait, that is no interpreter, and whose last line is a question that speaks of nothing that
 //! is lost. The program itself was allowed, so it may be given what it asks for. A secret is never the model's to type.
-//! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none.
+//! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none. What the user has started is theirs: all
+//! that is typed into it is asked, in every mode.
 //!
 //! Rules are `Type(words)`, fitted to the words of the command that runs: `Type(npm init:*)`. They allow nothing outside
 //! the sandbox, as those for commands do not.
@@ -152,6 +153,10 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
     if let Some(rule) = find(&rules.ask, case, may_fit) {
         return ask(typing, rule.to_string(), Vec::new());
     }
+    if typing.of_user {
+        let reason = "the user has started what runs there, so nobody has allowed the model to take part".to_owned();
+        return ask(typing, reason, Vec::new());
+    }
     if case.mode == Mode::Bypass {
         return allow("mode `bypass` asks nothing".to_owned());
     }
@@ -180,10 +185,10 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
 }
 
 impl Typing {
-    /// Whether it is allowed for the sake of the question that it answers, and so for no other.
+    /// Whether it is allowed for the sake of the question that it answers.
     pub fn is_plain_answer(&self) -> bool {
         let ShellLine::Commands(commands) = &self.parsed else { return false };
-        is_plain_answer(self, commands)
+        !self.of_user && is_plain_answer(self, commands)
     }
 }
 
@@ -242,14 +247,38 @@ pub fn visible(text: &str) -> String {
             '\n' => shown.push(c),
             '\t' => shown.push_str("^I"),
             '\0'..='\x1f' | '\x7f' => shown.extend(['^', char::from(c as u8 ^ 0x40)]),
-            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => {
-                shown.extend(c.escape_unicode());
-            }
+            c if is_unseen(c) => shown.extend(c.escape_unicode()),
             c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
     shown
+}
+
+/// Whether a character shows nothing, or turns text around: those that Unicode calls `Default_Ignorable_Code_Point` and
+/// `Bidi_Control`, marks of annotations, and the blank of Braille.
+fn is_unseen(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{2800}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 fn known(word: &Word) -> Option<&str> {
@@ -261,13 +290,19 @@ fn known(word: &Word) -> Option<&str> {
 
 fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
     let title = format!("Type into {}?", typing.terminal);
-    let typed = match (&typing.key, visible(&typing.text).as_str()) {
+    let typed = match (typing.key.as_deref().map(visible), visible(&typing.text).as_str()) {
         (Some(key), "") => format!("[{key}]"),
         (Some(key), text) => format!("{text} [{key}]"),
         (None, text) => text.to_owned(),
     };
     let place = if typing.outside { "into, outside the sandbox" } else { "into" };
-    Verdict::Ask { title, detail: format!("{typed}\n{place}: {}", typing.command), reason, always }
+    let mut detail = format!("{typed}\n{place}: {}", typing.command);
+    if let Some(prompt) =
+        typing.waiting.as_ref().map(|waiting| waiting.prompt.trim()).filter(|prompt| !prompt.is_empty())
+    {
+        detail.push_str(&format!("\nit asks: {}", visible(prompt)));
+    }
+    Verdict::Ask { title, detail, reason, always }
 }
 
 #[cfg(test)]
@@ -296,9 +331,11 @@ mod tests {
             text,
             key,
             waiting: waiting(prompt),
+            typed: 0,
             call: "call".into(),
             began: std::time::UNIX_EPOCH,
             outside: false,
+            of_user: false,
         }
     }
 
@@ -392,6 +429,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_user_has_started_is_answered_and_ended_by_the_model_only_when_they_say_so() {
+        let theirs = || Typing { of_user: true, ..typing("npm init", "version: ", "y") };
+        let end = || Typing { key: Some("ctrl-c".to_owned()), text: String::new(), ..theirs() };
+        for mode in [Mode::Agent, Mode::AcceptEdits, Mode::Bypass] {
+            for typing in [theirs(), end()] {
+                let verdict = verdict(&rules(&["Type", "Type(npm init)"], &[], &[]), mode, typing);
+                assert!(matches!(&verdict, Verdict::Ask { always, .. } if always.is_empty()), "{verdict:?}");
+            }
+        }
+        assert!(matches!(verdict(&rules(&[], &[], &["Type"]), Mode::Agent, theirs()), Verdict::Deny { .. }));
+    }
+
+    #[test]
     fn rules_are_about_the_command_that_runs_and_modes_about_all_typing() {
         let code = || typing("python3 -i", ">>> ", "print(1)");
         let allowed = |rules: Rules, mode| matches!(verdict(&rules, mode, code()), Verdict::Allow { .. });
@@ -454,6 +504,12 @@ mod tests {
         };
         let shown = "rm x^Uls^[[D^? \\u{202e}a\\u{a0}\\u{9b}^Ib\nü [enter]\ninto: cat";
         assert_eq!(detail, shown);
+        // The Arabic letter mark, blank letters, a variation selector, a tag, an annotation's end, the blank of Braille.
+        for unseen in "\u{61c}\u{34f}\u{115f}\u{17b4}\u{180e}\u{3164}\u{ffa0}\u{fe0f}\u{e0041}\u{fffb}\u{2800}".chars()
+        {
+            assert_eq!(visible(&format!("a{unseen}b")), format!("a{}b", unseen.escape_unicode()));
+        }
+        assert_eq!(visible("مرحبا 漢字 e\u{301} 🦀"), "مرحبا 漢字 e\u{301} 🦀");
     }
 
     #[test]
@@ -462,7 +518,7 @@ mod tests {
         let judged = |outside| verdict(&rules(&["Type(python3 -i)", "Type"], &[], &[]), Mode::Agent, code(outside));
         assert!(matches!(judged(false), Verdict::Allow { .. }));
         let Verdict::Ask { detail, always, .. } = judged(true) else { panic!("it is not asked") };
-        assert_eq!(detail, "print(1) [enter]\ninto, outside the sandbox: python3 -i");
+        assert_eq!(detail, "print(1) [enter]\ninto, outside the sandbox: python3 -i\nit asks: >>>");
         assert_eq!(always, [], "to allow it always would hold inside only");
     }
 
@@ -473,7 +529,10 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!((title.as_str(), detail.as_str()), ("Type into job-1?", "print(1) [enter]\ninto: python3 -i"));
+        assert_eq!(
+            (title.as_str(), detail.as_str()),
+            ("Type into job-1?", "print(1) [enter]\ninto: python3 -i\nit asks: >>>")
+        );
         let written: Vec<_> = always.iter().map(Rule::to_string).collect();
         assert_eq!(written, ["Type(python3 -i)"]);
         assert_eq!(super::super::scope_in_words(&always), "Always allow typing into `python3 -i` in this project");

@@ -5,13 +5,17 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use protocol::ToolCallId;
-use protocol::terminal::{TerminalSignal, TerminalSize, Waiting};
+use protocol::terminal::{TerminalSignal, TerminalSize, Typist, Waiting};
 use tokio_util::sync::CancellationToken;
 
 use super::flight::{Flight, Underway, blocking};
 use super::terminal::Terminal;
 use super::transcript::{Printed, Transcript};
 use super::{PART, Shell, ShellError, State};
+
+const NOT_TRUSTED: &str = "The workspace is not trusted any more";
+
+const WITHOUT: &str = "without the variables, functions and background jobs of the one before";
 
 /// What a terminal printed between two offsets, for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +79,7 @@ impl Shell {
     /// The same for the model, which signals nothing of the user's.
     ///
     /// # Errors
-    /// [`ShellError::Idle`] and [`ShellError::Taken`].
+    /// [`ShellError::Idle`], [`ShellError::Taken`] and [`ShellError::Users`].
     pub fn signal_as_model(
         &self,
         signal: TerminalSignal,
@@ -94,6 +98,53 @@ impl Shell {
             }
             _ => Err(ShellError::Idle),
         }
+    }
+
+    /// Where it was started for a workspace that is not trusted any more, it makes way for a new one in the same folder: at
+    /// once where it does nothing, else before the next command or the user's next prompt. The model hears of it.
+    pub async fn make_way(&self) {
+        let terminal = {
+            let mut state = self.state();
+            match &state.flight {
+                Some(flight) if flight.is_prompt && self.makes_way(&state) => return flight.leave.notify_one(),
+                Some(_) => return,
+                None => self.take_lax(&mut state),
+            }
+        };
+        let Some(terminal) = terminal else { return };
+        blocking(move || terminal.kill()).await;
+        self.state().news.push(format!("{NOT_TRUSTED}, so the next command runs in a new shell, {WITHOUT}."));
+    }
+
+    /// Ends a shell that is to make way; gives whether it was one.
+    pub(super) async fn give_way(&self) -> bool {
+        let Some(terminal) = self.take_lax(&mut self.state()) else { return false };
+        blocking(move || terminal.kill()).await;
+        true
+    }
+
+    /// What is said with the command that runs in the new shell. Of the user's prompt they and the model are told at once.
+    pub(super) fn gave_way(&self, is_prompt: bool) -> Option<String> {
+        if !is_prompt {
+            return Some(format!("{NOT_TRUSTED}, so this ran in a new shell, {WITHOUT}."));
+        }
+        self.common.observer.said(&format!("{NOT_TRUSTED}, so your prompt is one in a new shell, {WITHOUT}."));
+        self.state().news.push(format!("{NOT_TRUSTED}, so the shell is a new one, {WITHOUT}."));
+        None
+    }
+
+    /// Takes the terminal of a shell that is to make way. The folder stays the one that commands are judged in.
+    fn take_lax(&self, state: &mut State) -> Option<Arc<Terminal>> {
+        if !self.makes_way(state) {
+            return None;
+        }
+        state.is_lax = false;
+        state.terminal.take().filter(|terminal| !terminal.is_gone())
+    }
+
+    /// Whether it was started for a trusted workspace that is not trusted any more.
+    fn makes_way(&self, state: &State) -> bool {
+        state.is_lax && !self.config.trust.trusted.load(Ordering::Relaxed)
     }
 
     /// The TCP ports that its processes listen on, where that can be known. Blocks shortly.
@@ -118,8 +169,7 @@ impl Shell {
         }
         let terminal = state.terminal.clone().filter(|terminal| !terminal.is_gone())?;
         // One that is about to make way has nothing to hand over: git's settings would be among it.
-        let makes_way = state.is_lax && !self.config.trust.trusted.load(Ordering::Relaxed);
-        if state.taken.is_some() || makes_way {
+        if state.taken.is_some() || self.makes_way(&state) {
             return None;
         }
         state.flights += 1;
@@ -129,6 +179,7 @@ impl Shell {
             number: state.flights,
             call: ToolCallId::from("job"),
             line: String::from("a job's start"),
+            by: Typist::Model,
             is_prompt: false,
             is_aside: true,
             began: SystemTime::now(),

@@ -37,10 +37,21 @@ pub struct InFlight {
     pub call: ToolCallId,
     /// The command line.
     pub command: String,
+    /// Whose it is.
+    pub by: Typist,
     /// When it began.
     pub began: SystemTime,
     /// The offset of its first byte in the spool, once it has started.
     pub since: Option<u64>,
+}
+
+/// What was asked when it was judged what is to be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// How often something had been typed by then: an answer is to no question that came after another answer.
+    pub typed: u64,
+    /// The last line, if the command was seen to wait.
+    pub prompt: Option<&'a str>,
 }
 
 /// What a command has come to when its call returns.
@@ -69,7 +80,7 @@ impl State {
     fn running(&self) -> Option<InFlight> {
         let flight = self.flight.as_ref().filter(|flight| !flight.line.is_empty() && !flight.is_aside)?;
         let (call, command) = (flight.call.clone(), flight.line.clone());
-        Some(InFlight { call, command, began: flight.began, since: flight.since })
+        Some(InFlight { call, command, by: flight.by, began: flight.began, since: flight.since })
     }
 }
 
@@ -98,13 +109,8 @@ impl Shell {
         options: RunOptions,
     ) -> Result<Outcome, ShellError> {
         let began = Instant::now();
-        let cancel = options.cancel.clone();
-        let mut status = self.common.status.subscribe();
-        tokio::select! {
-            () = cancel.cancelled() => {}
-            _ = tokio::time::timeout(PATIENCE, status.wait_for(|status| !status.taken)) => {}
-        }
-        self.at_prompt_no_more().await;
+        let status = self.common.status.subscribe();
+        self.until_handed_back(&options.cancel).await;
         let mut flown = self.start(call, command, options).await?;
         let status = tokio::select! {
             biased;
@@ -150,18 +156,23 @@ impl Shell {
         news
     }
 
+    /// How often something was typed into it.
+    pub fn typed(&self) -> u64 {
+        self.common.typed.borrow().times()
+    }
+
     /// Types as the model into what was looked at before, and nothing else: the same command (or line of the user's at
-    /// their prompt), and where `asked` is given, while it waits with just this question.
+    /// their prompt), while it asks the same and nobody has typed anything since.
     ///
     /// # Errors
     /// [`ShellError::Idle`], [`ShellError::KeyboardFull`], [`ShellError::Taken`], [`ShellError::Another`], and
     /// [`ShellError::Secret`] while what is typed is not shown.
-    pub fn answer(&self, into: &InFlight, asked: Option<&str>, bytes: &[u8]) -> Result<(), ShellError> {
+    pub fn answer(&self, into: &InFlight, asked: Asked<'_>, bytes: &[u8]) -> Result<(), ShellError> {
         self.type_into(Some((into, asked)), bytes)
     }
 
     /// Types as the model into this command, or as the user.
-    pub(super) fn type_into(&self, aim: Option<(&InFlight, Option<&str>)>, bytes: &[u8]) -> Result<(), ShellError> {
+    pub(super) fn type_into(&self, aim: Option<(&InFlight, Asked<'_>)>, bytes: &[u8]) -> Result<(), ShellError> {
         let mut state = self.state();
         if let Some((into, asked)) = aim {
             self.may_answer(&state, into, asked)?;
@@ -181,7 +192,7 @@ impl Shell {
                 self.common.typed.send_modify(|typed| is_given = typed.more(bytes, keys));
                 let done = terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
                 drop(state);
-                if is_given {
+                if is_given && keys.lines {
                     // It was answered: whether something waits is to be seen anew.
                     self.common.change(|status| status.waiting.take().is_some());
                 }
@@ -197,7 +208,7 @@ impl Shell {
     }
 
     /// Whether what runs is what the model looked at.
-    fn may_answer(&self, state: &State, into: &InFlight, asked: Option<&str>) -> Result<(), ShellError> {
+    fn may_answer(&self, state: &State, into: &InFlight, asked: Asked<'_>) -> Result<(), ShellError> {
         if state.taken.is_some() {
             return Err(ShellError::Taken);
         }
@@ -206,11 +217,10 @@ impl Shell {
         if terminal.keys().is_some_and(Keys::hidden) {
             return Err(ShellError::Secret);
         }
-        let asks = |asked| self.common.question(start).is_some_and(|waiting| waiting.prompt == asked);
-        match asked {
-            Some(asked) if !asks(asked) => Err(ShellError::Another),
-            _ => Ok(()),
-        }
+        // Where it stands at the end of a line, whatever it prints there is no question.
+        let prompt = asked.prompt.filter(|prompt| !prompt.trim().is_empty());
+        let is_same = prompt.is_none_or(|prompt| self.common.last_line(start) == prompt);
+        if is_same && asked.typed == self.typed() { Ok(()) } else { Err(ShellError::Another) }
     }
 
     /// Takes in what is typed into a new terminal.
@@ -219,17 +229,22 @@ impl Shell {
         let common = self.common.clone();
         tokio::spawn(typed::record(chunks, Arc::clone(&self.spool), move |line| {
             let text = environment::without_secrets(&line.text);
-            let call = {
+            let (call, is_untold) = {
                 let mut state = common.state();
+                // Typed ahead, it is mostly the next line of their prompt.
+                let is_prompt = state.flight.as_ref().is_some_and(|flight| flight.is_prompt);
+                let is_untold = is_prompt && line.by == Typist::User && line.text.starts_with(' ');
                 if line.by == Typist::User {
                     state.remember(match line.hidden {
                         true => "typed something that was not shown".to_owned(),
+                        false if is_untold => "typed something that is not told".to_owned(),
                         false => format!("typed `{text}`"),
                     });
                 }
-                state.last_call.clone()
+                (state.last_call.clone(), is_untold)
             };
-            common.observer.typed(call.as_ref(), line.by, &text, line.hidden);
+            let text = if is_untold { "" } else { text.as_str() };
+            common.observer.typed(call.as_ref(), line.by, text, line.hidden || is_untold);
         }));
         sender
     }

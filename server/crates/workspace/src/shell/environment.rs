@@ -46,7 +46,7 @@ const SHELLS_OWN: &[&str] = &[
 
 /// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
 /// change the shell itself, without pagers, which would wait for a key, and with settings of git
-/// that hold over those of any repository: [`git::ALWAYS`], and these.
+/// that hold over those of any repository: [`git::ALWAYS`], and these, which only a workspace that is not trusted has.
 pub(super) fn for_shell(
     server: impl IntoIterator<Item = (OsString, OsString)>,
     pass: &[String],
@@ -69,6 +69,11 @@ pub(super) fn for_shell(
     });
     let mut environment: Vec<_> = kept.chain(ours.map(|(name, value)| (name.into(), value.into()))).collect();
     configure_git(&mut environment, of_git);
+    if !of_git.is_empty() {
+        let (name, value) = git::NO_FETCH;
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.into(), value.into()));
+    }
     environment
 }
 
@@ -104,8 +109,9 @@ pub(super) fn without_secrets(line: &str) -> String {
     while let Some((before, after)) = rest.split_once('=') {
         told.push_str(before);
         told.push('=');
-        let name = before.rsplit(|one: char| !one.is_alphanumeric() && one != '_').next().unwrap_or_default();
-        let name = if name.is_empty() { before.strip_suffix('+').unwrap_or_default() } else { name };
+        // Of `name+=` and `name[0]=` too.
+        let name = before.strip_suffix('+').unwrap_or(before);
+        let name = name.strip_suffix(']').and_then(|name| Some(name.rsplit_once('[')?.0)).unwrap_or(name);
         let name = name.rsplit(|one: char| !one.is_alphanumeric() && one != '_').next().unwrap_or_default();
         let length = if is_secret(name) { word(after) } else { 0 };
         told.push_str(if length > 0 { "…" } else { "" });
@@ -115,20 +121,28 @@ pub(super) fn without_secrets(line: &str) -> String {
     told
 }
 
-/// How long the word is that a text begins with, in bytes: quotes hold it together. One that is not ended goes to the end.
+/// How long the word is that a text begins with, in bytes: quotes, and brackets as in `$(…)`, hold it together. One that is
+/// not ended goes to the end.
 fn word(text: &str) -> usize {
-    let (mut quote, mut escaped) = (None, false);
+    // What is open, by the characters that end it, the innermost last.
+    let (mut open, mut escaped, mut before) = (Vec::new(), false, ' ');
     for (at, one) in text.char_indices() {
-        match (quote, one) {
+        match (open.last().copied(), one) {
             _ if escaped => escaped = false,
-            (Some('"') | None, '\\') => escaped = true,
-            (Some(open), _) if open == one => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'') => quote = Some(one),
-            (None, ';' | '&' | '|') => return at,
+            (Some('\''), '\'') => _ = open.pop(),
+            (Some('\''), _) => {}
+            (_, '\\') => escaped = true,
+            (Some(end), _) if end == one => _ = open.pop(),
+            (_, '(') if before == '$' || open.last() != Some(&'"') => open.push(')'),
+            (_, '{') if before == '$' => open.push('}'),
+            (_, '"' | '`') => open.push(one),
+            (Some('"'), _) => {}
+            (_, '\'') => open.push(one),
+            (None, ';' | '&' | '|' | ')') => return at,
             (None, _) if one.is_whitespace() => return at,
-            (None, _) => {}
+            _ => {}
         }
+        before = one;
     }
     text.len()
 }
@@ -153,6 +167,18 @@ mod tests {
             ("X_TOKEN='not ended", "X_TOKEN=…"),
             ("x=1 ö=2 test a = b", "x=1 ö=2 test a = b"),
             ("X_TOKEN= ls", "X_TOKEN= ls"),
+            ("export DB_PASSWORD=$(echo c2VjcmV0 | base64 -d); ls", "export DB_PASSWORD=…; ls"),
+            ("DB_PASSWORD=\"a $(echo \"b c\" | tr ')' x) d\" run", "DB_PASSWORD=… run"),
+            ("DB_PASSWORD=`echo a b` run", "DB_PASSWORD=… run"),
+            ("DB_PASSWORD=${X:-a b} run", "DB_PASSWORD=… run"),
+            ("MY_TOKEN=(abc 'd e' f) run", "MY_TOKEN=… run"),
+            ("MY_TOKEN+=(abc def) run", "MY_TOKEN+=… run"),
+            ("A_TOKEN[0]=abc run", "A_TOKEN[0]=… run"),
+            ("A_TOKEN[x]+=abc run", "A_TOKEN[x]+=… run"),
+            ("(MY_TOKEN=abc; run)", "(MY_TOKEN=…; run)"),
+            ("x=$(MY_TOKEN=abc run it)", "x=$(MY_TOKEN=… run it)"),
+            ("MY_TOKEN=\"it's (1\" run", "MY_TOKEN=… run"),
+            ("$(MY_TOKEN=abc) run", "$(MY_TOKEN=…) run"),
         ];
         for (line, told) in cases {
             assert_eq!(without_secrets(line), told);
@@ -177,6 +203,17 @@ mod tests {
         assert_eq!(value("GIT_CONFIG_COUNT"), (Some("3"), None));
         assert_eq!(value("GIT_CONFIG_VALUE_0"), (Some("me"), None));
         assert_eq!(value("GIT_CONFIG_KEY_2"), (Some("safe.bareRepository"), None));
+    }
+
+    #[test]
+    fn git_fetches_nothing_by_itself_where_it_has_settings_for_a_workspace_that_is_not_trusted() {
+        let fetches = |of_git: &[(String, String)]| {
+            let environment = for_shell([("GIT_NO_LAZY_FETCH".into(), "0".into())], &[], of_git);
+            let all = environment.into_iter().filter(|(name, _)| name == "GIT_NO_LAZY_FETCH");
+            all.map(|(_, value)| value.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(fetches(&[]), ["0"]);
+        assert_eq!(fetches(&[("core.hooksPath".to_owned(), "/dev/null".to_owned())]), ["1"]);
     }
 
     #[test]

@@ -5,12 +5,12 @@
 //! not released, the command is killed with its shell.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use protocol::ToolCallId;
-use protocol::terminal::Certainty;
+use protocol::terminal::{Certainty, Typist};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,8 @@ pub(super) struct Common {
     pub(super) status: Arc<watch::Sender<Status>>,
     /// What was typed, by anybody.
     pub(super) typed: Arc<watch::Sender<waiting::Typed>>,
+    /// How often something had been typed when it was last looked whether the command waits.
+    pub(super) looked: Arc<AtomicU64>,
     pub(super) spool: Arc<Spool>,
     pub(super) observer: Arc<dyn Observer>,
     /// How many commands run or are being killed.
@@ -62,6 +64,8 @@ pub(super) struct Flight {
     pub(super) call: ToolCallId,
     /// The command line; at the user's prompt the line that it runs, empty while it reads one.
     pub(super) line: String,
+    /// Whose it is.
+    pub(super) by: Typist,
     /// Whether it is the user's prompt.
     pub(super) is_prompt: bool,
     /// Whether it is something of ours in between, which is over in a moment.
@@ -81,6 +85,18 @@ pub(super) struct Flight {
     pub(super) abandoned: CancellationToken,
     /// Is triggered when nothing of it is left.
     pub(super) over: CancellationToken,
+}
+
+impl Flight {
+    /// Why nothing else can run there.
+    pub(super) fn is_in_the_way(&self) -> ShellError {
+        match self.by {
+            // Their prompt, which reads a line.
+            Typist::User if self.line.is_empty() => ShellError::Taken,
+            Typist::User => ShellError::Users { command: super::beginning(&self.line) },
+            Typist::Model => ShellError::Busy { command: super::beginning(&self.line) },
+        }
+    }
 }
 
 impl Common {
@@ -238,8 +254,8 @@ impl Pilot {
             (Some(_), Some(_)) => home,
             (Some(cwd), None) => cwd.clone(),
         };
-        if let Some(said) = running.note {
-            note = Some(note.map_or_else(|| said.to_owned(), |note| format!("{said} {note}")));
+        if let Some(said) = &running.note {
+            note = Some(note.map_or_else(|| said.clone(), |note| format!("{said} {note}")));
         }
         let Printed { text: output, is_cut } = ended.map(|ended| ended.output).unwrap_or_default();
         if exit_code != Some(0)
@@ -343,7 +359,7 @@ fn at_prompt(common: &Common, running: &Running, what: AtPrompt) {
     }
     if !line.is_empty() {
         let (text, hidden) = if line == UNTOLD { ("", true) } else { (line.as_str(), false) };
-        common.observer.typed(None, protocol::terminal::Typist::User, text, hidden);
+        common.observer.typed(None, Typist::User, text, hidden);
     }
     common.observer.changed();
 }
@@ -420,7 +436,7 @@ pub(super) struct Running {
     pub(super) abandoned: CancellationToken,
     pub(super) terminal: Option<Arc<Terminal>>,
     /// What is to be said of the shell that it runs in.
-    pub(super) note: Option<&'static str>,
+    pub(super) note: Option<String>,
     pub(super) started: bool,
     pub(super) landed: bool,
     /// Whether whoever waits for its end is told of it.
@@ -464,7 +480,7 @@ impl Running {
             && !early.is_empty()
         {
             // A keyboard that is still empty takes it.
-            let by = (!self.is_prompt).then_some(protocol::terminal::Typist::User);
+            let by = (!self.is_prompt).then_some(Typist::User);
             let _ = terminal.type_in(by, &early);
         }
     }

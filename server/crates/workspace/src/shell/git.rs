@@ -5,10 +5,15 @@
 //! hold over those of any repository. Keys with fixed names are set there blindly; those whose names the repository chooses
 //! (`filter.<name>.clean`) are looked up first, which runs nothing. Where that does not tell all, git is kept from working.
 
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::paths;
 
 mod found;
 
@@ -31,6 +36,10 @@ const UNTRUSTED: &[(&str, &str)] = &[
     ("submodule.recurse", "false"),
 ];
 
+/// Has git (2.45 and those mended with it) fetch nothing by itself, as it would for what a partial clone lacks: also what
+/// only looks at a repository would do that. Set where [`UNTRUSTED`] is.
+pub(super) const NO_FETCH: (&str, &str) = ("GIT_NO_LAZY_FETCH", "1");
+
 /// A diff as any, in place of a driver's own. Git calls it with the path and, for each side, file, hash and mode.
 const DIFF: &str = r#"f() { diff -u -- "$2" "$5"; true; }; f"#;
 
@@ -40,7 +49,6 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
     ("core", "alternaterefscommand", "true"),
     ("core", "askpass", ""),
     ("core", "editor", "vi"),
-    ("core", "gitproxy", "none"),
     ("core", "pager", "cat"),
     ("core", "sshcommand", "ssh"),
     ("diff", "command", DIFF),
@@ -59,8 +67,6 @@ const NEUTRAL: &[(&str, &str, &str)] = &[
     ("mergetool", "cmd", "true"),
     ("mergetool", "path", "true"),
     ("pager", "", "cat"),
-    ("remote", "receivepack", "git-receive-pack"),
-    ("remote", "uploadpack", "git-upload-pack"),
     ("sequence", "editor", "vi"),
     ("tar", "command", "cat"),
     ("trailer", "cmd", "true"),
@@ -72,8 +78,15 @@ const HELD: (&str, &str) =
     ("core.quotePath", "kept from working by Azimuth until you trust the folder (/trust yes), as");
 /// How long git may take to say what its settings are; it takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long that may take for all repositories.
+const PATIENCE_FOR_ALL: Duration = Duration::from_secs(10);
+/// So much of the shell's environment may be guards, in bytes. Linux starts no program with a variable of 128 KiB, or with
+/// some MiB of them.
+const MOST_BYTES: usize = 100 * 1024;
+/// What a guard takes beside its key and its value: the names of its two variables.
+const NAMES: usize = "GIT_CONFIG_KEY_1000=GIT_CONFIG_VALUE_1000=".len();
 
-/// A setting as git gives it.
+/// A setting as git gives it, with [`char::REPLACEMENT_CHARACTER`] for what is not UTF-8.
 struct Setting {
     /// Whether it comes with the repository.
     is_local: bool,
@@ -92,64 +105,85 @@ pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
     if found.is_cut {
         return held("it has more repositories or folders than could be looked at");
     }
-    let submodules = found.submodules.iter().map(|folder| (folder, true));
-    for (folder, is_submodule) in found.work_trees.iter().map(|folder| (folder, false)).chain(submodules) {
-        let Ok(settings) = settings(folder, is_submodule) else {
+    let began = Instant::now();
+    let mut known: HashSet<_> = guards.iter().cloned().collect();
+    let mut bytes = 0;
+    let kept = found.kept.iter().map(|folder| (folder, true));
+    for (folder, is_kept) in found.work_trees.iter().map(|folder| (folder, false)).chain(kept) {
+        let settings = if began.elapsed() > PATIENCE_FOR_ALL { Err(Silent) } else { settings(folder, is_kept) };
+        let Ok(settings) = settings else {
             tracing::warn!(repository = %folder.display(), "git does not say what its settings are");
             return held(&format!("git did not say in time what the settings of {} are", folder.display()));
         };
         let settings = settings.unwrap_or_default();
-        if let Some(why) = unguarded(&settings, (!is_submodule).then_some(folder)) {
+        if let Some(why) = unguarded(&settings, folder, is_kept) {
             return held(&format!("{} {why}", folder.display()));
         }
-        for guard in against(&settings) {
-            if !guards.contains(&guard) {
-                guards.push(guard);
-            }
+        let new = against(&settings).into_iter().filter(|guard| known.insert(guard.clone()));
+        guards.extend(new.inspect(|(key, value)| bytes += key.len() + value.len() + NAMES));
+        if bytes > MOST_BYTES {
+            return held(&format!("{} names more programs than can be replaced", folder.display()));
         }
     }
     guards
 }
 
 /// Why settings that come with a repository cannot be guarded against by others.
-fn unguarded(settings: &[Setting], work_tree: Option<&PathBuf>) -> Option<&'static str> {
+fn unguarded(settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'static str> {
     let local = |is_it: fn(&str) -> bool| settings.iter().any(|it| it.is_local && is_it(&it.key));
     if local(|key| matches!(parts(key), ("include" | "includeif", "path"))) {
         return Some("includes settings from a file that can change (include.path)");
     }
-    let folder = work_tree.filter(|_| local(|key| key == "core.worktree"))?;
-    let top = git(&["rev-parse", "--show-toplevel"], folder).ok()??;
-    let is_elsewhere = Path::new(top.trim_end_matches('\n')).canonicalize().ok() != folder.canonicalize().ok();
-    is_elsewhere.then_some("has its files elsewhere (core.worktree)")
+    // Of these git takes the first that fits, and the repository's come before those in the environment.
+    if local(|key| matches!(parts(key), ("core", "gitproxy") | ("remote", "receivepack" | "uploadpack"))) {
+        return Some("names programs for connections (core.gitProxy, remote.*.uploadpack or receivepack)");
+    }
+    // A guard would have another key.
+    if local(|key| key.contains(char::REPLACEMENT_CHARACTER)) {
+        return Some("has settings whose names are not UTF-8");
+    }
+    let work_tree = settings.iter().rev().find(|it| it.is_local && it.key == "core.worktree")?;
+    let is_its_own = if is_kept { stays_with_keeper(folder, &work_tree.value) } else { is_top(folder) };
+    (!is_its_own).then_some("has its files elsewhere (core.worktree)")
+}
+
+/// Whether git takes a folder for the top of its work tree.
+fn is_top(folder: &Path) -> bool {
+    let Ok(Some(top)) = git(&["rev-parse", "--show-toplevel"], folder) else { return false };
+    let top = Path::new(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
+    top.canonicalize().is_ok_and(|top| folder.canonicalize().is_ok_and(|folder| top == folder))
+}
+
+/// Whether the work tree that a repository in a `.git` folder names lies beside that folder, as those of submodules do, or
+/// will once it is there.
+fn stays_with_keeper(repository: &Path, work_tree: &str) -> bool {
+    // Behind a name, which may be a link, `..` leads anywhere.
+    let mut parts = Path::new(work_tree).components().skip_while(|part| *part == Component::ParentDir);
+    let climbs = parts.any(|part| part == Component::ParentDir);
+    let keeper = repository.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".git"));
+    let keeper = keeper.and_then(|git| git.parent()?.canonicalize().ok());
+    let place = repository.canonicalize().ok().and_then(|from| paths::canonical(&from.join(work_tree)).ok());
+    !climbs && keeper.zip(place).is_some_and(|(keeper, place)| place.starts_with(keeper))
 }
 
 /// What holds against the settings that come with a repository.
 fn against(settings: &[Setting]) -> Vec<(String, String)> {
-    let mut guards: Vec<(String, String)> = Vec::new();
-    let own = |key: &str| settings.iter().rev().find(|own| !own.is_local && own.key == key);
-    for setting in settings.iter().filter(|setting| setting.is_local) {
-        if let Some(neutral) = neutral(setting) {
-            let value = own(&setting.key).map_or(neutral, |own| &own.value);
-            let guard = (setting.key.clone(), value.to_owned());
-            if !guards.contains(&guard) {
-                guards.push(guard);
-            }
-        }
-    }
-    for setting in settings.iter().filter(|setting| setting.is_local) {
-        let hook = setting.key.strip_prefix("hook.").and_then(|key| key.rsplit_once('.'));
-        if let Some((name, _)) = hook {
-            // An event adds to those before it; an empty one takes all away.
-            for (last, value) in [("enabled", "false"), ("event", "")] {
-                let guard = (format!("hook.{name}.{last}"), value.to_owned());
-                if !guards.contains(&guard) {
-                    guards.push(guard);
-                }
-            }
-        }
-    }
+    let own = settings.iter().filter(|setting| !setting.is_local);
+    let own: HashMap<&str, &str> = own.map(|own| (own.key.as_str(), own.value.as_str())).collect();
+    let local = || settings.iter().filter(|setting| setting.is_local);
+    let neutral = local().filter_map(|setting| {
+        let neutral = neutral(setting)?;
+        Some(pair(&setting.key, own.get(setting.key.as_str()).unwrap_or(&neutral)))
+    });
+    let hooks = local().filter_map(|setting| Some(setting.key.strip_prefix("hook.")?.rsplit_once('.')?.0));
+    // An event adds to those before it; an empty one takes all away.
+    let hooks = hooks.flat_map(|name| {
+        [("enabled", "false"), ("event", "")].map(|(last, value)| (format!("hook.{name}.{last}"), value.to_owned()))
+    });
+    let mut known = HashSet::new();
+    let mut guards: Vec<_> = neutral.chain(hooks).filter(|guard| known.insert(guard.clone())).collect();
     let is_helper = |setting: &&Setting| parts(&setting.key) == ("credential", "helper");
-    if settings.iter().filter(is_helper).any(|setting| setting.is_local) {
+    if local().any(|setting| is_helper(&setting)) {
         // Helpers add up; an empty one takes all away, and the user's come again.
         guards.push(("credential.helper".to_owned(), String::new()));
         let again = settings.iter().filter(is_helper).filter(|setting| !setting.is_local);
@@ -181,18 +215,19 @@ fn pair(key: &str, value: &str) -> (String, String) {
 /// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git is not
 /// there or does not take it for one; then no command of the shell's reads it either.
 fn settings(folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
-    let list = ["config", "--show-scope", "--includes", "--null", "--list"];
+    // The work tree that the settings themselves name may come to be there later only.
+    let list = ["--work-tree=.", "config", "--show-scope", "--includes", "--null", "--list"];
     let told = if is_repository { git(&[&["--git-dir=."], &list[..]].concat(), folder) } else { git(&list, folder) };
-    Ok(told?.map(|text| read(&text)))
+    Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
 }
 
 /// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing and
 /// fetches nothing.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
-fn git(arguments: &[&str], folder: &Path) -> Result<Option<String>, Silent> {
+fn git(arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let mut git = Command::new("git");
     git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
-    git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
+    git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
     let Ok(mut git) = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
         return Ok(None);
     };
@@ -209,8 +244,7 @@ fn git(arguments: &[&str], folder: &Path) -> Result<Option<String>, Silent> {
     }
     let ended = git.wait();
     let bytes = answer.map_err(|_| Silent)?;
-    let bytes = bytes.filter(|_| ended.is_ok_and(|status| status.success()));
-    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(bytes.filter(|_| ended.is_ok_and(|status| status.success())))
 }
 
 /// Reads pairs of a scope and a setting, each with a NUL behind it; a key is parted from its value by a line's end.
@@ -286,7 +320,13 @@ mod tests {
 
         /// Runs git with these settings in its environment. Gives what it said.
         fn git(&self, arguments: &[&str], guards: &[(String, String)]) -> String {
+            self.git_with(&[], arguments, guards)
+        }
+
+        /// The same with more variables.
+        fn git_with(&self, variables: &[(&str, &str)], arguments: &[&str], guards: &[(String, String)]) -> String {
             let mut git = Command::new("git");
+            git.envs(variables.iter().copied());
             git.args(arguments).current_dir(self.repository()).env("GIT_PAGER", "cat");
             git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_COUNT", guards.len().to_string());
             for (number, (key, value)) in guards.iter().enumerate() {
@@ -299,6 +339,33 @@ mod tests {
         fn guards(&self) -> Vec<(String, String)> {
             let always = ALWAYS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
             always.chain(untrusted(&[self.repository()])).collect()
+        }
+
+        /// Whether git runs something of the repository, and what it says.
+        fn runs(&self, variables: &[(&str, &str)], arguments: &[&str], guards: &[(String, String)]) -> (bool, String) {
+            let said = self.git_with(variables, arguments, guards);
+            (std::fs::remove_file(self.mark()).is_ok(), said)
+        }
+
+        /// Makes a repository in the repository, in which a filter of this name leaves a mark when one looks at it.
+        fn more(&self, git_dir: &str, work_tree: &str, filter: &[u8]) {
+            let at = |path: &str| self.repository().join(path);
+            for folder in [git_dir, work_tree] {
+                std::fs::create_dir_all(at(folder)).unwrap();
+            }
+            let (kept_in, work) = (format!("--git-dir={git_dir}"), format!("--work-tree={work_tree}"));
+            let in_it = |arguments: &[&str]| self.git(&[&[kept_in.as_str(), &work], arguments].concat(), &[]);
+            in_it(&["init", "-q", "-b", "main"]);
+            std::fs::write(at(work_tree).join("b.txt"), "one\n").unwrap();
+            in_it(&["add", "b.txt"]);
+            in_it(&["-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "x"]);
+            std::fs::create_dir_all(at(git_dir).join("info")).unwrap();
+            std::fs::write(at(git_dir).join("info/attributes"), [b"*.txt filter=", filter].concat()).unwrap();
+            let program = format!("\"]\n clean = touch {}; cat\n", self.mark().display());
+            let config = std::fs::read(at(git_dir).join("config")).unwrap();
+            let config = [&config, &b"[filter \""[..], filter, program.as_bytes()].concat();
+            std::fs::write(at(git_dir).join("config"), config).unwrap();
+            std::fs::write(at(work_tree).join("b.txt"), "two\n").unwrap();
         }
     }
 
@@ -330,6 +397,128 @@ mod tests {
             std::fs::write(hostile.repository().join("a.txt"), "one\nfour\n").unwrap();
             let said = hostile.git(arguments, &[]);
             assert!(std::fs::remove_file(hostile.mark()).is_ok(), "git {arguments:?}: {said}");
+        }
+    }
+
+    /// The settings that are there without a look at any repository.
+    fn fixed() -> Vec<(String, String)> {
+        ALWAYS.iter().chain(UNTRUSTED).map(|(key, value)| pair(key, value)).collect()
+    }
+
+    #[test]
+    fn what_is_missing_is_fetched_by_no_program_of_the_repository() {
+        let hostile = Hostile::new();
+        let blob = hostile.git(&["rev-parse", "HEAD:a.txt"], &fixed());
+        let (folder, name) = blob.trim().split_at(2);
+        std::fs::remove_file(hostile.repository().join(".git/objects").join(folder).join(name)).unwrap();
+        for (key, value) in [
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", "."),
+            ("remote.origin.uploadpack", &format!("touch {}; git-upload-pack", hostile.mark().display())),
+        ] {
+            hostile.git(&["config", key, value], &fixed());
+        }
+        let look = ["cat-file", "-p", "HEAD:a.txt"];
+        let (ran, said) = hostile.runs(&[], &look, &fixed());
+        assert!(ran, "the test would see it: {said}");
+        let (ran, said) = hostile.runs(&[NO_FETCH], &look, &fixed());
+        assert!(!ran, "{said}");
+        let (ran, said) = hostile.runs(&[], &look, &hostile.guards());
+        assert!(!ran && said.contains("until you trust the folder"), "{said}");
+    }
+
+    #[test]
+    fn git_does_not_work_where_a_setting_has_a_name_that_is_not_utf_8() {
+        let hostile = Hostile::new();
+        hostile.more("more/.git", "more", b"\xff");
+        let look = ["-C", "more", "status"];
+        let (ran, said) = hostile.runs(&[], &look, &fixed());
+        assert!(ran, "the test would see it: {said}");
+        let (ran, said) = hostile.runs(&[], &look, &hostile.guards());
+        assert!(!ran && said.contains("until you trust the folder"), "{said}");
+    }
+
+    #[test]
+    fn a_repository_in_a_git_folder_runs_nothing() {
+        for (git_dir, work_tree, of_settings) in [
+            (".git/evil/.git", ".git/evil", None),
+            (".git/worktrees/evil", ".git/worktrees/evil", Some(".")),
+            (".git/modules/evil", ".git/modules/evil", Some(".")),
+            (".git/modules/a/b/evil", "beside", Some("../../../../../beside")),
+        ] {
+            let hostile = Hostile::new();
+            hostile.more(git_dir, work_tree, b"more");
+            let folder = if of_settings.is_some() { git_dir } else { work_tree };
+            let config = |key: &str, value: &str| {
+                let config = format!("--file={git_dir}/config");
+                hostile.git(&["config", &config, key, value], &fixed());
+            };
+            config("core.bare", "false");
+            of_settings.inspect(|work_tree| config("core.worktree", work_tree));
+            if git_dir == ".git/modules/evil" {
+                let head = hostile.repository().join(git_dir).join("HEAD");
+                std::fs::remove_file(&head).unwrap();
+                std::os::unix::fs::symlink("refs/heads/nowhere", head).unwrap();
+            }
+            let look = ["-C", folder, "status"];
+            let (ran, said) = hostile.runs(&[], &look, &fixed());
+            assert!(ran, "the test would see it in {folder}: {said}");
+            let (ran, said) = hostile.runs(&[], &look, &hostile.guards());
+            assert!(!ran && said.contains("b.txt"), "{folder}: {said}");
+            if folder == git_dir {
+                // While its files are not there, git says nothing of its settings.
+                let (there, away) = (hostile.repository().join("beside"), hostile.repository().join("away"));
+                let is_away = std::fs::rename(&there, &away).is_ok();
+                let guards = hostile.guards();
+                assert!(!is_away || std::fs::rename(&away, &there).is_ok());
+                let (ran, said) = hostile.runs(&[], &look, &guards);
+                assert!(!ran && said.contains("b.txt"), "{folder}: {said}");
+                let up = "../".repeat(git_dir.split('/').count());
+                std::os::unix::fs::symlink(hostile.folder.path(), hostile.repository().join("link")).unwrap();
+                for elsewhere in ["/", "..", "link", "link/../x"] {
+                    config("core.worktree", &Path::new(&up).join(elsewhere).to_string_lossy());
+                    let said = hostile.git(&["status"], &hostile.guards());
+                    assert!(said.contains("until you trust the folder"), "{folder} {elsewhere}: {said}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_repository_whose_settings_lie_elsewhere_in_the_workspace_runs_nothing() {
+        let hostile = Hostile::new();
+        hostile.more("data", "data", b"more");
+        let kept = hostile.repository().join(".git/worktrees/evil");
+        std::fs::create_dir_all(&kept).unwrap();
+        for (name, text) in [("HEAD", "ref: refs/heads/main\n"), ("commondir", "../../../data\n")] {
+            std::fs::write(kept.join(name), text).unwrap();
+        }
+        std::fs::write(kept.join("config.worktree"), "[core]\n worktree = ../../../data\n bare = false\n").unwrap();
+        std::fs::copy(hostile.repository().join("data/index"), kept.join("index")).unwrap();
+        for (key, value) in [("core.bare", "false"), ("extensions.worktreeConfig", "true")] {
+            hostile.git(&["config", "--file=data/config", key, value], &fixed());
+        }
+        let look = ["-C", ".git/worktrees/evil", "status"];
+        let (ran, said) = hostile.runs(&[], &look, &fixed());
+        assert!(ran, "the test would see it: {said}");
+        let (ran, said) = hostile.runs(&[], &look, &hostile.guards());
+        assert!(!ran && !said.contains("fatal"), "{said}");
+    }
+
+    #[test]
+    fn git_does_not_work_where_more_programs_are_named_than_the_environment_has_room_for() {
+        let many: String = (0..100_000).map(|number| format!("[filter \"{number}\"]\nclean=x\n")).collect();
+        let long = format!("[filter \"{}\"]\nclean=x\n", "x".repeat(MOST_BYTES));
+        for settings in [many, long] {
+            let hostile = Hostile::new();
+            let config = hostile.repository().join(".git/config");
+            std::fs::write(&config, std::fs::read_to_string(&config).unwrap() + &settings).unwrap();
+            let began = Instant::now();
+            let said = hostile.git(&["status"], &hostile.guards());
+            assert!(said.contains("until you trust the folder"), "{said}");
+            assert!(began.elapsed() < Duration::from_secs(20), "it took {:?}", began.elapsed());
         }
     }
 
@@ -373,9 +562,8 @@ mod tests {
             in_it(&["config", &format!("filter.{name}.clean"), &format!("touch {}; cat", hostile.mark().display())]);
             std::fs::write(inner.join("a.txt"), "two\n").unwrap();
             let _ = std::fs::remove_file(hostile.mark());
-            let fixed: Vec<_> = ALWAYS.iter().chain(UNTRUSTED).map(|(key, value)| pair(key, value)).collect();
             let into = ["status", "--ignore-submodules=none"];
-            let said = hostile.git(&into, &fixed);
+            let said = hostile.git(&into, &fixed());
             assert!(std::fs::remove_file(hostile.mark()).is_ok(), "without a look at it, it runs: {said}");
             for arguments in [&into[..], &["status"], &["-C", place, "diff"], &["diff", "--submodule=diff"]] {
                 let said = hostile.git(arguments, &hostile.guards());
@@ -387,13 +575,21 @@ mod tests {
 
     #[test]
     fn git_does_not_work_where_a_repository_reads_settings_or_has_files_elsewhere() {
-        for (key, value) in
-            [("include.path", "../a.cfg"), ("includeIf.onbranch:x.path", "../a.cfg"), ("core.worktree", "/")]
-        {
+        for (key, value) in [
+            ("include.path", "../a.cfg"),
+            ("includeIf.onbranch:x.path", "../a.cfg"),
+            ("core.worktree", "/"),
+            ("core.worktree", "../nowhere"),
+            ("core.gitProxy", "evil"),
+            ("remote.origin.uploadpack", "evil"),
+            ("remote.origin.receivepack", "evil"),
+        ] {
             let hostile = Hostile::new();
             assert!(!hostile.git(&["diff"], &hostile.guards()).contains("fatal"));
             hostile.git(&["config", key, value], &[]);
             let guards = hostile.guards();
+            // One that is not there may come to be.
+            std::fs::create_dir(hostile.repository().join("nowhere")).unwrap();
             for arguments in [&["status"][..], &["diff"], &["log"], &["grep", "x"], &["blame", "a.txt"]] {
                 let said = hostile.git(arguments, &guards);
                 assert!(said.contains("until you trust the folder"), "git {arguments:?} with {key}: {said}");

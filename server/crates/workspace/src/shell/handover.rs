@@ -6,7 +6,7 @@ use std::time::Duration;
 use tempfile::TempPath;
 
 use super::terminal::{Terminal, enter, quoted};
-use super::{Shell, processes};
+use super::{Shell, git, processes};
 
 /// How long a shell may take to say how it is.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -38,8 +38,11 @@ impl Shell {
 
 async fn write(terminal: &Terminal, file: &Path) -> std::io::Result<()> {
     let file = quoted(&file.to_string_lossy());
-    // The mark says whose processes they are, and these are the other shell's own. Not every shell has all of it.
-    let own = format!("{} PWD OLDPWD SHLVL", processes::MARK);
-    let all = format!("unset {own}; command export -p; command declare -f; command alias -p");
+    // The mark says whose processes they are, and these are the other shell's own. So are git's settings, of which the other
+    // one has those that hold as it starts. Not every shell has all of it.
+    let own = format!("{} PWD OLDPWD SHLVL {} GIT_CONFIG_COUNT __azimuth", processes::MARK, git::NO_FETCH.0);
+    let of_git = "__azimuth=${GIT_CONFIG_COUNT:-0}; while [ \"$__azimuth\" -gt 0 ]; do __azimuth=$((__azimuth-1)); \
+                  unset \"GIT_CONFIG_KEY_$__azimuth\" \"GIT_CONFIG_VALUE_$__azimuth\"; done";
+    let all = format!("{of_git}; unset {own}; command export -p; command declare -f; command alias -p");
     terminal.aside(&format!("({all}) >|{file} 2>/dev/null")).await
 }

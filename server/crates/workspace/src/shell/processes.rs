@@ -96,6 +96,20 @@ pub(super) fn descendants(process: Pid) -> Vec<Process> {
     living.collect()
 }
 
+/// The memory that a process and all that descends from it hold, in bytes: the sum of what is resident of each, so that
+/// what they share counts more than once. None where there is no `/proc`.
+#[cfg(target_os = "linux")]
+pub(super) fn memory(process: Pid) -> Option<u64> {
+    let members = with_descendants(HashSet::from([process.as_raw_nonzero().get()]), &all());
+    let resident = members.into_iter().filter_map(|pid| {
+        let text = std::fs::read(Path::new("/proc").join(pid.to_string()).join("status")).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    });
+    Some(resident.sum::<u64>() * 1024).filter(|bytes| *bytes > 0)
+}
+
 /// The parent of a process, which may have none. Nothing where the process is not there.
 #[cfg(target_os = "linux")]
 pub(super) fn parent(process: Pid) -> Option<Option<Pid>> {

@@ -13,6 +13,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -62,7 +64,9 @@ builtin printf '%s\0' "$0"
 /// The user's start files, run when a shell is first wanted.
 #[derive(Debug, Default)]
 pub struct StartFiles {
-    made: OnceCell<Result<Made, String>>,
+    made: Arc<OnceCell<Result<Made, String>>>,
+    /// Whether the user of this session knows that they failed.
+    is_told: AtomicBool,
 }
 
 /// What start files have made.
@@ -80,7 +84,29 @@ impl StartFiles {
     pub(super) fn making(name: &str, value: &str) -> Self {
         let mut environment: Vec<_> = std::env::vars_os().collect();
         environment.push((name.into(), value.into()));
-        Self { made: OnceCell::new_with(Some(Ok(Made { environment, prologue: String::new() }))) }
+        Self::of(Ok(Made { environment, prologue: String::new() }))
+    }
+
+    /// Files that have failed.
+    #[cfg(test)]
+    pub(super) fn failing(why: &str) -> Self {
+        Self::of(Err(why.to_owned()))
+    }
+
+    #[cfg(test)]
+    fn of(made: Result<Made, String>) -> Self {
+        Self { made: Arc::new(OnceCell::new_with(Some(made))), is_told: AtomicBool::new(false) }
+    }
+
+    /// The same files for another session, whose user has to be told as well where they fail.
+    #[must_use]
+    pub fn for_session(&self) -> Self {
+        Self { made: Arc::clone(&self.made), is_told: AtomicBool::new(false) }
+    }
+
+    /// Whether it is to be told that they failed: once in a session, which has many shells.
+    pub(super) fn is_to_be_told(&self) -> bool {
+        !self.is_told.swap(true, Ordering::Relaxed)
     }
 
     /// What they have made.

@@ -17,6 +17,9 @@ use std::process::ExitCode;
 
 /// The first argument of the supervisor.
 pub(super) const NAME: &str = "__shell-supervisor";
+/// The first argument of the supervisor of a program without a terminal ([`held`](super::held)): it and its child do the same,
+/// but that the child reports nothing and is in no sandbox.
+pub(super) const HOLDER: &str = "__program-supervisor";
 
 /// Does a supervisor's work, where this process was started for that. A program whose path is given as
 /// [`Confinement::supervisor`](super::Confinement) calls this first in its `main`, before there is any other thread.
@@ -76,6 +79,8 @@ mod linux {
 
     /// The first argument of the child.
     const CHILD: &str = "__shell-child";
+    /// The first argument of the child that has no terminal.
+    const HELD: &str = "__program-child";
 
     /// How long processes are killed before those that cannot be, such as another user's, are left alone.
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -89,6 +94,8 @@ mod linux {
         let result = match name.to_str() {
             Some(super::NAME) => supervise(args.collect()),
             Some(CHILD) => become_program(args.collect()),
+            Some(super::HOLDER) => hold(args.collect()),
+            Some(HELD) => become_held(&args.collect::<Vec<_>>()),
             _ => return None,
         };
         Some(result.unwrap_or_else(|error| {
@@ -105,8 +112,24 @@ mod linux {
         let [mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(CHILD).args(rest).env(processes::MARK, mark);
+        look_after(command, server)
+    }
+
+    /// The supervisor of a program without a terminal.
+    fn hold(args: Vec<OsString>) -> io::Result<ExitCode> {
+        let [server, args @ ..] = args.as_slice() else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let server = self::server(server)?;
+        let _ = rustix::thread::set_name(c"azimuth-held");
+        set_child_subreaper(Some(getpid()))?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("azimuth").arg(HELD).args(args);
+        look_after(command, server)
+    }
+
+    /// Starts the child, and ends with it and all that comes from it.
+    fn look_after(mut command: Command, server: rustix::fd::OwnedFd) -> io::Result<ExitCode> {
         let child = command.spawn()?;
-        // The terminal ends with those who use it.
+        // The terminal, or the pipes, end with those who use them.
         let null = File::options().read(true).write(true).open("/dev/null")?;
         dup2_stdin(&null)?;
         dup2_stdout(&null)?;
@@ -190,6 +213,14 @@ mod linux {
         // Whoever has asked hears it, and the terminal need not show it too.
         write!(report, "{error}")?;
         Ok(ExitCode::FAILURE)
+    }
+
+    fn become_held(args: &[OsString]) -> io::Result<ExitCode> {
+        // A supervisor that is killed takes the program with it.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        setsid()?;
+        let [program, args @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
+        Err(Command::new(program).args(args).exec())
     }
 
     fn try_to_become(args: &[OsString]) -> Result<std::convert::Infallible, Box<dyn std::error::Error>> {

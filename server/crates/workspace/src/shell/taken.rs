@@ -8,7 +8,10 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use protocol::ToolCallId;
+use protocol::terminal::Typist;
+use tokio_util::sync::CancellationToken;
 
+use super::flight::PATIENCE;
 use super::{RunOptions, Shell, State, What};
 
 /// How many lines of what the user did are told.
@@ -111,6 +114,16 @@ impl Shell {
         }
     }
 
+    /// Waits while the user has the terminal, for ten minutes at most, and until their prompt is gone then.
+    pub async fn until_handed_back(&self, cancel: &CancellationToken) {
+        let mut status = self.status();
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            _ = tokio::time::timeout(PATIENCE, status.wait_for(|status| !status.taken)) => {}
+        }
+        self.at_prompt_no_more().await;
+    }
+
     /// Waits until a prompt that was handed back is gone. What the user runs there has a moment to end.
     pub async fn at_prompt_no_more(&self) {
         let is_going = {
@@ -134,7 +147,7 @@ async fn prompt(shell: Weak<Shell>) {
         }
         let call = ToolCallId::new(format!("user-{}", there.state().flights + 1));
         let began = Instant::now();
-        if let Ok(running) = there.take_off(&call, None) {
+        if let Ok(running) = there.take_off(&call, None, Typist::User) {
             let flown = there.fly(running, what, RunOptions::default()).await;
             drop(there);
             let ended = match flown {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests look at /proc and at files that commands made")]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tempfile::TempDir;
 
@@ -29,6 +29,10 @@ impl Observer for Log {
 
     fn ended(&self, call: &ToolCallId, offset: u64, exit_code: Option<i32>) {
         self.0.lock().unwrap().push(format!("{call} ended at {offset} with {exit_code:?}"));
+    }
+
+    fn said(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
     }
 
     fn typed(&self, _: Option<&ToolCallId>, by: Typist, text: &str, hidden: bool) {
@@ -618,10 +622,45 @@ async fn a_shell_of_a_workspace_that_is_no_longer_trusted_makes_way_before_the_n
         trusted.store(false, Ordering::Relaxed);
     });
     assert_eq!((during.output.as_str(), during.note), ("known\n", None));
-    assert!(shell.is_lax() && shell.hand_over().await.is_none(), "its settings of git are for nobody");
+    assert!(shell.state().is_lax && shell.hand_over().await.is_none(), "its settings of git are for nobody");
     let after = run("echo \"[$WORD] ${PWD##*/}\"").await;
     assert_eq!(after.output, "[] sub\n");
     assert!(after.note.unwrap().contains("not trusted any more"));
-    assert!(!shell.is_lax());
+    assert!(!shell.state().is_lax);
     assert_eq!(run("true").await.note, None);
+
+    // One that does nothing does so at once, in its folder; the model hears of it.
+    shell.make_way().await;
+    assert!(shell.is_alive() && shell.take_news().is_empty(), "it has no reason to");
+    trusted.store(true, Ordering::Relaxed);
+    shell.kill().await;
+    run("cd sub; WORD=known").await;
+    trusted.store(false, Ordering::Relaxed);
+    shell.make_way().await;
+    assert!(!shell.is_alive());
+    assert_eq!(shell.cwd().file_name().unwrap(), "sub", "commands are judged for the folder that it was in");
+    assert!(shell.take_news().join("").contains("not trusted any more"));
+    let after = run("echo \"[$WORD] ${PWD##*/}\"").await;
+    assert_eq!((after.output.as_str(), after.note), ("[] sub\n", None));
+}
+
+#[tokio::test]
+async fn the_users_prompt_in_a_shell_that_makes_way_goes_on_in_a_new_one_and_it_is_said() {
+    let fixture = Fixture::new();
+    let trusted = &fixture.shell.config.trust.trusted;
+    trusted.store(true, Ordering::Relaxed);
+    std::fs::create_dir(fixture.project().join("sub")).unwrap();
+    fixture.run("cd sub; WORD=known").await;
+    fixture.shell.take(true);
+    fixture.printed(0, "$ ").await;
+    trusted.store(false, Ordering::Relaxed);
+    let from = fixture.shell.spool().end();
+    fixture.shell.make_way().await;
+    fixture.printed(from, "$ ").await;
+    assert!(fixture.shell.status().borrow().taken, "it is still the user's");
+    fixture.shell.write(b"echo \"[$WORD] ${PWD##*/}\"\r").unwrap();
+    fixture.printed(from, "[] sub\r\n").await;
+    let said = fixture.log.0.lock().unwrap().iter().filter(|line| line.contains("your prompt is one in a new")).count();
+    assert_eq!(said, 1);
+    assert!(fixture.shell.take_news().join("").contains("not trusted any more"));
 }

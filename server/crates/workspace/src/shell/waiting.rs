@@ -5,8 +5,9 @@
 //! looked up in `/proc`; where there is none only the second is known, by the silence after a prompt or by the terminal's
 //! settings.
 //!
-//! What is typed answers a question, so what was seen before counts no more: nothing waits until a look that is newer has
-//! found it so, and input that nobody has read yet is there to be read and not waited for.
+//! What is typed answers a question, so what was seen before counts no more: there is no question until a look that is newer
+//! has found it so, and input that nobody has read yet is there to be read and not waited for. Of a program that reads single
+//! keys it is still told that it waits, unless such a look finds otherwise: it mostly goes on to wait.
 //!
 //! What is typed is *hidden* while the terminal reads lines and does not echo, as for a password. A program that reads
 //! single keys does not count as hidden: editors and line editors show themselves what they are given.
@@ -15,6 +16,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use protocol::terminal::{Certainty, Waiting};
@@ -33,7 +35,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How long all is still before something that polls probably waits for input.
-const STILL: Duration = Duration::from_secs(2);
+pub const STILL: Duration = Duration::from_secs(2);
 
 /// So many of the last bytes are looked at for the question.
 const TAIL: usize = 4 << 10;
@@ -96,7 +98,10 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
         if typed.has_changed().unwrap_or_default() {
             continue;
         }
-        if common.status.borrow().waiting.is_none() && printed.elapsed() < FIRST_LOOK {
+        // It has just printed: soon it may wait.
+        let soon = FIRST_LOOK.checked_sub(printed.elapsed());
+        if let Some(soon) = soon.filter(|_| common.status.borrow().waiting.is_none()) {
+            pause = soon;
             continue;
         }
         let looked = Arc::clone(&terminal);
@@ -108,12 +113,16 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
                 Duration::ZERO
             }
         };
-        let line = last_line(&common.spool, start);
+        let line = common.last_line(start);
         let certainty = judge(&look, still.min(printed.elapsed()), &line);
         let found = certainty.map(|certainty| Waiting { certainty, prompt: line, hidden: look.keys.hidden() });
         common.change(|status| {
             let now = *common.typed.borrow();
-            now == before && update(&mut status.waiting, found, now)
+            if now != before {
+                return false;
+            }
+            common.looked.store(now.times, Ordering::SeqCst);
+            update(&mut status.waiting, found, now)
         });
     }
 }
@@ -123,16 +132,25 @@ pub(super) async fn watch(terminal: Arc<Terminal>, common: Common, start: u64) -
 pub(super) struct Typed {
     /// How often something was.
     times: u64,
+    /// How often it had been when a program was last given it.
+    given: u64,
     /// Whether the last of it is the beginning of a line, which no program has been given yet.
     is_partial: bool,
 }
 
 impl Typed {
+    pub(super) fn times(self) -> u64 {
+        self.times
+    }
+
     /// Something is typed into a terminal with these settings. Gives whether the program is given it.
     pub(super) fn more(&mut self, bytes: &[u8], keys: Keys) -> bool {
         const ENDS: &[u8] = b"\r\n\x03\x04\x1a\x1c";
         let is_given = !keys.lines || bytes.iter().any(|byte| ENDS.contains(byte));
         (self.times, self.is_partial) = (self.times + 1, !is_given);
+        if is_given {
+            self.given = self.times;
+        }
         is_given
     }
 }
@@ -142,12 +160,20 @@ impl Common {
     /// last line as it is at this moment.
     pub(super) fn question(&self, start: u64) -> Option<Waiting> {
         let mut waiting = self.status.borrow().waiting.clone()?;
-        let line = last_line(&self.spool, start);
+        if self.looked.load(Ordering::SeqCst) < self.typed.borrow().given {
+            return None;
+        }
+        let line = self.last_line(start);
         if !line.starts_with(&waiting.prompt) {
             return None;
         }
         waiting.prompt = line;
         Some(waiting)
+    }
+
+    /// The last line that the command has printed whose output began at `start`.
+    pub(super) fn last_line(&self, start: u64) -> String {
+        last_line(&self.spool, start)
     }
 }
 

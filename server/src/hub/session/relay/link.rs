@@ -13,6 +13,7 @@ use protocol::editor::{
     ClientCapabilities, EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult,
     EditorTextResult,
 };
+use protocol::lang::{EditorQueryParams, LangResult, LangStatus};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::terminal::TerminalOutputParams;
 use protocol::{ErrorCode, Range, SessionId};
@@ -25,12 +26,12 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use workspace::buffers::Buffers;
+use workspace::framing::{self, Step};
 use workspace::paths;
 use workspace::review::LineEdit;
 
 use super::Ended;
 use super::mirror::Mirror;
-use crate::framing::{self, Step};
 use crate::hub::session::terminals::Spools;
 use crate::hub::{DocumentEdit, Editor, EditorError, Error, Feed};
 use crate::sockets::Sockets;
@@ -136,7 +137,7 @@ impl Link {
         let capabilities = json!({
             "general": { "positionEncodings": ["utf-8"] },
             "workspace": { "applyEdit": true },
-            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true } },
+            "experimental": { "azimuth": ClientCapabilities { panel: true, save: true, text: true, format: true, query: true } },
         });
         let word = trusted.map(|trusted| json!({ "workspaceTrust": if trusted { "trusted" } else { "restricted" } }));
         let params = json!({ "processId": null, "capabilities": capabilities, "initializationOptions": word,
@@ -457,6 +458,14 @@ async fn answer(editor: &dyn Editor, method: &str, params: Option<&RawValue>) ->
             Ok(json!(match editor.format(asked).await {
                 // The host cannot know what this client's editor can do.
                 Err(EditorError::Unsupported) => EditorFormatResult { text: None, by: None },
+                answer => answer.map_err(failed)?,
+            }))
+        }
+        methods::EditorQuery::METHOD => {
+            let asked: EditorQueryParams = typed(params).ok_or_else(unfit)?;
+            Ok(json!(match editor.query(asked).await {
+                // The host cannot know what this client's editor can do.
+                Err(EditorError::Unsupported) => LangResult::without_answer(LangStatus::NoServer, None),
                 answer => answer.map_err(failed)?,
             }))
         }

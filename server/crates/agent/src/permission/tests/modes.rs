@@ -15,6 +15,7 @@ const AGENT: In = In { mode: Mode::Agent, trusted: true, sandboxed: true, outsid
 
 fn judged(rules: &Rules, line: &str, around: In) -> Verdict {
     let In { mode, trusted, sandboxed, outside } = around;
+    let outside = outside.then(|| "the sandbox refused the socket".to_owned());
     let action =
         Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links: Links::new(), outside };
     let folders = [PathBuf::from("/ws")];
@@ -78,8 +79,9 @@ fn outside_the_sandbox_only_a_rule_that_says_so_allows() {
     all_are("deny", &rules(&[], &[], &["ShellOutside"]), outside, &["ls"]);
     all_are("allow", &rules(&[], &[], &["ShellOutside"]), AGENT, &["ls"]);
     match judged(&Rules::default(), "cargo test", outside) {
-        Verdict::Ask { title, always, .. } => {
+        Verdict::Ask { title, detail, always, .. } => {
             assert!(title.contains("outside the sandbox") && always.is_empty(), "{title} {always:?}");
+            assert!(detail.ends_with("as the model says: the sandbox refused the socket"), "{detail}");
         }
         other => panic!("{other:?}"),
     }
@@ -358,7 +360,7 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
     let judged = |line: &str, mode| {
         let links = Links::from([(PathBuf::from("/ws/test/run.js"), vec![PathBuf::from("/elsewhere/run.js")])]);
         let action =
-            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
+            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
         let folders = [PathBuf::from("/ws")];
         let surroundings = Surroundings { trusted: true, sandboxed: true };
         let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
@@ -376,7 +378,7 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
 fn with_links(line: &str, links: &[(&str, &str)]) -> &'static str {
     let links = links.iter().map(|(path, led_to)| (Path::new("/ws").join(path), vec![PathBuf::from(led_to)])).collect();
     let action =
-        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: false };
+        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
     let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
     let surroundings = Surroundings { trusted: true, sandboxed: true };
     word(&judge(
@@ -419,7 +421,7 @@ fn up_from_behind_a_link_is_where_the_link_leads() {
     }
     let denied = rules(&[], &[], &["Read(d/secret)"]);
     let links = Links::from([(Path::new("/ws").join(climb), vec![PathBuf::from("/ws/d/secret")])]);
-    let action = Action::Execute { parsed: parse(&line), line, cwd: "/ws".into(), links, outside: false };
+    let action = Action::Execute { parsed: parse(&line), line, cwd: "/ws".into(), links, outside: None };
     let (folders, mode, surroundings) = ([PathBuf::from("/ws")], Mode::Agent, Surroundings::default());
     let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
     assert_eq!(word(&judge(&denied, &case)), "deny");

@@ -402,7 +402,7 @@ impl Tool for FakeTool {
             Access::Read => Action::Read,
             Access::Edit => Action::Edit { paths: vec![PathBuf::from("/ws/a.rs")] },
             Access::Execute | Access::Background => Action::Execute {
-                outside: false,
+                outside: None,
                 line: line.clone(),
                 parsed: ShellLine::Commands(vec![command]),
                 cwd: PathBuf::from("/ws"),

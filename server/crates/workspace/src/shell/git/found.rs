@@ -1,6 +1,8 @@
 //! Looking for the repositories that git would read in a workspace.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,8 +19,9 @@ pub(super) const MOST_REPOSITORIES: usize = 128;
 pub(super) struct Found {
     /// Folders with a `.git` in them.
     pub(super) work_trees: BTreeSet<PathBuf>,
-    /// The repositories of submodules, whether or not those are checked out.
-    pub(super) submodules: BTreeSet<PathBuf>,
+    /// What git takes for a repository in a `.git`: those of submodules, whether or not these are checked out, of linked
+    /// work trees, and whatever else was put there.
+    pub(super) kept: BTreeSet<PathBuf>,
     /// Whether there may be more.
     pub(super) is_cut: bool,
 }
@@ -32,13 +35,17 @@ pub(super) fn repositories(folders: &[PathBuf]) -> Found {
         {
             search.around(top);
         }
-        search.below(folder, |search, folder| {
-            if has_git(folder) {
-                search.take(folder);
-            }
-        });
+        search.found.kept.extend(folder.ancestors().filter(|folder| is_kept(folder)).map(Path::to_path_buf));
+        search.below(folder);
     }
+    search.found.is_cut |= search.found.are_many();
     search.found
+}
+
+impl Found {
+    fn are_many(&self) -> bool {
+        self.work_trees.len() + self.kept.len() > MOST_REPOSITORIES
+    }
 }
 
 struct Search {
@@ -67,39 +74,44 @@ impl Search {
                 return;
             };
             let listed = listed.unwrap_or_default();
-            let names = listed.split('\0').filter(|line| line.starts_with("160000 "));
-            let inside = names.filter_map(|line| Some(top.join(line.split_once('\t')?.1)));
+            let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(b"160000 "));
+            let names = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+            let inside = names.map(|name| top.join(OsStr::from_bytes(name)));
             waiting.extend(inside.filter(|folder| has_git(folder)));
         }
     }
 
-    /// Takes a repository, and those of its submodules that it keeps.
+    /// Takes a repository, and those that its `.git` holds.
     fn take(&mut self, folder: &Path) {
-        if !self.found.work_trees.insert(folder.to_path_buf()) {
-            return;
+        if self.found.work_trees.insert(folder.to_path_buf()) {
+            self.below(&folder.join(".git"));
         }
-        self.below(&folder.join(".git/modules"), |search, folder| {
-            if folder.join("HEAD").is_file() && folder.join("config").is_file() {
-                search.found.submodules.insert(folder.to_path_buf());
-            }
-        });
-        self.found.is_cut |= self.found.work_trees.len() + self.found.submodules.len() > MOST_REPOSITORIES;
     }
 
-    /// Looks at a folder and all that are in it but git's own, those further up first. No link is followed.
-    fn below(&mut self, folder: &Path, mut look: impl FnMut(&mut Self, &Path)) {
+    /// Looks at a folder and all that are in it, those further up first. No link is followed.
+    fn below(&mut self, folder: &Path) {
         let mut waiting = VecDeque::from([folder.to_path_buf()]);
         while let Some(folder) = waiting.pop_front() {
-            if self.left == 0 || Instant::now() > self.until {
+            if self.found.are_many() || self.left == 0 || Instant::now() > self.until {
                 self.found.is_cut = true;
             }
             if self.found.is_cut {
                 return;
             }
             self.left -= 1;
-            look(self, &folder);
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            if has_git(&folder) {
+                self.take(&folder);
+            }
+            if is_kept(&folder) {
+                self.found.kept.insert(folder.clone());
+            }
+            let Ok(entries) = std::fs::read_dir(&folder) else {
+                // What cannot be listed can perhaps be entered.
+                self.found.is_cut |= folder.join(".").symlink_metadata().is_ok();
+                continue;
+            };
+            let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            // Those were looked at with the repository.
             waiting.extend(folders.filter(|entry| entry.file_name() != ".git").map(|entry| entry.path()));
         }
     }
@@ -109,9 +121,19 @@ fn has_git(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
 }
 
+/// Whether git may take a folder in a `.git` for a repository. Elsewhere it takes none that has no `.git` itself, by
+/// `safe.bareRepository`.
+fn is_kept(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    let is_in_git = folder.parent().is_some_and(|above| above.components().any(|part| part.as_os_str() == ".git"));
+    is_in_git && has("HEAD") && (has("refs") || has("commondir"))
+}
+
 #[cfg(test)]
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "a test makes its repositories itself")]
+
+    use std::ffi::OsString;
 
     use super::*;
 
@@ -124,33 +146,68 @@ mod tests {
         }
         for path in [".git/modules/x", ".git/modules/x/modules/y"] {
             std::fs::write(at(path).join("HEAD"), "").unwrap();
-            std::fs::write(at(path).join("config"), "").unwrap();
+            std::fs::create_dir(at(path).join("refs")).unwrap();
         }
         let found = repositories(&[place.path().to_path_buf()]);
         let work_trees = ["", "node_modules/x", "target/a/b/c/d/e/f"].map(at);
         assert_eq!(found.work_trees, work_trees.map(|it| it.components().collect()).into());
-        assert_eq!(found.submodules, [".git/modules/x", ".git/modules/x/modules/y"].map(at).into());
+        assert_eq!(found.kept, [".git/modules/x", ".git/modules/x/modules/y"].map(at).into());
         assert!(!found.is_cut);
         assert_eq!(repositories(&[at("src")]).work_trees, [place.path().to_path_buf()].into());
+    }
+
+    #[test]
+    fn what_lies_in_a_git_folder_is_found_as_well() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |path: &str| place.path().join(path);
+        for path in [".git/refs", ".git/evil/.git/x/.git", ".git/logs", ".git/objects/ab/refs", ".git/worktrees/y"] {
+            std::fs::create_dir_all(at(path)).unwrap();
+        }
+        for path in [".git/HEAD", ".git/logs/HEAD", ".git/worktrees/y/HEAD", ".git/worktrees/y/commondir"] {
+            std::fs::write(at(path), "").unwrap();
+        }
+        std::os::unix::fs::symlink("refs/nowhere", at(".git/objects/ab/HEAD")).unwrap();
+        let found = repositories(&[place.path().to_path_buf()]);
+        let work_trees = ["", ".git/evil", ".git/evil/.git/x"].map(at);
+        assert_eq!(found.work_trees, work_trees.map(|it| it.components().collect()).into());
+        assert_eq!(found.kept, [".git/objects/ab", ".git/worktrees/y"].map(at).into());
+        assert!(repositories(&[at(".git/objects/ab/refs")]).kept.contains(&at(".git/objects/ab")));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_told() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("x");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o111)).unwrap();
+        // Root lists all.
+        let is_listed = std::fs::read_dir(&folder).is_ok();
+        assert_eq!(repositories(&[place.path().to_path_buf()]).is_cut, !is_listed);
     }
 
     #[test]
     fn submodules_beside_the_workspace_are_found_by_the_index() {
         let place = tempfile::tempdir().unwrap();
         let at = |path: &str| place.path().join(path);
-        let git = |arguments: &[&str]| {
+        let git = |arguments: &[&OsStr]| {
             let git = std::process::Command::new("git").args(arguments).current_dir(place.path()).status();
             assert!(git.unwrap().success(), "git {arguments:?}");
         };
-        git(&["init", "-q"]);
+        git(&["init".as_ref(), "-q".as_ref()]);
+        let strange = Path::new(OsStr::from_bytes(b"\xff"));
         for path in ["workspace", "beside/.git", "gone"] {
             std::fs::create_dir_all(at(path)).unwrap();
         }
-        for path in ["beside", "gone"] {
-            git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},{path}", "1".repeat(40))]);
+        std::fs::create_dir_all(place.path().join(strange).join(".git")).unwrap();
+        for path in [Path::new("beside"), Path::new("gone"), strange] {
+            let mut entry = OsString::from(format!("160000,{},", "1".repeat(40)));
+            entry.push(path);
+            git(&["update-index".as_ref(), "--add".as_ref(), "--cacheinfo".as_ref(), &entry]);
         }
         let found = repositories(&[at("workspace")]);
-        assert_eq!(found.work_trees, [place.path().to_path_buf(), at("beside")].into());
+        assert_eq!(found.work_trees, [place.path().to_path_buf(), at("beside"), place.path().join(strange)].into());
         assert!(!found.is_cut);
     }
 

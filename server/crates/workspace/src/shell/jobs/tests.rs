@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use protocol::terminal::TerminalSignal;
@@ -10,6 +11,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 struct World {
     folder: tempfile::TempDir,
+    trusted: Arc<AtomicBool>,
     shell: Shell,
     jobs: Jobs,
 }
@@ -17,16 +19,18 @@ struct World {
 impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let trust = Trust::default();
+        let trusted = Arc::clone(&trust.trusted);
         let config = ShellConfig {
             cwd: folder.path().canonicalize().unwrap(),
             folder: folder.path().to_owned(),
             pass: Vec::new(),
             program: None,
             confinement: Confinement::default(),
-            trust: Trust::default(),
+            trust,
         };
         let shell = Shell::new(config.clone(), Arc::new(())).unwrap();
-        Self { folder, shell, jobs: Jobs::new(config, 1, Box::new(|_| Arc::new(()))) }
+        Self { folder, trusted, shell, jobs: Jobs::new(config, 1, Box::new(|_| Arc::new(()))) }
     }
 
     async fn start(&self, command: &str) -> Arc<Job> {
@@ -193,7 +197,7 @@ async fn a_server_is_seen_to_be_up_by_its_port_and_by_its_line() {
 #[tokio::test]
 async fn a_server_that_says_so_just_after_it_listens_is_up_with_its_line() {
     let world = World::new();
-    let command = "exec python3 -uc 'import socket,time; s=socket.create_server((\"127.0.0.1\",0)); time.sleep(0.2); \
+    let command = "exec python3 -uc 'import socket,time; s=socket.create_server((\"127.0.0.1\",0)); time.sleep(0.05); \
                    print(\"Listening on port\", s.getsockname()[1]); time.sleep(600)'";
     let job = world.start(command).await;
     let ready = status(&job, "what shows that it is up", |status| status.ready.is_some()).await.ready.unwrap();
@@ -254,7 +258,7 @@ async fn a_job_that_cannot_begin_is_none() {
 
 #[tokio::test]
 async fn jobs_end_when_nobody_holds_them_any_more() {
-    let World { folder, shell, jobs } = World::new();
+    let World { folder, shell, jobs, .. } = World::new();
     let job = jobs.start(&shell, &"call".into(), "sleep 606 & echo $! >pid; wait", None).await.unwrap();
     let pid = || std::fs::read_to_string(folder.path().join("pid")).unwrap_or_default().trim().to_owned();
     until("it to run", || !pid().is_empty() && lives(&pid())).await;
@@ -331,6 +335,43 @@ async fn jobs_and_the_shell_outside_begin_as_the_users_own_shells_do() {
     outside.end().await;
 }
 
+/// Counts the words to the user.
+#[derive(Default)]
+struct Words(std::sync::atomic::AtomicUsize);
+
+impl Observer for Words {
+    fn started(&self, _: &ToolCallId, _: &str, _: &Path, _: u64) {}
+    fn ended(&self, _: &ToolCallId, _: u64, _: Option<i32>) {}
+
+    fn said(&self, _: &str) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn that_start_files_fail_is_said_once_in_a_session_and_not_with_each_job() {
+    let world = World::new();
+    let (of_process, words) = (StartFiles::failing("they take too long"), Arc::new(Words::default()));
+    for sessions in 1..=2 {
+        let files = Arc::new(of_process.for_session());
+        let config = world.jobs.config.clone();
+        let heard = Arc::clone(&words);
+        let observe = move |_: &TerminalId| Arc::clone(&heard) as Arc<dyn Observer>;
+        let first = sessions * 10;
+        let jobs = Jobs::new(config.clone(), first, Box::new(observe)).with_start_files(Arc::clone(&files));
+        for _ in 0..2 {
+            let job = jobs.start(&world.shell, &"call".into(), "true", None).await.unwrap();
+            status(&job, "its end", |status| status.ended_at.is_some()).await;
+        }
+        let observer = Arc::clone(&words) as Arc<dyn Observer>;
+        let outside = crate::shell::Outside::new(&config, observer).with_start_files(files);
+        outside.open().unwrap().run(&"call".into(), "true", RunOptions::default()).await.unwrap();
+        outside.end().await;
+        let said = words.0.load(Ordering::Relaxed);
+        assert_eq!(said, usize::try_from(sessions).unwrap());
+    }
+}
+
 #[tokio::test]
 async fn while_a_job_starts_the_shell_is_not_busy_and_what_the_user_types_waits_for_their_prompt() {
     let world = World::new();
@@ -350,4 +391,17 @@ async fn while_a_job_starts_the_shell_is_not_busy_and_what_the_user_types_waits_
     shell.write(b"echo ty'p'ed\r").unwrap();
     drop(idle);
     until("the line to run", || shell.read_on(0).text.contains("typed\n")).await;
+}
+
+#[tokio::test]
+async fn a_job_has_the_settings_of_git_that_hold_when_it_starts() {
+    let world = World::new();
+    world.trusted.store(false, Ordering::Relaxed);
+    world.run("export WORD=handed-over").await;
+    world.trusted.store(true, Ordering::Relaxed);
+    let told = "echo \"$WORD $GIT_CONFIG_COUNT/$(env | grep -c GIT_CONFIG_KEY_) [$(git config core.hooksPath)] \
+                [$GIT_NO_LAZY_FETCH] [$__azimuth]\"";
+    assert!(world.run(told).await.contains("[/dev/null] [1] []"), "the shell keeps what it was started with");
+    let job = world.start(told).await;
+    printed(&job, "handed-over 2/2 [] [] []").await;
 }

@@ -165,11 +165,12 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
         return Ok(Runs::Itself(command));
     }
     let Options { end: mut start, replaced, appends, unsets } = options(wrapper, &command.words)?;
-    // What is taken away may be what keeps the command from running programs of a repository's. A lone `-` takes all.
+    // What is taken away may be what keeps the command from running programs of a repository's, so it counts itself, too.
+    // A lone `-` takes all.
     let is_dash = |word: &Word| matches!(word, Word::Known(text) if text == "-");
-    if unsets || (wrapper.name == "env" && command.words.get(start).is_some_and(is_dash)) {
-        return Ok(Runs::Itself(command));
-    }
+    let takes_all = wrapper.name == "env" && command.words.get(start).is_some_and(is_dash);
+    start += usize::from(takes_all);
+    let unsetting = (unsets || takes_all).then(|| command.clone());
     let mut assignments = Vec::new();
     // `time` is a word of the shell, so what follows it is a command of the shell. `env` takes any name for a variable's.
     let is_assignment = |word: &str| match word.split_once('=') {
@@ -206,7 +207,10 @@ fn wrapped(wrapper: &Wrapper, mut command: SimpleCommand) -> Result<Runs, Unclea
         // There goes what it prints to a terminal, and where else it goes is not told from here.
         command.redirects.push(Redirect { writes: true, target: Word::Known("nohup.out".to_owned()) });
     }
-    Ok(Runs::Other(command))
+    Ok(match unsetting {
+        Some(wrapped) => Runs::ItselfAnd(wrapped, vec![command]),
+        None => Runs::Other(command),
+    })
 }
 
 /// Whether a text can be the name of a variable.

@@ -1,6 +1,6 @@
 //! Commands that wait for input, and the user's time with the terminal.
 
-use protocol::terminal::Certainty;
+use protocol::terminal::{Certainty, TerminalSignal};
 
 use super::*;
 
@@ -27,7 +27,7 @@ impl Fixture {
 
     /// Types as the model into what runs.
     fn answer(&self, bytes: &[u8]) -> Result<(), ShellError> {
-        self.shell.answer(&self.shell.running().unwrap(), None, bytes)
+        self.shell.answer(&self.shell.running().unwrap(), now(&self.shell, None), bytes)
     }
 
     /// Waits until something was recorded.
@@ -40,6 +40,11 @@ impl Fixture {
         let heard = tokio::time::timeout(LONG, heard).await;
         heard.unwrap_or_else(|_| panic!("{entry} is not in {:?}", self.log.0.lock().unwrap()));
     }
+}
+
+/// What is asked, as it is looked at now.
+fn now<'a>(shell: &Shell, prompt: Option<&'a str>) -> Asked<'a> {
+    Asked { typed: shell.typed(), prompt }
 }
 
 fn certainty(status: &Status) -> Option<Certainty> {
@@ -146,16 +151,19 @@ async fn a_question_that_was_answered_is_not_asked_any_longer() {
         let waits = fixture.until_it_waits(&command).await;
         assert_eq!(waits.status.waiting.unwrap().prompt, first);
         let flight = shell.running().unwrap();
-        shell.answer(&flight, Some(first), answer.as_bytes()).unwrap();
-        assert_eq!((shell.waiting(), fixture.status_now()), (None, Status::default()), "{read}");
-        let again = shell.answer(&flight, Some(first), answer.as_bytes());
+        let asked = now(shell, Some(first));
+        shell.answer(&flight, asked, answer.as_bytes()).unwrap();
+        assert_eq!(shell.waiting(), None, "{read}");
+        let again = shell.answer(&flight, asked, answer.as_bytes());
         assert!(matches!(again, Err(ShellError::Another)), "{read}: {again:?}");
-        fixture.until("asked", |status| status.waiting.is_some()).await;
+        let is_second =
+            |status: &Status| status.waiting.as_ref().is_some_and(|waiting| waiting.prompt.ends_with(second));
+        fixture.until("asked the second question", is_second).await;
         let asked = shell.waiting().unwrap().prompt;
         assert!(asked.ends_with(second) && asked != first, "{read}: {asked}");
         assert_eq!(fixture.status_now().waiting.unwrap().prompt, asked);
-        assert!(matches!(shell.answer(&flight, Some(first), b"y"), Err(ShellError::Another)));
-        shell.answer(&flight, Some(&asked), answer.as_bytes()).unwrap();
+        assert!(matches!(shell.answer(&flight, now(shell, Some(first)), b"y"), Err(ShellError::Another)));
+        shell.answer(&flight, now(shell, Some(&asked)), answer.as_bytes()).unwrap();
         shell.at_rest().await;
         assert!(shell.read_on(0).text.ends_with("<yy>\n"), "{:?}", shell.read_on(0).text);
     }
@@ -174,21 +182,40 @@ async fn a_question_to_which_the_user_has_begun_an_answer_stays() {
 }
 
 #[tokio::test]
+async fn a_program_that_reads_single_keys_waits_on_for_whoever_looks_at_it_while_keys_come() {
+    let fixture = Fixture::new();
+    let command = "while read -rsn1 -p '\r: ' key; do [ \"$key\" = q ] && break; done";
+    fixture.until_it_waits(command).await;
+    let mut status = fixture.shell.status();
+    status.mark_unchanged();
+    for _ in 0..3 {
+        fixture.shell.write(b" ").unwrap();
+        assert_eq!(fixture.shell.waiting(), None, "a key is no answer to what comes next");
+        while fixture.shell.waiting().is_none() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    assert!(!status.has_changed().unwrap(), "{:?}", status.borrow());
+    fixture.shell.write(b"q").unwrap();
+    fixture.shell.at_rest().await;
+}
+
+#[tokio::test]
 async fn the_model_types_only_into_what_it_looked_at() {
     let fixture = Fixture::new();
     let shell = &fixture.shell;
     fixture.until_it_waits("cat").await;
     let first = shell.running().unwrap();
-    shell.answer(&first, None, b"\x04").unwrap();
+    shell.answer(&first, now(shell, None), b"\x04").unwrap();
     shell.at_rest().await;
-    assert!(matches!(shell.answer(&first, None, b"x\n"), Err(ShellError::Idle)));
+    assert!(matches!(shell.answer(&first, now(shell, None), b"x\n"), Err(ShellError::Idle)));
     fixture.until_it_waits("cat").await;
-    assert!(matches!(shell.answer(&first, None, b"x\n"), Err(ShellError::Another)));
+    assert!(matches!(shell.answer(&first, now(shell, None), b"x\n"), Err(ShellError::Another)));
     fixture.answer(b"\x04").unwrap();
     shell.at_rest().await;
 
     // One that only starts reads no keys yet.
-    let starting = shell.take_off(&ToolCallId::from("call"), Some("cat")).unwrap();
+    let starting = shell.take_off(&ToolCallId::from("call"), Some("cat"), Typist::Model).unwrap();
     assert!(matches!(fixture.answer(b"x\n"), Err(ShellError::Another)));
     drop(starting);
 
@@ -206,7 +233,7 @@ async fn the_model_types_only_into_what_it_looked_at() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     shell.take(false);
-    let typed = shell.answer(&theirs, None, b"x\n");
+    let typed = shell.answer(&theirs, now(shell, None), b"x\n");
     assert!(matches!(typed, Err(ShellError::Idle | ShellError::Another)), "{typed:?}");
     shell.at_rest().await;
 }
@@ -352,9 +379,12 @@ async fn lines_that_are_not_whole_are_gone_on_with_and_leaving_hands_back() {
         fixture.printed(from, "$ ").await;
         fixture.shell.write(b"for i in 1 2; do\r").unwrap();
         fixture.printed(from, "> ").await;
+        let line = fixture.shell.spool().end();
         fixture.shell.write(b"echo \"item $i\"; done\r").unwrap();
         fixture.printed(from, "item 2").await;
         fixture.recorded("User typed `for i in 1 2; do\necho \"item $i\"; done`").await;
+        // Between two prompts a Ctrl-D is the end of a line that nobody reads, as in any terminal.
+        fixture.printed(line, "$ ").await;
         fixture.shell.write(leave.as_bytes()).unwrap();
         fixture.until("handed back", |status| !status.taken).await;
         fixture.shell.at_rest().await;
@@ -375,7 +405,7 @@ async fn what_the_user_runs_goes_on_when_they_hand_back() {
     let flight = fixture.shell.running().unwrap();
     assert_eq!(flight.command, "sleep 1000 & cat");
     let refused = fixture.shell.run(&ToolCallId::from("call"), "echo no", RunOptions::default()).await;
-    assert!(matches!(refused, Err(ShellError::Busy { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(ShellError::Users { .. })), "{refused:?}");
     assert!(fixture.shell.take_news()[0].contains("`sleep 1000 & cat` runs there now"));
     fixture.answer(b"\x04").unwrap();
     fixture.shell.at_rest().await;
@@ -411,7 +441,7 @@ async fn a_shell_at_the_users_prompt_can_be_closed_and_the_model_ends_nothing_th
         if !line.is_empty() {
             // Handed back it is the user's program still.
             fixture.shell.take(false);
-            assert!(matches!(fixture.shell.kill_as_model().map(drop), Err(ShellError::Taken)));
+            assert!(matches!(fixture.shell.kill_as_model().map(drop), Err(ShellError::Users { .. })));
             fixture.shell.take(true);
         }
         tokio::time::timeout(LONG, fixture.shell.close()).await.expect("the prompt does not begin anew");
@@ -423,6 +453,21 @@ async fn a_shell_at_the_users_prompt_can_be_closed_and_the_model_ends_nothing_th
     fixture.shell.take(true);
     fixture.printed(0, "$ ").await;
     tokio::time::timeout(LONG, fixture.shell.kill()).await.expect("the prompt that was there is gone");
+}
+
+#[tokio::test]
+async fn a_command_of_the_users_own_is_not_the_models_to_end_or_to_signal() {
+    let fixture = Fixture::new();
+    let options = RunOptions { timeout: LONG, by: Typist::User, ..RunOptions::default() };
+    let task = fixture.start("echo begun; read x; echo \"<$x>\"", options, "begun").await;
+    let shell = &fixture.shell;
+    assert_eq!(shell.running().unwrap().by, Typist::User);
+    assert!(matches!(shell.kill_as_model().map(drop), Err(ShellError::Users { .. })));
+    assert!(matches!(shell.signal_as_model(TerminalSignal::Interrupt).map(drop), Err(ShellError::Users { .. })));
+    let error = shell.run(&"call".into(), "ls", RunOptions::default()).await.unwrap_err().to_string();
+    assert!(error.contains("the user's own command `echo begun; read x") && !error.contains("or stop it"), "{error}");
+    shell.write(b"on\n").unwrap();
+    assert_eq!(task.await.unwrap().output, "begun\non\n<on>\n");
 }
 
 #[tokio::test]
@@ -444,11 +489,21 @@ async fn a_secret_that_the_user_sets_at_their_prompt_is_in_no_arguments_and_not_
     fixture.shell.write(b" echo un't'old\r").unwrap();
     fixture.printed(from, "untold\r\n").await;
     fixture.recorded("User typed `` hidden").await;
+    // Nor is one that is typed ahead.
+    let from = fixture.shell.spool().end();
+    fixture.shell.write(b"sleep 1; echo sle'p't\r").unwrap();
+    while fixture.shell.running().is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    fixture.shell.write(b" echo ah'e'ad\r").unwrap();
+    fixture.printed(from, "slept\r\n").await;
+    fixture.printed(from, "ahead\r\n").await;
     fixture.shell.take(false);
     fixture.shell.at_prompt_no_more().await;
     let news = fixture.shell.take_news().join("\n");
     assert!(news.contains("MY_TOKEN=…") && news.contains("something that is not told"), "{news}");
-    assert!(!news.contains("swordfish") && !news.contains("un't'old"), "{news}");
+    assert!(!news.contains("swordfish") && !news.contains("un't'old") && !news.contains("ah'e'ad"), "{news}");
+    assert!(!format!("{:?}", fixture.log.0.lock().unwrap()).contains("ah'e'ad"));
     assert!(!format!("{:?}", fixture.log.0.lock().unwrap()).contains("swordfish"));
     let seen = std::fs::read_to_string(seen).unwrap();
     assert!(seen.contains("[--norc][-n]") && !seen.contains("swordfish"), "{seen}");

@@ -14,7 +14,7 @@ fn judged(line: &str, folder: &Path) -> Verdict {
         parsed: parse(line),
         cwd: folder.to_owned(),
         links: Links::new(),
-        outside: false,
+        outside: None,
     };
     let folders = [folder.to_owned()];
     let case = Case {

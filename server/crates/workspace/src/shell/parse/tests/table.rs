@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::permission::{Action, Case, Links, Rules, Surroundings, Verdict, judge};
+use agent::permission::{Action, Case, Links, Rules, SourcedRule, Surroundings, Verdict, judge};
 use proptest::sample::{Index, select};
+use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use serde_json::Value;
 
@@ -32,16 +33,20 @@ fn lines(name: &str) -> Vec<String> {
 
 /// How a line fares where the user has no rules.
 fn judged(line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
+    judged_by(&Rules::default(), line, mode, surroundings)
+}
+
+fn judged_by(rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
     let folders = [PathBuf::from(FOLDER)];
     let action = Action::Execute {
         line: line.to_owned(),
         parsed: parse(line),
         cwd: FOLDER.into(),
         links: Links::new(),
-        outside: false,
+        outside: None,
     };
     let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings };
-    judge(&Rules::default(), &case)
+    judge(rules, &case)
 }
 
 fn is_allowed(line: &str, mode: Mode, surroundings: Surroundings) -> bool {
@@ -72,6 +77,27 @@ fn what_nobody_can_mean_is_refused_in_every_mode() {
         for mode in modes.clone() {
             for around in SURROUNDINGS {
                 let verdict = judged(&line, mode, around);
+                assert!(matches!(verdict, Verdict::Deny { .. }), "`{line}` in mode {mode:?} came to {verdict:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_denied_is_denied_behind_a_wrapper_with_many_words_too() {
+    let deny = ["Shell(git push:*)", "Edit(secrets/**)"].map(|rule| SourcedRule {
+        rule: rule.parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    });
+    let rules = Rules { deny: deny.into(), ..Rules::default() };
+    for wrapper in
+        ["env -i A=1 B=2 C=3 D=4 E=5 F=6 G=7", "env -u A -u B -u C -u D", "env - A=1 B=2 C=3 D=4 E=5 F=6 G=7"]
+    {
+        for denied in ["git push", "sh -c 'echo > secrets/x'", "bash -c 'git push origin'"] {
+            let line = format!("{wrapper} {denied}");
+            for mode in MODES.into_iter().chain([Mode::Bypass]) {
+                let verdict = judged_by(&rules, &line, mode, SURROUNDINGS[0]);
                 assert!(matches!(verdict, Verdict::Deny { .. }), "`{line}` in mode {mode:?} came to {verdict:?}");
             }
         }

@@ -1,0 +1,130 @@
+//! Programs without a terminal, such as language servers: they speak over pipes, and nothing of them outlives us.
+//!
+//! Where there is a [supervisor](super::supervisor) it holds them and all that they start. Elsewhere they are a process group
+//! of their own, which is killed.
+
+#![expect(clippy::disallowed_methods, reason = "this is where programs without a terminal start")]
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use super::environment;
+#[cfg(target_os = "linux")]
+use super::{processes, supervisor};
+
+/// A program that runs. It is killed when this is dropped.
+pub(crate) struct Held {
+    child: Child,
+    is_supervised: bool,
+}
+
+/// The pipes to a program.
+pub(crate) struct Pipes {
+    /// What it reads.
+    pub(crate) stdin: ChildStdin,
+    /// What it writes.
+    pub(crate) stdout: ChildStdout,
+    /// What it says besides.
+    pub(crate) stderr: ChildStderr,
+}
+
+/// The id of a program's outermost process, to look at it and to end it from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeldId {
+    pid: Pid,
+    is_supervised: bool,
+}
+
+impl Held {
+    /// Starts a program with our environment, but for what looks like a secret, and with this `PATH`.
+    ///
+    /// # Errors
+    /// What the system says. Of a program with a supervisor, its standard error says why it could not be started.
+    pub(crate) fn start(
+        supervisor: Option<&Path>,
+        program: &Path,
+        args: &[String],
+        folder: &Path,
+        path: Option<&OsStr>,
+    ) -> io::Result<(Self, Pipes)> {
+        let supervisor = supervisor.filter(|_| cfg!(target_os = "linux"));
+        let mut command = match supervisor {
+            #[cfg(target_os = "linux")]
+            Some(supervisor) => {
+                let mut command = Command::new(supervisor);
+                command.arg(supervisor::HOLDER).arg(std::process::id().to_string()).arg(program);
+                command
+            }
+            _ => Command::new(program),
+        };
+        command.args(args).current_dir(folder);
+        command.env_clear().envs(environment::for_start_files(std::env::vars_os(), &[]));
+        if let Some(path) = path {
+            command.env("PATH", path);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A key in our terminal is none of its business.
+        command.process_group(0);
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+        let ((stdin, stdout), stderr) = pipes.ok_or_else(|| io::Error::other("a pipe to the program is missing"))?;
+        let held = Self { child, is_supervised: supervisor.is_some() };
+        Ok((held, Pipes { stdin, stdout, stderr }))
+    }
+
+    /// Its id; none when it has ended and been waited for.
+    pub(crate) fn id(&self) -> Option<HeldId> {
+        let pid = self.child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))?;
+        Some(HeldId { pid, is_supervised: self.is_supervised })
+    }
+
+    /// Waits for its end, and where it is supervised for that of all that it started.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Kills it and all that it started. To be [waited](Held::wait) for.
+    pub(crate) fn kill(&mut self) {
+        if let Some(id) = self.id() {
+            id.kill();
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl HeldId {
+    /// As a number.
+    pub(crate) fn number(self) -> u32 {
+        u32::try_from(self.pid.as_raw_nonzero().get()).unwrap_or(0)
+    }
+
+    /// How much memory it and all that it started hold, in bytes; none where that cannot be known.
+    pub(crate) fn memory(self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        return processes::memory(self.pid);
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
+    fn kill(self) {
+        #[cfg(target_os = "linux")]
+        if self.is_supervised {
+            // Its supervisor outlives the program, to see to it that nothing of it is left.
+            let below = processes::descendants(self.pid);
+            if !below.is_empty() {
+                return processes::signal(&below, Signal::KILL);
+            }
+        }
+        let _ = kill_process_group(self.pid, Signal::KILL);
+    }
+}
