@@ -39,7 +39,7 @@ pub(crate) struct Input {
     ops: Vec<Op>,
     /// Where: files, folders or glob patterns such as `src/**/*.ts`.
     paths: Vec<String>,
-    /// The language: c, go, java, javascript, json, python, rust or typescript. It can be left out where `paths` end in an
+    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out where `paths` end in an
     /// extension.
     language: Option<String>,
 }

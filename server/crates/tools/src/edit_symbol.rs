@@ -15,8 +15,8 @@ use crate::edits::OneEdit;
 
 /// Replaces a function, method, type, constant or module by its name, or puts code before or after it. No text has to be
 /// copied and no line number known. The code is indented as the symbol is, and stands apart from its neighbours as they
-/// do from each other. Works for C, Go, Java, JavaScript, JSON (keys), Python, Rust, shell scripts and TypeScript. Where a
-/// name may mean several symbols, or the result would have a syntax error, nothing is changed and you are told what to
+/// do from each other. Works for C, C++, C#, CSS (rules), Go, HTML (sections, and what is in styles and scripts), Java,
+/// JavaScript, JSON (keys), Lua, PHP, Python, Ruby, Rust, shell scripts and TypeScript. Where a name may mean several symbols, or the result would have a syntax error, nothing is changed and you are told what to
 /// do. The change is not written: the user reviews it, and until then you read the file as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +68,7 @@ impl OneEdit for Input {
         let (path, text, _) = draft.text(&self.path)?;
         let name = services.roots.display(&path);
         let failed = |error: String| ToolError::Failed(format!("{name}: {error}"));
-        let language = Language::of(&path).ok_or_else(|| {
+        let language = Language::of_text(&path, &text).ok_or_else(|| {
             let known = languages();
             let words = format!("symbols of {name} are not known, only those of {known}; use edit_replace_exact");
             ToolError::Failed(words)
@@ -140,7 +140,7 @@ mod tests {
         );
         assert!(edit("a.rs", "g", "fn f() {}").await.contains("there is no symbol `g`. There are: "));
         assert!(edit("a.rs", "m/f", "fn f() {").await.contains("would have a syntax error at its line 2"));
-        assert!(edit("a.txt", "f", "x").await.contains("symbols of a.txt are not known, only those of bash, c, go"));
+        assert!(edit("a.txt", "f", "x").await.contains("symbols of a.txt are not known, only those of bash, c, cpp"));
         assert!(edit("b.rs", "f", "x").await.contains("b.rs does not exist"));
         assert_eq!(edit(".git/a.rs", "f", "x").await, "error: .git/a.rs must not be changed: it belongs to git itself");
     }

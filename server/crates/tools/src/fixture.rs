@@ -76,6 +76,7 @@ impl World {
             outside,
             seen: Seen::default(),
             results: Results::new(self.private.path()),
+            lang: workspace::lang::Lang::default(),
             edits: Edits::default(),
             tags: Tags::default(),
             intercept: Intercept::default(),

@@ -33,7 +33,7 @@ const MAX_LOCATIONS: usize = 20;
 pub(crate) struct Input {
     /// The code to look for: one whole expression, statement or definition, with metavariables.
     pattern: String,
-    /// The language: c, go, java, javascript, json, python, rust or typescript. It can be left out where `path` is a file
+    /// The language: c, cpp, csharp, go, java, javascript, json, lua, python, rust or typescript. It can be left out where `path` is a file
     /// or `glob` ends in an extension.
     language: Option<String>,
     /// Only in this folder or file, relative to the workspace or absolute.
@@ -256,7 +256,7 @@ mod tests {
         assert!(text.starts_with("error: invalid input: `f($A` is not one whole piece of rust code."), "{text}");
         let text = search(json!({ "pattern": "$A" , "path": "a.rs" })).await;
         assert!(text.contains("would match nearly everything"), "{text}");
-        assert!(search(json!({ "pattern": "f()" })).await.contains("say the `language`; there are: bash, c, go"));
+        assert!(search(json!({ "pattern": "f()" })).await.contains("say the `language`; there are: bash, c, cpp"));
         assert!(
             search(json!({ "pattern": "f()", "language": "cobol" })).await.contains("there is no language `cobol`")
         );

@@ -161,6 +161,11 @@ impl Reader {
         *self.buffers.write().unwrap_or_else(PoisonError::into_inner) = buffers;
     }
 
+    /// Whether something is proposed for a file and not decided yet.
+    pub(crate) fn is_pending(&self, path: &Path) -> bool {
+        self.overlay.pending(path).is_some()
+    }
+
     /// What stands over the disk: open documents, and over those what is pending.
     pub(crate) fn over_disk(&self) -> HashMap<PathBuf, OverDisk> {
         let open = self.buffers().files().into_iter().map(|(path, document)| match document {

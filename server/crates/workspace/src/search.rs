@@ -131,6 +131,11 @@ impl Search {
         self
     }
 
+    /// Whether a file may be shown.
+    pub fn shows(&self, path: &Path) -> bool {
+        self.may_read.as_ref().is_none_or(|may_read| may_read(None)(path))
+    }
+
     /// The files of a scope; those that exist only as unsaved or pending text too. Blocks.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! Source code as trees: the languages we know, and bounded parsing.
 //!
-//! [`Pattern`] finds code by its shape, [`Outline`] by its name. Texts come from anybody, so parsing is bounded in size
-//! and time, and everything here walks trees without recursion: a file may nest as deep as it is long.
+//! [`Pattern`] finds code by its shape, [`Outline`] by its name. [`blocks`] and [`references`] are what there is to see of
+//! a text beside its symbols, and [`document_symbols`] tells symbols as a language server does. Texts come from anybody, so
+//! parsing is bounded in size and time, and everything here walks trees without recursion: a file may nest as deep as it is
+//! long.
 
 use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
@@ -11,11 +13,21 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree, TreeCursor};
 
+mod blocks;
+mod definitions;
+mod document;
+mod html;
+mod kind;
 mod pattern;
+mod references;
 mod symbols;
 
+pub use blocks::{Block, BlockKind, CHUNK_LINES, Chunk, blocks, braces, chunks};
+pub use document::document_symbols;
+pub use kind::SymbolKind;
 pub(crate) use pattern::metavariable;
 pub use pattern::{Match, Pattern, PatternError, Variable};
+pub use references::{Reference, References, references};
 pub use symbols::{Lead, Lookup, Outline, Symbol};
 
 /// How large a text may be to be parsed, in bytes: 2 MiB. What is larger was not written by hand.
@@ -41,8 +53,22 @@ pub enum Language {
     Go,
     /// C.
     C,
+    /// C++.
+    Cpp,
+    /// C#.
+    CSharp,
     /// Java.
     Java,
+    /// PHP, with the HTML around it.
+    Php,
+    /// Ruby.
+    Ruby,
+    /// Lua.
+    Lua,
+    /// HTML, with the styles and scripts in it.
+    Html,
+    /// CSS, and of SCSS and Less what is like it.
+    Css,
     /// JSON.
     Json,
     /// The language of `bash` and `sh`.
@@ -57,6 +83,16 @@ pub struct Parsed {
     /// The text.
     pub text: Arc<str>,
     pub(crate) tree: Tree,
+    embedded: Vec<Embedded>,
+}
+
+/// A part of a text in another language: a style or a script of an HTML page. Its tree has the places of the whole text.
+#[derive(Clone, Debug)]
+pub(crate) struct Embedded {
+    pub(crate) language: Language,
+    /// Where the part begins.
+    pub(crate) start: usize,
+    tree: Tree,
 }
 
 /// A text that was not parsed. The words are for the model.
@@ -81,7 +117,7 @@ pub enum ParseError {
 
 impl Language {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 17] = [
         Self::Rust,
         Self::TypeScript,
         Self::Tsx,
@@ -89,7 +125,14 @@ impl Language {
         Self::Python,
         Self::Go,
         Self::C,
+        Self::Cpp,
+        Self::CSharp,
         Self::Java,
+        Self::Php,
+        Self::Ruby,
+        Self::Lua,
+        Self::Html,
+        Self::Css,
         Self::Json,
         Self::Bash,
     ];
@@ -98,6 +141,18 @@ impl Language {
     pub fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         Self::ALL.into_iter().find(|language| language.extensions().contains(&extension))
+    }
+
+    /// The language of a file with this text: a header that has a class, a namespace or a template in it is C++.
+    pub fn of_text(path: &Path, text: &str) -> Option<Self> {
+        let language = Self::of(path)?;
+        let is_header = path.extension().is_some_and(|extension| extension == "h");
+        let is_cpp = |line: &str| {
+            let words = ["class", "namespace", "template", "public", "private", "protected"];
+            let rest = words.iter().find_map(|word| line.trim_start().strip_prefix(word));
+            rest.is_some_and(|rest| rest.starts_with([' ', '<', '{', ':']))
+        };
+        Some(if is_header && text.lines().any(is_cpp) { Self::Cpp } else { language })
     }
 
     /// The languages of this name, which may also be an extension: `typescript` is two, with and without JSX. None where
@@ -117,13 +172,20 @@ impl Language {
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
+            Self::Cpp => "cpp",
+            Self::CSharp => "csharp",
             Self::Java => "java",
+            Self::Php => "php",
+            Self::Ruby => "ruby",
+            Self::Lua => "lua",
+            Self::Html => "html",
+            Self::Css => "css",
             Self::Json => "json",
             Self::Bash => "bash",
         }
     }
 
-    /// The extensions of its files. A header is taken for C.
+    /// The extensions of its files. A header is taken for C ([`Language::of_text`] looks closer).
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Rust => &["rs"],
@@ -133,7 +195,14 @@ impl Language {
             Self::Python => &["py", "pyi"],
             Self::Go => &["go"],
             Self::C => &["c", "h"],
+            Self::Cpp => &["cpp", "cc", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "inl"],
+            Self::CSharp => &["cs", "c#"],
             Self::Java => &["java"],
+            Self::Php => &["php", "phtml"],
+            Self::Ruby => &["rb", "rake", "gemspec"],
+            Self::Lua => &["lua"],
+            Self::Html => &["html", "htm", "xhtml"],
+            Self::Css => &["css", "scss", "less"],
             Self::Json => &["json", "jsonc"],
             Self::Bash => &["sh", "bash"],
         }
@@ -148,6 +217,13 @@ impl Language {
             Self::Python => tree_sitter_python::LANGUAGE.into(),
             Self::Go => tree_sitter_go::LANGUAGE.into(),
             Self::C => tree_sitter_c::LANGUAGE.into(),
+            Self::Cpp => tree_sitter_cpp::LANGUAGE.into(),
+            Self::CSharp => tree_sitter_c_sharp::LANGUAGE.into(),
+            Self::Php => tree_sitter_php::LANGUAGE_PHP.into(),
+            Self::Ruby => tree_sitter_ruby::LANGUAGE.into(),
+            Self::Lua => tree_sitter_lua::LANGUAGE.into(),
+            Self::Html => tree_sitter_html::LANGUAGE.into(),
+            Self::Css => tree_sitter_css::LANGUAGE.into(),
             Self::Java => tree_sitter_java::LANGUAGE.into(),
             Self::Json => tree_sitter_json::LANGUAGE.into(),
             Self::Bash => tree_sitter_bash::LANGUAGE.into(),
@@ -162,7 +238,7 @@ pub fn languages() -> String {
 }
 
 impl Parsed {
-    /// Parses a text, whatever its errors. Blocks for as long as that takes.
+    /// Parses a text, whatever its errors, and the styles and scripts in it. Blocks for as long as that takes.
     ///
     /// # Errors
     /// See [`ParseError`].
@@ -174,28 +250,33 @@ impl Parsed {
         if language == Language::Bash && is_fatal_to_bash(&text) {
             return Err(ParseError::Fatal);
         }
-        let mut parser = Parser::new();
-        parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar(language.name()))?;
         let deadline = Instant::now() + MAX_TIME;
-        let mut in_time =
-            |_: &_| if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-        let options = ParseOptions::new().progress_callback(&mut in_time);
-        let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::TooIntricate)?;
-        Ok(Self { language, text, tree })
+        let tree = parse(language, &text, None, deadline)?;
+        let mut parsed = Self { language, text, tree, embedded: Vec::new() };
+        if language == Language::Html {
+            let parts = html::embedded(&parsed).into_iter().map(|(language, part)| {
+                let tree = parse(language, &parsed.text, Some(part), deadline)?;
+                Ok(Embedded { language, start: part.start_byte, tree })
+            });
+            parsed.embedded = parts.collect::<Result<_, ParseError>>()?;
+        }
+        Ok(parsed)
     }
 
     /// The lines, from 1, on which something does not fit the grammar, in order; one for each such place.
     pub fn errors(&self) -> Vec<usize> {
         let mut lines = Vec::new();
-        let mut walk = Walk::new(self.root());
-        while let Some(node) = walk.node() {
-            let is_wrong = node.is_error() || node.is_missing();
-            if is_wrong {
-                lines.push(node.start_position().row + 1);
+        for root in self.roots() {
+            let mut walk = Walk::new(root);
+            while let Some(node) = walk.node() {
+                let is_wrong = node.is_error() || node.is_missing();
+                if is_wrong {
+                    lines.push(node.start_position().row + 1);
+                }
+                walk.step(node.has_error());
             }
-            walk.step(node.has_error());
         }
+        lines.sort_unstable();
         lines
     }
 
@@ -203,17 +284,28 @@ impl Parsed {
         self.tree.root_node()
     }
 
+    /// What is in another language, in order.
+    pub(crate) fn embedded(&self) -> &[Embedded] {
+        &self.embedded
+    }
+
+    fn roots(&self) -> impl Iterator<Item = Node<'_>> {
+        std::iter::once(self.root()).chain(self.embedded.iter().map(Embedded::root))
+    }
+
     /// The lines, from 0, that begin inside a string or the like, where space counts.
     pub(crate) fn verbatim_lines(&self) -> BTreeSet<usize> {
         let mut lines = BTreeSet::new();
-        let mut walk = Walk::new(self.root());
-        while let Some(node) = walk.node() {
-            let (first, last) = (node.start_position().row, node.end_position().row);
-            let is_verbatim = last > first && is_verbatim(node.kind());
-            if is_verbatim {
-                lines.extend(first + 1..=last);
+        for root in self.roots() {
+            let mut walk = Walk::new(root);
+            while let Some(node) = walk.node() {
+                let (first, last) = (node.start_position().row, node.end_position().row);
+                let is_verbatim = last > first && is_verbatim(node.kind());
+                if is_verbatim {
+                    lines.extend(first + 1..=last);
+                }
+                walk.step(!is_verbatim && last > first);
             }
-            walk.step(!is_verbatim && last > first);
         }
         lines
     }
@@ -222,6 +314,30 @@ impl Parsed {
     pub(crate) fn slice(&self, range: Range<usize>) -> &str {
         self.text.get(range).unwrap_or_default()
     }
+}
+
+impl Embedded {
+    pub(crate) fn root(&self) -> Node<'_> {
+        self.tree.root_node()
+    }
+}
+
+/// Parses a text or a part of it.
+fn parse(
+    language: Language,
+    text: &str,
+    part: Option<tree_sitter::Range>,
+    deadline: Instant,
+) -> Result<Tree, ParseError> {
+    let mut parser = Parser::new();
+    parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar(language.name()))?;
+    // Ranges that overlap are refused; one alone cannot.
+    let _ = parser.set_included_ranges(part.as_slice());
+    let mut in_time =
+        |_: &_| if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    let options = ParseOptions::new().progress_callback(&mut in_time);
+    let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::TooIntricate)
 }
 
 /// Whether the grammar of `bash` would break down at a text, and the process with it: at what follows a brace, where it
@@ -292,7 +408,10 @@ mod tests {
         assert_eq!(Language::of(Path::new("a.txt")), None);
         assert_eq!(Language::named("TypeScript"), [Language::TypeScript, Language::Tsx]);
         assert_eq!(Language::named("py"), [Language::Python]);
-        assert_eq!(languages(), "bash, c, go, java, javascript, json, python, rust, typescript");
+        assert_eq!(
+            languages(),
+            "bash, c, cpp, csharp, css, go, html, java, javascript, json, lua, php, python, ruby, rust, typescript"
+        );
     }
 
     #[test]
@@ -331,14 +450,84 @@ mod tests {
         assert_eq!(lines(Language::Go, "package p\n\nvar a = `\n`\n"), [3]);
         assert_eq!(lines(Language::C, "char *a = \"b\\\nc\";\n"), [1]);
         assert_eq!(lines(Language::Java, "class C { String a = \"\"\"\n  b\n  \"\"\"; }\n"), [1, 2]);
+        assert_eq!(lines(Language::Cpp, "auto a = R\"(\n  b\n)\";\n"), [1, 2]);
+        assert_eq!(lines(Language::CSharp, "class C { string a = @\"\n  b\"; }\n"), [1]);
+        assert_eq!(lines(Language::CSharp, "class C { string a = $\"\"\"\n  b\n  \"\"\"; }\n"), [1, 2]);
+        assert_eq!(lines(Language::Php, "<?php\n$a = <<<E\n  b\nE;\n$c = 'd\n';\n"), [2, 3, 5]);
+        assert_eq!(lines(Language::Ruby, "a = <<~E\n  b\nE\nc = 'd\n'\n"), [1, 2, 4]);
+        assert_eq!(lines(Language::Lua, "a = [[\n b\n]]\n"), [1, 2]);
+        assert_eq!(lines(Language::Html, "<p>\n<script>\na = `\n`;\n</script>\n</p>\n"), [3]);
         assert_eq!(lines(Language::Bash, "cat <<E\n a\nE\necho '\n'\n"), [1, 2, 4]);
+    }
+
+    #[test]
+    fn whatever_nests_or_repeats_without_end_has_its_symbols_in_time() {
+        let texts = [
+            "{",
+            "(",
+            "[",
+            "<",
+            "<a id=b>",
+            "<script>",
+            "<script></script>",
+            "<style>.a{</style>",
+            "<div>\n</p>",
+            "class A {",
+            "class A\n",
+            "def a\n",
+            "function f(){",
+            "local function f()\n",
+            "namespace a{",
+            "template<class T>",
+            "@media x{",
+            ".a{",
+            "a,",
+            "a=",
+            "if a\n",
+            "<<E\n",
+            "R\"a(",
+            "$\"{",
+            "<?php ?>",
+            "\"#{",
+            "int a,",
+            "case ",
+            "do\n",
+            "[[",
+            "=begin\n",
+            "%w(",
+            "/*",
+            "@",
+            "#if\n",
+            "a::",
+            "a?",
+        ];
+        for text in texts {
+            for (language, before) in
+                Language::ALL.into_iter().zip(std::iter::repeat("")).chain([(Language::Php, "<?php ")])
+            {
+                let text = format!("{before}{}", text.repeat(300));
+                let began = Instant::now();
+                match Parsed::new(language, text.as_str()) {
+                    Ok(parsed) => {
+                        let (outline, lines) = (Outline::new(&parsed), text.lines().count());
+                        let blocks = blocks(&parsed, &outline, true);
+                        assert_eq!(blocks.len(), outline.symbols.len());
+                        assert!(outline.symbols.iter().all(|symbol| *symbol.lines.end() <= lines), "{language:?}");
+                        references(&parsed, &outline);
+                    }
+                    Err(error) => assert_eq!(error, ParseError::TooIntricate),
+                }
+                let took = began.elapsed();
+                assert!(took < MAX_TIME * 2, "{language:?} {:?}: {took:?}", text.get(..20));
+            }
+        }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn any_text_is_parsed_and_has_its_symbols_named(text in "([a-z]{1,3}|[(){}\\[\\]<>\"'`$#:;,.=/\\\\*@ \n\t0-9]|fn |def |class |\u{e9}|\u{4e00}|<<E\n){0,40}") {
+        fn any_text_is_parsed_and_has_its_symbols_named(text in "([a-z]{1,3}|[(){}\\[\\]<>\"'`$#:;,.=/\\\\*@ \n\t0-9]|fn |def |class |\u{e9}|\u{4e00}|<<E\n|<[?]php |<script>|</script>|<style>|</style>| id=|@media |template<|namespace |module |end\n|function |local |operator ){0,40}") {
             for language in Language::ALL {
                 match Parsed::new(language, text.as_str()) {
                     Ok(parsed) => {
@@ -346,6 +535,12 @@ mod tests {
                         for symbol in &outline.symbols {
                             prop_assert!(parsed.text.get(symbol.span()).is_some());
                             prop_assert!(symbol.start() <= symbol.range.start && symbol.range.start <= symbol.range.end);
+                            prop_assert!(parsed.text.get(symbol.selection.clone()).is_some());
+                            let (first, last) = (*symbol.lines.start(), *symbol.lines.end());
+                            let rows = |at: usize| text[..at].matches('\n').count() + 1;
+                            prop_assert!(first == rows(symbol.range.start) && last >= first, "{symbol:?}");
+                            prop_assert!(last == rows(symbol.range.end), "{symbol:?}");
+                            prop_assert!(symbol.signature(&parsed).chars().count() <= 161);
                             let name = outline.name(symbol);
                             let is_found = !matches!(outline.find(&name), Lookup::None(_));
                             // Names of broken code may look like paths or numbers.

@@ -192,9 +192,9 @@ struct Code {
 impl Code {
     /// The code of a text that is to go beside or in the place of a symbol.
     fn new(parsed: &Parsed, text: &str, symbol: &Symbol) -> Result<Self, SymbolError> {
-        let (language, target) = (parsed.language, indent_at(&parsed.text, symbol.start()));
+        let (language, target) = (symbol.language, indent_at(&parsed.text, symbol.start()));
         let text = with_lf(text);
-        let strings_of = |text: &str| Ok::<_, ParseError>(Parsed::new(language, text)?.verbatim_lines());
+        let strings_of = |text: &str| verbatim_lines(language, text);
         let strings = strings_of(&text)?;
         let text = dedent(&text, |row| strings.contains(&row));
         let strings = strings_of(&text)?;
@@ -221,6 +221,16 @@ impl Code {
     fn is_one_line(&self) -> bool {
         !self.text.contains('\n')
     }
+}
+
+/// The lines of a piece of code, from 0, that begin inside a string.
+fn verbatim_lines(language: Language, text: &str) -> Result<BTreeSet<usize>, ParseError> {
+    if language != Language::Php {
+        return Ok(Parsed::new(language, text)?.verbatim_lines());
+    }
+    // Without it, all is HTML.
+    let lines = Parsed::new(language, format!("<?php\n{text}"))?.verbatim_lines();
+    Ok(lines.into_iter().filter_map(|row| row.checked_sub(1)).collect())
 }
 
 /// What the lines after the first are indented too much by: code that was copied from where it begins has its first line at
@@ -260,7 +270,10 @@ fn replacement(parsed: &Parsed, symbol: &Symbol, name: &str, code: &Code) -> Res
     let indent = indent_at(text, symbol.start());
     let mut new = code.at(indent);
     // The `;` after a type is no part of it for the grammar, and easily forgotten.
-    if parsed.language == Language::C && parsed.slice(symbol.range.clone()).ends_with("};") && !new.ends_with(';') {
+    if matches!(symbol.language, Language::C | Language::Cpp)
+        && parsed.slice(symbol.range.clone()).ends_with("};")
+        && !new.ends_with(';')
+    {
         new.push(';');
     }
     let range = symbol.span();
@@ -316,7 +329,10 @@ fn after(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code) -> Ed
     let remark = line.trim();
     let is_remark = remark.starts_with("//")
         || (remark.starts_with("/*") && remark.ends_with("*/"))
-        || (remark.starts_with('#') && matches!(parsed.language, Language::Python | Language::Bash));
+        || (remark.starts_with('#')
+            && matches!(symbol.language, Language::Python | Language::Bash | Language::Ruby | Language::Php))
+        || (remark.starts_with("--") && symbol.language == Language::Lua)
+        || (remark.starts_with("<!--") && remark.ends_with("-->") && symbol.language == Language::Html);
     let ends_line = remark.is_empty() || is_remark;
     let end = if ends_line { at + line.len() } else { at + line.len() - line.trim_start().len() };
     let below = parsed.slice(end..text.len());
@@ -361,7 +377,7 @@ fn gap(parsed: &Parsed, outline: &Outline, symbol: &Symbol, code: &Code, side: S
     };
     let other = if side == Side::Before { Side::After } else { Side::Before };
     let any = || siblings.windows(2).find_map(between);
-    let usual = match (wants_short, parsed.language, symbol.parent) {
+    let usual = match (wants_short, symbol.language, symbol.parent) {
         (true, ..) => 0,
         (false, Language::Python, None) => 2,
         (false, ..) => 1,

@@ -116,9 +116,7 @@ pub enum PatternError {
     #[error("the pattern must not have the letter U+10000 in it")]
     Mark,
     /// The language has no patterns.
-    #[error(
-        "in {0} code `$NAME` is a variable, so there are no patterns for it; use search_text and edit_replace_exact"
-    )]
+    #[error("there are no patterns for {0} code; use search_text and edit_replace_exact")]
     NoPatterns(&'static str),
     /// It could not be parsed.
     #[error("the pattern cannot be used: {0}")]
@@ -135,7 +133,7 @@ impl Pattern {
         if source.is_empty() {
             return Err(PatternError::Empty);
         }
-        if language == Language::Bash {
+        if surroundings(language).is_empty() {
             return Err(PatternError::NoPatterns(language.name()));
         }
         if source.len() > MAX_PATTERN {
@@ -375,7 +373,8 @@ fn terminals(node: &PatternNode, each: &mut impl FnMut(&str, bool, u16)) {
 }
 
 /// What a pattern may have to stand in to be understood, the most usual first. The first in which it is one clean node
-/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go.
+/// counts: on its own, `foo($A)` is a call in Rust but a conversion in Go. There is none where `$NAME` is code itself, or
+/// where there are no names that it could stand for.
 fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
     match language {
         Language::Rust => &[
@@ -398,14 +397,16 @@ fn surroundings(language: Language) -> &'static [(&'static str, &'static str)] {
             ("package p\ntype T ", "\n"),
         ],
         Language::C => &[("void f() {\n", ";\n}"), ("void f() {\n", "\n}"), ("", "\n"), ("struct S {\n", "\n};")],
-        Language::Java => &[
+        Language::Cpp => &[("void f() {\n", ";\n}"), ("void f() {\n", "\n}"), ("", "\n"), ("class C {\n", "\n};")],
+        Language::Java | Language::CSharp => &[
             ("class C { void f() {\n", ";\n} }"),
             ("class C { void f() {\n", "\n} }"),
             ("class C {\n", "\n}"),
             ("", ""),
         ],
+        Language::Lua => &[("", "")],
         Language::Json => &[("", ""), ("{", "}")],
-        Language::Bash => &[],
+        Language::Bash | Language::Php | Language::Ruby | Language::Html | Language::Css => &[],
     }
 }
 

@@ -1,13 +1,11 @@
 //! Symbols: the functions, types, constants and modules of a text, by name.
-//!
-//! What defines a symbol is told by a table of the grammars' node kinds ([`definition`]), since the tag queries that come
-//! with the grammars leave out much (impl blocks, fields, namespaces) and differ in what they call a name.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use tree_sitter::Node;
 
-use super::{Language, Parsed, Walk};
+use super::definitions::{Definition, Segment, definitions, plain};
+use super::{Language, Parsed, SymbolKind, Walk};
 use crate::search::distance;
 
 /// How deep a symbol may lie in the tree. Who nests deeper wants to keep us busy: to look at what is around a node takes the
@@ -16,6 +14,9 @@ const MAX_DEPTH: usize = 1000;
 
 /// How many names are given for one that is not there.
 const NEAREST: usize = 5;
+
+/// How long a signature may be, in characters.
+const MAX_SIGNATURE: usize = 160;
 
 /// The symbols of a text, in the order in which they begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +34,16 @@ pub struct Symbol {
     pub range: Range<usize>,
     /// The comments and attributes directly before it, in order.
     pub lead: Vec<Lead>,
-    /// Its line, from 1.
+    /// What it is.
+    pub kind: SymbolKind,
+    /// The language it is written in, which in an HTML page may be another than the page's.
+    pub language: Language,
+    /// Where its name stands; the tag of an element.
+    pub selection: Range<usize>,
+    /// Its line, from 1: that of what defines it, after `export`, `template <…>` and the like.
     pub line: usize,
+    /// The line where it begins, from 1, and the one where it ends.
+    pub lines: RangeInclusive<usize>,
     /// The symbol that it is in, by its place in the outline.
     pub parent: Option<usize>,
     /// Whether there are syntax errors in it.
@@ -63,41 +72,17 @@ pub enum Lookup<'o> {
     None(Vec<String>),
 }
 
-/// A name in a path, and what else it may be called there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Segment {
-    name: String,
-    /// Other names as a symbol.
-    also: Vec<String>,
-    /// Other names of what is in it: methods of `impl A` are in `A`.
-    within: Vec<String>,
-}
-
 impl Outline {
     /// The symbols of a text, but for those that nest deeper than any program does.
     pub fn new(parsed: &Parsed) -> Self {
-        let mut symbols: Vec<Symbol> = Vec::new();
-        // Those that the walk is in, with their depth.
-        let mut open: Vec<(usize, usize)> = Vec::new();
-        let mut walk = Walk::new(parsed.root());
-        while let Some(node) = walk.node() {
-            while open.last().is_some_and(|(depth, _)| *depth >= walk.depth()) {
-                open.pop();
-            }
-            let parent = open.last().map(|(_, at)| *at);
-            let names = definition(parsed, node);
-            if !names.is_empty() {
-                open.push((walk.depth(), symbols.len()));
-            }
-            symbols.extend(names.into_iter().map(|own| symbol(parsed, node, own, parent)));
-            walk.step(walk.depth() < MAX_DEPTH);
-        }
+        let mut symbols = Vec::new();
+        collect(parsed, parsed.language, parsed.root(), None, &mut symbols);
         Self { symbols }
     }
 
     /// The symbol that a path means: `Type/method`, or any end of its path of names. A `/` at its beginning makes it the
-    /// whole path; `[2]` at its end means the second of those it fits, in their order. `.` and `::` are taken for `/`
-    /// where nothing else fits.
+    /// whole path; `[2]` at its end means the second of those it fits, in their order. What languages write in
+    /// place of `/`, such as `.` and `::`, is taken for it where nothing else fits.
     pub fn find(&self, path: &str) -> Lookup<'_> {
         let path = path.trim();
         let (named, number) = numbered(path);
@@ -106,7 +91,7 @@ impl Outline {
             found = self.written(named);
         }
         if found.is_empty() && !named.contains('/') {
-            let other = named.replace("::", "/").replace('.', "/");
+            let other = named.replace("::", "/").replace(['.', '#', ':', '\\'], "/");
             found = self.fitting(&other.split('/').collect::<Vec<_>>());
         }
         match (found.as_slice(), number) {
@@ -183,6 +168,16 @@ impl Outline {
         names.join("/")
     }
 
+    /// The path of names of one of its symbols, as far as it is in the symbol's own language.
+    pub fn name_in_language(&self, symbol: &Symbol) -> String {
+        let parent = |inner: &&Symbol| inner.parent.and_then(|at| self.symbols.get(at));
+        let own = std::iter::successors(Some(symbol), parent).take_while(|outer| outer.language == symbol.language);
+        let mut names: Vec<_> =
+            own.flat_map(|symbol| symbol.own.iter().rev()).map(|segment| segment.name.as_str()).collect();
+        names.reverse();
+        names.join("/")
+    }
+
     /// The names of a symbol and of what it is in, innermost first.
     fn segments<'o>(&'o self, symbol: &'o Symbol) -> impl Iterator<Item = &'o Segment> {
         let parent = |symbol: &&'o Symbol| symbol.parent.and_then(|at| self.symbols.get(at));
@@ -200,19 +195,35 @@ impl Symbol {
     pub fn span(&self) -> Range<usize> {
         self.start()..self.range.end
     }
-}
 
-impl Segment {
-    fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), also: Vec::new(), within: Vec::new() }
+    /// Its own name, without what it is in.
+    pub fn own_name(&self) -> &str {
+        self.own.last().map_or("", |segment| &segment.name)
     }
 
-    fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.also.iter().any(|also| also == name)
-    }
-
-    fn holds_as(&self, name: &str) -> bool {
-        self.is_called(name) || self.within.iter().any(|within| within == name)
+    /// How it begins, as one line: up to the end of the line on which its name stands, without the bracket that opens its
+    /// body.
+    pub fn signature(&self, parsed: &Parsed) -> String {
+        let name = self.selection.end.clamp(self.range.start, self.range.end);
+        let (before, after) = (parsed.slice(self.range.start..name), parsed.slice(name..self.range.end));
+        let first = before.chars().chain(after.chars().take_while(|c| *c != '\n'));
+        let mut signature = String::new();
+        let mut length = 0;
+        for c in first {
+            let is_space = c.is_whitespace();
+            if is_space && (signature.is_empty() || signature.ends_with(' ')) {
+                continue;
+            }
+            if length == MAX_SIGNATURE {
+                signature.push('…');
+                return signature;
+            }
+            length += 1;
+            signature.push(if is_space { ' ' } else { c });
+        }
+        let end = signature.trim_end().trim_end_matches('{').trim_end().len();
+        signature.truncate(end);
+        signature
     }
 }
 
@@ -225,20 +236,82 @@ fn numbered(path: &str) -> (&str, Option<usize>) {
     number().map_or((path, None), |(name, number)| (name, Some(number)))
 }
 
+/// Adds the symbols of a tree, and those of what is embedded in it.
+fn collect(parsed: &Parsed, language: Language, root: Node<'_>, around: Option<usize>, symbols: &mut Vec<Symbol>) {
+    // Those that the walk is in, with their depth.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut walk = Walk::new(root);
+    while let Some(node) = walk.node() {
+        while open.last().is_some_and(|(depth, _)| *depth >= walk.depth()) {
+            open.pop();
+        }
+        let parent = open.last().map(|(_, at)| *at).or(around);
+        let mut defined = definitions(parsed, language, node);
+        if let Some(outer) = parent.and_then(|at| symbols.get(at)) {
+            defined.iter_mut().for_each(|definition| definition.kind = within_kind(definition.kind, outer));
+        }
+        if !defined.is_empty() {
+            open.push((walk.depth(), symbols.len()));
+        }
+        symbols.extend(defined.into_iter().map(|definition| symbol(parsed, language, node, definition, parent)));
+        let part = || {
+            let parts = parsed.embedded();
+            parts.binary_search_by_key(&node.start_byte(), |part| part.start).ok().and_then(|at| parts.get(at))
+        };
+        if language == Language::Html
+            && node.kind() == "raw_text"
+            && let Some(part) = part()
+        {
+            collect(parsed, part.language, part.root(), parent, symbols);
+        }
+        walk.step(walk.depth() < MAX_DEPTH);
+    }
+}
+
+/// What something is in a symbol: a function of a type is a method.
+fn within_kind(kind: SymbolKind, outer: &Symbol) -> SymbolKind {
+    let is_type = outer.kind.has_members() || (outer.kind == SymbolKind::Module && outer.language == Language::Ruby);
+    match kind {
+        SymbolKind::Function if is_type => SymbolKind::Method,
+        SymbolKind::Variable if is_type => SymbolKind::Field,
+        kind => kind,
+    }
+}
+
 /// The symbol that a node defines.
-fn symbol(parsed: &Parsed, node: Node<'_>, own: Vec<Segment>, parent: Option<usize>) -> Symbol {
+fn symbol(
+    parsed: &Parsed,
+    language: Language,
+    node: Node<'_>,
+    definition: Definition,
+    parent: Option<usize>,
+) -> Symbol {
     let whole = wrapped(node);
     let mut lead = before(parsed, whole);
     let start = within(whole, &mut lead);
     let mut end = start + parsed.slice(start..whole.end_byte()).trim_end().len();
+    let rows = |range: Range<usize>| parsed.slice(range).matches('\n').count();
+    let last = whole.end_position().row + 1 - rows(end..whole.end_byte());
     if let Some(next) = whole.next_sibling().filter(|next| next.kind() == ";")
         && parsed.slice(end..next.start_byte()).chars().all(|c| c == ' ')
     {
         end = next.end_byte();
     }
-    let line = parsed.slice(node.start_byte()..start).matches('\n').count() + node.start_position().row + 1;
-    let is_listed = whole.parent().is_some_and(|parent| parent.kind() == "object");
-    Symbol { own, range: start..end, lead, line, parent, has_errors: whole.has_error(), is_listed }
+    let first = whole.start_position().row + 1 + rows(whole.start_byte()..start);
+    let line = node.start_position().row + 1 + rows(node.start_byte()..start);
+    Symbol {
+        own: definition.own,
+        range: start..end,
+        lead,
+        kind: definition.kind,
+        language,
+        selection: definition.name,
+        line,
+        lines: first..=last.max(first),
+        parent,
+        has_errors: whole.has_error(),
+        is_listed: whole.parent().is_some_and(|parent| parent.kind() == "object"),
+    }
 }
 
 /// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`.
@@ -254,11 +327,13 @@ fn wrapped(mut node: Node<'_>) -> Node<'_> {
         "const_declaration",
         "var_declaration",
         "var_spec_list",
+        "field_declaration",
     ];
-    while let Some(parent) = node.parent().filter(|parent| WRAPPERS.contains(&parent.kind())) {
+    while let Some(parent) = node.parent() {
         let mut cursor = parent.walk();
-        let others = parent.named_children(&mut cursor).filter(|child| !child.is_extra() && !is_attribute(*child));
-        if others.count() != 1 {
+        let mut others = parent.named_children(&mut cursor).filter(|child| !child.is_extra() && !is_attribute(*child));
+        let wraps = WRAPPERS.contains(&parent.kind()) && others.by_ref().take(2).count() == 1;
+        if !wraps && parent.kind() != "template_declaration" {
             break;
         }
         node = parent;
@@ -282,12 +357,14 @@ fn before(parsed: &Parsed, node: Node<'_>) -> Vec<Lead> {
         let text = parsed.slice(previous.byte_range());
         let end = previous.start_byte() + text.trim_end().len();
         let is_near = parsed.slice(end..start).matches('\n').count() <= 1;
-        let line = parsed.slice(0..previous.start_byte()).rsplit('\n').next().unwrap_or_default();
-        let is_alone = line.trim().is_empty();
+        let is_alone = || {
+            let line = parsed.slice(0..previous.start_byte()).rsplit('\n').next();
+            line.unwrap_or_default().trim().is_empty()
+        };
         let is_attribute = is_attribute(previous);
         // What speaks of the whole file is none of the symbol's.
         let is_of_file = ["//!", "/*!", "#!"].iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#![");
-        let is_comment = is_comment(previous) && is_alone && !is_of_file;
+        let is_comment = is_comment(previous) && !is_of_file && is_alone();
         if !is_near || !(is_comment || (is_attribute && !text.starts_with("#!["))) {
             break;
         }
@@ -321,189 +398,11 @@ fn within(node: Node<'_>, lead: &mut Vec<Lead>) -> usize {
 }
 
 fn is_attribute(node: Node<'_>) -> bool {
-    matches!(node.kind(), "attribute_item" | "decorator" | "annotation" | "marker_annotation")
+    matches!(node.kind(), "attribute_item" | "attribute_list" | "decorator" | "annotation" | "marker_annotation")
 }
 
 fn is_comment(node: Node<'_>) -> bool {
     node.kind().contains("comment")
-}
-
-/// The names that a node defines, each with what it is in beyond the symbols around it; none where it defines nothing.
-fn definition(parsed: &Parsed, node: Node<'_>) -> Vec<Vec<Segment>> {
-    let text = |node: Node<'_>| plain(parsed.slice(node.byte_range()));
-    let named = |field: &str| -> Vec<Vec<Segment>> {
-        let mut cursor = node.walk();
-        node.children_by_field_name(field, &mut cursor)
-            .filter(Node::is_named)
-            .map(|name| vec![Segment::new(text(name))])
-            .collect()
-    };
-    // Asking for a node's parent is not cheap, so only what may be a definition is asked.
-    let parent = || node.parent();
-    let is_in = |kinds: &[&str]| parent().is_some_and(|parent| kinds.contains(&parent.kind()));
-    match (parsed.language, node.kind()) {
-        (
-            Language::Rust,
-            "function_item"
-            | "function_signature_item"
-            | "struct_item"
-            | "enum_item"
-            | "union_item"
-            | "trait_item"
-            | "mod_item"
-            | "const_item"
-            | "static_item"
-            | "type_item"
-            | "associated_type"
-            | "macro_definition",
-        ) => named("name"),
-        (Language::Rust, "impl_item") => implementation(node, &text).map(|segment| vec![segment]).into_iter().collect(),
-
-        (
-            Language::TypeScript | Language::Tsx | Language::JavaScript,
-            "function_declaration"
-            | "generator_function_declaration"
-            | "function_signature"
-            | "class_declaration"
-            | "abstract_class_declaration"
-            | "interface_declaration"
-            | "type_alias_declaration"
-            | "enum_declaration"
-            | "internal_module"
-            | "module"
-            | "method_definition"
-            | "method_signature"
-            | "abstract_method_signature"
-            | "public_field_definition",
-        ) => named("name"),
-        (Language::JavaScript, "field_definition") => named("property"),
-        (Language::TypeScript | Language::Tsx | Language::JavaScript, "variable_declarator") => {
-            let holds_code = node.child_by_field_name("value").is_some_and(|value| {
-                matches!(value.kind(), "arrow_function" | "function_expression" | "generator_function" | "class")
-            });
-            if holds_code || parent().is_some_and(is_of_module) { named("name") } else { Vec::new() }
-        }
-
-        (Language::Python, "function_definition" | "class_definition") => named("name"),
-        (Language::Python, "assignment") => {
-            let around = parent().and_then(|statement| statement.parent());
-            let of_class = |block: Node<'_>| block.parent().is_some_and(|of| of.kind() == "class_definition");
-            let is_member = around.is_some_and(|around| around.kind() == "module" || of_class(around));
-            let is_name = node.child_by_field_name("left").is_some_and(|left| left.kind() == "identifier");
-            if is_member && is_name { named("left") } else { Vec::new() }
-        }
-
-        (Language::Go, "function_declaration" | "type_spec" | "type_alias") => named("name"),
-        (Language::Go, "method_declaration") => {
-            let receiver = node.child_by_field_name("receiver").map(text).unwrap_or_default();
-            let own = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next().unwrap_or_default();
-            let of = Segment::new(own.split('[').next().unwrap_or_default());
-            named("name").into_iter().map(|name| [vec![of.clone()], name].concat()).collect()
-        }
-        (Language::Go, "const_spec" | "var_spec") => {
-            let declaration =
-                parent().map(|of| if of.kind() == "var_spec_list" { of.parent().unwrap_or(of) } else { of });
-            let is_outermost = declaration.and_then(|of| of.parent()).is_some_and(|of| of.kind() == "source_file");
-            if is_outermost { named("name") } else { Vec::new() }
-        }
-
-        (Language::C, "preproc_def" | "preproc_function_def") => named("name"),
-        (Language::C, "struct_specifier" | "union_specifier" | "enum_specifier") => {
-            let defines = node.child_by_field_name("body").is_some();
-            // `typedef struct A { … } A` is one symbol.
-            if defines && !is_in(&["type_definition"]) { named("name") } else { Vec::new() }
-        }
-        (Language::C, "function_definition" | "type_definition") => declared(node, &text),
-        (Language::C, "declaration") if !is_in(&["compound_statement", "for_statement", "case_statement"]) => {
-            declared(node, &text)
-        }
-
-        (
-            Language::Java,
-            "class_declaration"
-            | "interface_declaration"
-            | "enum_declaration"
-            | "record_declaration"
-            | "annotation_type_declaration"
-            | "method_declaration"
-            | "constructor_declaration"
-            | "compact_constructor_declaration",
-        ) => named("name"),
-        (Language::Java, "field_declaration" | "constant_declaration") => declared(node, &text),
-
-        (Language::Json, "pair") => {
-            let key = node.child_by_field_name("key").map(text).unwrap_or_default();
-            vec![vec![Segment::new(key.trim_matches('"'))]]
-        }
-
-        (Language::Bash, "function_definition") => named("name"),
-        (Language::Bash, "variable_assignment") if is_in(&["program"]) => named("name"),
-        _ => Vec::new(),
-    }
-}
-
-/// `impl A` and `impl B for A`, which can be named with and without type parameters.
-fn implementation(node: Node<'_>, text: &impl Fn(Node<'_>) -> String) -> Option<Segment> {
-    let of = node.child_by_field_name("type")?;
-    let bare = |node: Node<'_>| {
-        text(node.child_by_field_name("type").filter(|_| node.kind() == "generic_type").unwrap_or(node))
-    };
-    let last = |name: String| name.rsplit("::").next().unwrap_or_default().to_owned();
-    let (full, short, shortest) = match node.child_by_field_name("trait") {
-        Some(of_trait) => (
-            format!("impl {} for {}", text(of_trait), text(of)),
-            format!("impl {} for {}", bare(of_trait), bare(of)),
-            format!("impl {} for {}", last(bare(of_trait)), last(bare(of))),
-        ),
-        None => (format!("impl {}", text(of)), format!("impl {}", bare(of)), format!("impl {}", last(bare(of)))),
-    };
-    let within = vec![text(of), bare(of), last(bare(of))];
-    Some(Segment { name: full, also: vec![short, shortest], within })
-}
-
-/// The names that declarators declare, however they are wrapped in `*`, `()` and `[]`.
-fn declared(node: Node<'_>, text: &impl Fn(Node<'_>) -> String) -> Vec<Vec<Segment>> {
-    let mut names = Vec::new();
-    let mut cursor = node.walk();
-    for declarator in node.children_by_field_name("declarator", &mut cursor) {
-        let mut inner = declarator;
-        loop {
-            let deeper = inner
-                .child_by_field_name("declarator")
-                .or_else(|| inner.named_child(0).filter(|_| inner.kind() == "parenthesized_declarator"));
-            match deeper {
-                Some(deeper) => inner = deeper,
-                None => break,
-            }
-        }
-        let name = inner.child_by_field_name("name").unwrap_or(inner);
-        names.push(vec![Segment::new(text(name))]);
-    }
-    names
-}
-
-/// Whether a declaration of variables is a module's own, not a function's.
-fn is_of_module(declaration: Node<'_>) -> bool {
-    let around = wrapped_in_export(declaration);
-    let of_namespace = |block: Node<'_>| {
-        block.kind() == "statement_block"
-            && block.parent().is_some_and(|of| matches!(of.kind(), "internal_module" | "module"))
-    };
-    matches!(declaration.kind(), "lexical_declaration" | "variable_declaration")
-        && around.is_some_and(|around| around.kind() == "program" || of_namespace(around))
-}
-
-fn wrapped_in_export(node: Node<'_>) -> Option<Node<'_>> {
-    let mut around = node.parent()?;
-    while matches!(around.kind(), "export_statement" | "ambient_declaration") {
-        around = around.parent()?;
-    }
-    Some(around)
-}
-
-/// A name with single spaces.
-fn plain(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -74,6 +74,55 @@ fn a_symbol_is_replaced_in_every_language() {
         ),
         (C, "struct A { int x; };\nint n;\n", "A", "struct A { int y; }", "struct A { int y; };\nint n;\n"),
         (
+            Cpp,
+            "template <class T>\nclass A {\n  int m();\n};\nint n;\n",
+            "A",
+            "template <class T>\nclass A {\n}",
+            "template <class T>\nclass A {\n};\nint n;\n",
+        ),
+        (
+            CSharp,
+            "class A {\n    [Obsolete]\n    public void M() {}\n}\n",
+            "A.M",
+            "public int M() {\n    return 1;\n}",
+            "class A {\n    [Obsolete]\n    public int M() {\n        return 1;\n    }\n}\n",
+        ),
+        (
+            Php,
+            "<?php\nclass A {\n    function m() {}\n}\n",
+            "A::m",
+            "function m() {\n    return <<<E\n a\nE;\n}",
+            "<?php\nclass A {\n    function m() {\n        return <<<E\n a\nE;\n    }\n}\n",
+        ),
+        (
+            Ruby,
+            "class A\n  # doc\n  def m; end\nend\n",
+            "A#m",
+            "def m\n  1\nend",
+            "class A\n  # doc\n  def m\n    1\n  end\nend\n",
+        ),
+        (
+            Lua,
+            "function M.f()\nend\nreturn M\n",
+            "M.f",
+            "function M.f(a)\n  return a\nend",
+            "function M.f(a)\n  return a\nend\nreturn M\n",
+        ),
+        (
+            Html,
+            "<main>\n  <script>\n    function f() {}\n  </script>\n</main>\n",
+            "script/f",
+            "function f() {\n  return `\na`;\n}",
+            "<main>\n  <script>\n    function f() {\n      return `\na`;\n    }\n  </script>\n</main>\n",
+        ),
+        (
+            Css,
+            "@media print {\n  .a { x: y }\n}\n",
+            ".a",
+            ".a {\n  x: z;\n}",
+            "@media print {\n  .a {\n    x: z;\n  }\n}\n",
+        ),
+        (
             Java,
             "class A {\n  @Override public void m() {}\n}\n",
             "m",
@@ -280,4 +329,13 @@ proptest! {
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
     }
+}
+
+#[test]
+fn a_script_of_a_page_is_not_broken() {
+    let page = "<main>\n<script>\nfunction f() {}\nfunction g() {}\n</script>\n</main>\n";
+    let error = edited(Language::Html, page, "f", Replace, "function f() {").unwrap_err();
+    assert!(matches!(error, SymbolError::Breaks { line: 3..=5, .. }), "{error:?}");
+    let done = edited(Language::Html, page, "f", InsertAfter, "function h() {}").unwrap();
+    assert_eq!(done, page.replace("f() {}\n", "f() {}\nfunction h() {}\n"));
 }

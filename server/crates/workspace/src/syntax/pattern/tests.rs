@@ -23,6 +23,9 @@ fn a_call_is_found_in_every_language_whatever_its_arguments_and_its_layout() {
         (Python, "a = foo(1, b(2))\nfoo( 1,\n 3 )\nbar(1, 2)\n", "foo(1, $A)"),
         (Go, "package p\nfunc f() { a := foo(1, b(2))\n foo( 1,\n 3 )\n bar(1, 2); _ = a }\n", "foo(1, $A)"),
         (C, "void f() { int a = foo(1, b(2));\n foo( 1,\n 3 ); bar(1, 2); }\n", "foo(1, $A)"),
+        (Cpp, "void f() { auto a = foo(1, b(2));\n foo( 1,\n 3 ); bar(1, 2); }\n", "foo(1, $A)"),
+        (CSharp, "class C { void F() { var a = foo(1, b(2));\n foo( 1,\n 3 ); bar(1, 2); } }\n", "foo(1, $A)"),
+        (Lua, "local a = foo(1, b(2))\nfoo( 1,\n 3 )\nbar(1, 2)\n", "foo(1, $A)"),
         (Java, "class C { void f() { int a = foo(1, b(2));\n foo( 1,\n 3 ); bar(1, 2); } }\n", "foo(1, $A)"),
     ];
     for (language, text, pattern) in cases {
@@ -30,7 +33,9 @@ fn a_call_is_found_in_every_language_whatever_its_arguments_and_its_layout() {
     }
     assert_eq!(found(Json, "[1, $A]", "{\"a\": [1, {\"b\": 2}], \"c\": [2, 1]}"), ["[1, {\"b\": 2}]"]);
     assert_eq!(found(Json, "\"b\": $V", "{\"a\": [1, {\"b\": 2}], \"c\": 1}"), ["\"b\": 2"]);
-    assert_eq!(refused(Bash, "echo $A"), PatternError::NoPatterns("bash"));
+    for language in [Bash, Php, Ruby, Html, Css] {
+        assert_eq!(refused(language, "echo $A"), PatternError::NoPatterns(language.name()));
+    }
 }
 
 #[test]

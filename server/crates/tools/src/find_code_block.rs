@@ -1,0 +1,271 @@
+//! `find_code_block`.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::syntax::{Language, SymbolKind, blocks, braces};
+
+use crate::structure::{Known, Opened, describe, short};
+use crate::typed::Typed;
+use crate::{Services, blocking, counted};
+
+/// How many blocks are given.
+const MAX_BLOCKS: usize = 20;
+/// How many lines of each (001 §13.1).
+const SNIPPET: usize = 5;
+/// How many places of the text are looked at.
+const MAX_PLACES: usize = 2_000;
+
+/// Finds the function, class or other block of a file that a text stands in: for each place of the text the innermost
+/// block around it, with its line range and first five lines. Then read the block with read_file, or replace it with
+/// edit_symbol. In files of languages that are not known, blocks are what braces enclose.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+    /// The text to look for, as it stands in the file: a name, a message, a selector.
+    query: String,
+    /// Only blocks of this kind.
+    #[serde(default)]
+    kind: Kind,
+}
+
+/// Which blocks are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// Functions and methods.
+    Function,
+    /// Classes, structs, interfaces, traits, enums and types.
+    Class,
+    /// Functions of a type.
+    Method,
+    /// What is neither: sections, rules, objects, namespaces.
+    Block,
+    /// Any of them.
+    #[default]
+    Any,
+}
+
+/// A block, as it is looked for.
+struct Candidate {
+    lines: RangeInclusive<usize>,
+    kind: Kind,
+    label: String,
+}
+
+pub(crate) struct FindCodeBlock {
+    services: Services,
+}
+
+impl FindCodeBlock {
+    pub(crate) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+#[async_trait]
+impl Typed for FindCodeBlock {
+    type Input = Input;
+    const NAME: &'static str = "find_code_block";
+    const KIND: ToolKind = ToolKind::Search;
+    const ACCESS: Access = Access::Read;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        if input.query.trim().is_empty() {
+            return Err(ToolError::InvalidInput("`query` is empty; say a text that stands in the block".to_owned()));
+        }
+        describe(&self.services, &input.path, |name| {
+            format!("Looking for the block around `{}` in {name}", input.query)
+        })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let services = self.services.clone();
+        blocking(move || {
+            let file = Opened::new(&services, &input.path, &call)?;
+            let known = file.known().map_err(|error| file.unparsed(error))?;
+            let candidates = known.as_ref().map_or_else(|| of_braces(&file.text), of_symbols);
+            let wanted = candidates.iter().filter(|block| input.kind.includes(block.kind));
+            let places = places(&file.text, &input.query);
+            let found = innermost(wanted.collect(), &places);
+            if found.is_empty() {
+                return Err(ToolError::Failed(hint(&file, &input, &places)));
+            }
+            Ok(shown(&file, &found))
+        })
+        .await
+    }
+}
+
+impl Kind {
+    fn of(kind: SymbolKind) -> Self {
+        match kind {
+            SymbolKind::Function => Self::Function,
+            SymbolKind::Method | SymbolKind::Constructor => Self::Method,
+            SymbolKind::Class
+            | SymbolKind::Struct
+            | SymbolKind::Interface
+            | SymbolKind::Trait
+            | SymbolKind::Impl
+            | SymbolKind::Enum
+            | SymbolKind::Type => Self::Class,
+            _ => Self::Block,
+        }
+    }
+
+    fn includes(self, other: Self) -> bool {
+        self == Self::Any || self == other || (self == Self::Function && other == Self::Method)
+    }
+}
+
+fn of_symbols(known: &Known) -> Vec<Candidate> {
+    let all = blocks(&known.parsed, &known.outline, true).into_iter();
+    let kind = |at: usize| known.outline.symbols.get(at).map_or(Kind::Block, |symbol| Kind::of(symbol.kind));
+    all.map(|block| Candidate { lines: block.lines, kind: kind(block.symbol), label: block.label }).collect()
+}
+
+fn of_braces(text: &str) -> Vec<Candidate> {
+    let block = |lines, head: String| Candidate { lines, kind: Kind::Block, label: head };
+    braces(text).into_iter().map(|found| block(found.lines, found.head)).collect()
+}
+
+/// The lines of the places where a text stands: that where it begins, and that where it ends.
+fn places(text: &str, query: &str) -> Vec<(usize, usize)> {
+    let more = query.matches('\n').count();
+    let (mut line, mut at) = (1, 0);
+    let mut places = Vec::new();
+    for (found, _) in text.match_indices(query).take(MAX_PLACES) {
+        line += text.get(at..found).unwrap_or_default().matches('\n').count();
+        at = found;
+        if places.last() != Some(&(line, line + more)) {
+            places.push((line, line + more));
+        }
+    }
+    places
+}
+
+/// For each place the smallest block around it, in the order of the file.
+fn innermost<'c>(mut candidates: Vec<&'c Candidate>, places: &[(usize, usize)]) -> Vec<&'c Candidate> {
+    candidates.sort_by_key(|block| (*block.lines.start(), std::cmp::Reverse(*block.lines.end())));
+    let mut found = BTreeMap::new();
+    // Blocks nest, so the last that begins before a place and ends behind it is the innermost.
+    let (mut next, mut open): (usize, Vec<usize>) = (0, Vec::new());
+    for (first, last) in places {
+        while let Some(block) = candidates.get(next).filter(|block| block.lines.start() <= first) {
+            while open
+                .pop_if(|at| candidates.get(*at).is_some_and(|outer| outer.lines.end() < block.lines.start()))
+                .is_some()
+            {}
+            open.push(next);
+            next += 1;
+        }
+        let around = open.iter().rev().find(|at| candidates.get(**at).is_some_and(|block| block.lines.end() >= last));
+        if let Some((at, block)) = around.and_then(|at| Some((*at, *candidates.get(*at)?))) {
+            found.insert(at, block);
+        }
+    }
+    found.into_values().collect()
+}
+
+fn shown(file: &Opened, found: &[&Candidate]) -> Output {
+    let lines: Vec<&str> = file.text.lines().collect();
+    let mut text = String::new();
+    for block in found.iter().take(MAX_BLOCKS) {
+        let (first, last) = (*block.lines.start(), *block.lines.end());
+        text.push_str(&format!("{}:{first}-{last} {}\n", file.name, short(&block.label)));
+        let snippet = lines.get(first - 1..last).unwrap_or_default();
+        for (at, line) in snippet.iter().enumerate().take(SNIPPET) {
+            text.push_str(&format!("{:>6}\t{}\n", first + at, short(line)));
+        }
+        if snippet.len() > SNIPPET {
+            text.push_str(&format!("[{}]\n", counted(snippet.len() - SNIPPET, "more line")));
+        }
+    }
+    if found.len() > MAX_BLOCKS {
+        text.push_str(&format!("[the first {MAX_BLOCKS} of {} blocks; say more of the text]\n", found.len()));
+    }
+    let first = found.first().map(|block| *block.lines.start());
+    file.output(text, counted(found.len(), "block"), first)
+}
+
+/// Why no block was found, with what to do.
+fn hint(file: &Opened, input: &Input, places: &[(usize, usize)]) -> String {
+    let (name, query) = (&file.name, short(&input.query));
+    let Some((line, _)) = places.first() else {
+        return format!("`{query}` is not in {name}; look for it elsewhere or otherwise with search_text");
+    };
+    let at = format!("`{query}` is at line {line} of {name}");
+    match file.language() {
+        _ if input.kind != Kind::Any => format!("{at}, but in no block of this kind; leave out `kind`"),
+        Some(Language::Html | Language::Css) => format!("{at}, but in no block; see the blocks with find_blocks"),
+        _ => format!("{at}, but in no block; see what is around it with read_around"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::fixture::World;
+
+    const CODE: &str = "import a from 'a';\n\nexport class Cart {\n  rate = 1;\n  total() {\n    const x = a(1);\n    return x;\n    // tax\n    // more\n  }\n}\n\nfunction tax() {\n  return 1;\n}\n";
+
+    #[tokio::test]
+    async fn the_innermost_block_around_each_place_is_found_in_the_text_of_the_editor() {
+        let world = World::new(&[("a.ts", "saved\n")]);
+        world.open("a.ts", CODE);
+        let output = world.call("find_code_block", json!({ "path": "a.ts", "query": "tax" })).await.unwrap();
+        let wanted = "\
+a.ts:5-10 method Cart/total
+     5\t  total() {
+     6\t    const x = a(1);
+     7\t    return x;
+     8\t    // tax
+     9\t    // more
+[1 more line]
+a.ts:13-15 function tax
+    13\tfunction tax() {
+    14\t  return 1;
+    15\t}";
+        assert_eq!(output.text, wanted);
+        assert_eq!((output.summary.as_str(), output.locations[0].line), ("2 blocks", Some(4)));
+        let class = world.text("find_code_block", json!({ "path": "a.ts", "query": "tax", "kind": "class" })).await;
+        assert!(class.starts_with("a.ts:3-11 class Cart\n"), "{class}");
+    }
+
+    #[tokio::test]
+    async fn pages_and_unknown_languages_have_blocks_too() {
+        let page = "<main>\n<section id=\"a\">\n<p>hello</p>\n</section>\n<script>\nfunction init() {\n  hello();\n}\n</script>\n</main>\nhello\n";
+        let world = World::new(&[("a.html", page), ("a.conf", "server {\n  listen 80;\n}\nuser x;\n")]);
+        let text = world.text("find_code_block", json!({ "path": "a.html", "query": "hello" })).await;
+        let heads: Vec<_> = text.lines().filter(|line| line.starts_with("a.html")).collect();
+        assert_eq!(heads, ["a.html:2-4 <section#a>", "a.html:6-8 function init"]);
+        let text = world.text("find_code_block", json!({ "path": "a.conf", "query": "listen" })).await;
+        assert!(text.starts_with("a.conf:1-3 server {\n"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn nothing_found_says_what_to_use_instead() {
+        let world = World::new(&[("a.ts", CODE), ("a.css", "/* note */\n.a {}\n")]);
+        let find = |input| world.text("find_code_block", input);
+        let text = find(json!({ "path": "a.ts", "query": "nowhere" })).await;
+        assert_eq!(text, "error: `nowhere` is not in a.ts; look for it elsewhere or otherwise with search_text");
+        let text = find(json!({ "path": "a.ts", "query": "import" })).await;
+        assert_eq!(
+            text,
+            "error: `import` is at line 1 of a.ts, but in no block; see what is around it with read_around"
+        );
+        let text = find(json!({ "path": "a.css", "query": "note" })).await;
+        assert!(text.ends_with("but in no block; see the blocks with find_blocks"), "{text}");
+        let text = find(json!({ "path": "a.ts", "query": "rate", "kind": "method" })).await;
+        assert!(text.ends_with("but in no block of this kind; leave out `kind`"), "{text}");
+        assert!(find(json!({ "path": "a.ts", "query": " " })).await.contains("`query` is empty"));
+    }
+}
