@@ -2,7 +2,7 @@
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
-//! processes meet), `framing` (messages in a stream), `words` (what several views say in the same words), [`config`], [`log`].
+//! processes meet), `words` (what several views say in the same words), [`config`], [`log`].
 
 // Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
 #[cfg(not(unix))]
@@ -10,7 +10,6 @@ compile_error!("Azimuth is built for Linux and untested on macOS; other systems 
 
 pub mod cli;
 pub mod config;
-mod framing;
 pub mod hub;
 pub mod log;
 pub mod lsp;

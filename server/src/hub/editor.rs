@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
+use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::{SessionId, TerminalId};
 use workspace::review::LineEdit;
 use workspace::shell::Spool;
 
 use super::Feed;
 
-/// What the hub asks of a client. Nothing here waits for the client, but for the four that answer.
+/// What the hub asks of a client. Nothing here waits for the client, but for the five that answer.
 #[async_trait]
 pub trait Editor: Send + Sync {
     /// Begins to show a session: its events after number `since`, and all that follow.
@@ -55,6 +56,14 @@ pub trait Editor: Send + Sync {
     /// # Errors
     /// The client cannot be asked, or did not answer in time.
     async fn format(&self, params: EditorFormatParams) -> Result<EditorFormatResult, EditorError>;
+
+    /// Passes a question to the language servers that the editor runs. One that runs none need not say so.
+    ///
+    /// # Errors
+    /// The client cannot be asked, or did not answer in time.
+    async fn query(&self, _params: EditorQueryParams) -> Result<LangResult, EditorError> {
+        Err(EditorError::Unsupported)
+    }
 }
 
 /// A change of one open document, in whole lines of its text at a version.

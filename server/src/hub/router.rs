@@ -5,7 +5,7 @@
 mod begun;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use protocol::{ErrorCode, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use workspace::buffers::{BufferError, Buffers, Snapshot};
+use workspace::lang::pool::{Servers, ServersConfig};
 use workspace::paths;
 use workspace::text::PositionEncoding;
 
@@ -84,6 +85,8 @@ pub(super) struct Shared {
     pub(super) board: Board,
     /// What the user said of the trust in folders.
     pub(super) trust: Book,
+    /// Language servers of our own.
+    pub(super) servers: Arc<Servers>,
     pub(super) router: mpsc::WeakUnboundedSender<Post>,
 }
 
@@ -91,7 +94,13 @@ pub(super) struct Shared {
 pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let (posts, inbox) = mpsc::unbounded_channel();
     let trust = Book::new(Arc::clone(&parts.store), parts.home.clone());
-    let shared = Shared { board, trust, router: posts.downgrade(), parts: Arc::new(parts) };
+    let servers = Servers::new(ServersConfig {
+        home: parts.home.clone(),
+        user_folder: parts.user_file.parent().map(Path::to_path_buf),
+        supervisor: parts.supervisor.clone(),
+        ..ServersConfig::default()
+    });
+    let shared = Shared { board, trust, servers, router: posts.downgrade(), parts: Arc::new(parts) };
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
         shared,
@@ -357,7 +366,7 @@ impl Router {
             if params.mode == Some(Mode::Bypass) {
                 let text =
                     "mode `bypass` has to be confirmed: make the session first, then enter it by azimuth/session/mode";
-                return drop(reply.send(Err(Error::new(ErrorCode::InvalidParams, text))));
+                return drop(reply.send(Err(Error::new(ErrorCode::NotConfirmed, text))));
             }
             let folders = match params.folders {
                 None => Ok(of_client),

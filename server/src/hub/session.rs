@@ -15,6 +15,7 @@ mod commands;
 mod complete;
 mod confinement;
 mod formatting;
+mod lang;
 mod load;
 mod overlay;
 mod permissions;
@@ -395,6 +396,8 @@ struct Session {
     /// Whose unsaved texts count, and whose editor changes documents: the client that started the last turn; before the
     /// first one, and once that is gone, any that follows (design D2).
     home: Option<Caller>,
+    /// The editor of that client, for questions about code.
+    editors: lang::Editors,
     turn: Option<Running>,
     /// The user's own command that runs.
     user_command: Option<UserRunning>,
@@ -760,6 +763,7 @@ impl Session {
         let id = |caller: &Option<Caller>| caller.as_ref().map(|caller| caller.id);
         let same = id(&self.home) == id(&home);
         self.home = home;
+        self.editors.set(self.home_editor());
         if !same {
             self.formatting.leave();
             self.reader.set_buffers(self.home.as_ref().map(|home| Arc::clone(&home.buffers)).unwrap_or_default());

@@ -16,6 +16,8 @@ pub struct ClientCapabilities {
     pub text: bool,
     /// It answers `azimuth/editor/format`.
     pub format: bool,
+    /// It answers `azimuth/editor/query`.
+    pub query: bool,
 }
 
 /// Parameters of `azimuth/editor/save` and `azimuth/editor/text`.

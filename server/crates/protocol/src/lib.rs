@@ -14,6 +14,7 @@ pub mod editor;
 pub mod errors;
 pub mod event;
 pub mod ids;
+pub mod lang;
 pub mod methods;
 pub mod model;
 pub mod permission;

@@ -11,6 +11,7 @@ use crate::checkpoint::{
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
+use crate::lang::{EditorQueryParams, LangResult};
 use crate::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
 use crate::permission::{
     PermissionAnswerParams, PermissionAnswerResult, PermissionListParams, PermissionListResult, PermissionRevokeParams,
@@ -216,4 +217,7 @@ requests! {
     /// Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability
     /// `format`.
     EditorFormat = "azimuth/editor/format", EditorFormatParams => EditorFormatResult, [];
+    /// Passes a question about code to the language servers that the editor runs, never to this one, and gives what they
+    /// say. Nothing is changed by it. Needs the capability `query`.
+    EditorQuery = "azimuth/editor/query", EditorQueryParams => LangResult, [];
 }

@@ -5,7 +5,8 @@
 //! and say what was left out and how to get it.
 //!
 //! Reading order: [`typed`] (how a typed tool becomes one for the model), `draft` and `edits` (what all that edit have in
-//! common), `intercept` (commands that a tool does better), `terminals` (what those for terminals have), then the tools.
+//! common), `structure` (what those have that tell a file's structure), `intercept` (commands that a tool does better),
+//! `terminals` (what those for terminals have), then the tools.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agent::edit::EditForm;
 use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
+use workspace::lang::Lang;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -30,6 +32,8 @@ pub mod typed;
 mod draft;
 mod edits;
 mod intercept;
+mod lsp;
+mod structure;
 
 mod edit_apply_batch;
 mod edit_apply_patch;
@@ -44,8 +48,14 @@ mod edit_replace_exact;
 mod edit_structural;
 mod edit_symbol;
 mod expand_output;
+mod file_outline;
+mod file_symbols;
+mod find_blocks;
+mod find_code_block;
 mod find_files;
+mod line_count;
 mod list_files;
+mod read_around;
 mod read_file;
 mod search_structural;
 mod search_text;
@@ -79,6 +89,8 @@ pub struct Services {
     pub jobs: Arc<Jobs>,
     /// Its shell outside the sandbox.
     pub outside: Arc<Outside>,
+    /// What answers questions about code.
+    pub lang: Lang,
     /// What was too long for the model to read at once.
     pub results: Results,
     /// What the model's edits were.
@@ -106,8 +118,14 @@ impl Tags {
 
 /// All built-in tools, made for one session, in the order in which the model is told of them. Their names differ.
 pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
-    vec![
+    let mut tools = vec![
         typed::erase(read_file::ReadFile::new(services)),
+        typed::erase(read_around::ReadAround::new(services)),
+        typed::erase(line_count::LineCount::new(services)),
+        typed::erase(file_outline::FileOutline::new(services)),
+        typed::erase(file_symbols::FileSymbols::new(services)),
+        typed::erase(find_code_block::FindCodeBlock::new(services)),
+        typed::erase(find_blocks::FindBlocks::new(services)),
         typed::erase(list_files::ListFiles::new(services)),
         typed::erase(find_files::FindFiles::new(services)),
         typed::erase(search_text::SearchText::new(services)),
@@ -133,7 +151,9 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(shell_list::ShellList::new(services)),
         typed::erase(expand_output::ExpandOutput::new(services)),
         typed::erase(update_plan::UpdatePlan),
-    ]
+    ];
+    tools.extend(lsp::tools(services));
+    tools
 }
 
 /// Whether a model is told of a built-in tool, where it edits in this form: few tools are better chosen among than many.
@@ -145,9 +165,17 @@ pub fn is_shown(name: &str, form: EditForm) -> bool {
         "edit_hashline" => form == EditForm::Hashline,
         // A patch says all of this too.
         "edit_create_file" | "edit_move_file" | "edit_delete_file" => form != EditForm::Patch,
-        "edit_insert_at_line" | "edit_by_anchor" | "edit_apply_batch" | "edit_structural" | "search_structural" => {
-            false
-        }
+        "edit_insert_at_line"
+        | "edit_by_anchor"
+        | "edit_apply_batch"
+        | "edit_structural"
+        | "search_structural"
+        | "lsp_type_definition"
+        | "lsp_type_hierarchy"
+        | "lsp_format"
+        | "lsp_status" => false,
+        // An outline tells all of this too.
+        "file_symbols" | "find_blocks" | "line_count" => false,
         _ => true,
     }
 }

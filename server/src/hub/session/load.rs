@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use super::accepting::{self, Accepting};
 use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
+use super::lang;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
 use super::rounds::Rounds;
@@ -101,6 +103,8 @@ pub(super) async fn load(
     let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
     let roots = Arc::new(roots.with_own_data([shared.parts.data_folder.clone()]));
     let overlay = Overlay::default();
+    let editors = lang::Editors::default();
+    editors.set(Some(Arc::clone(&open.home.editor)));
     let reader = Arc::new(Reader::new(Arc::clone(&open.home.buffers), Arc::new(overlay.clone())));
     let (own, inbox) = mpsc::unbounded_channel();
     let results = Results::new(&folder);
@@ -119,6 +123,10 @@ pub(super) async fn load(
     let rules: Arc<RwLock<Arc<Rules>>> = Arc::default();
     let tags = tools::Tags::default();
     let intercept = tools::Intercept::default();
+    let trusted = Arc::clone(trust.may_run_git_programs());
+    let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
+    let own_servers = shared.servers.source(Roots::clone(&roots), Reader::clone(&reader), Arc::clone(&is_trusted));
+    let lang = lang::of(&editors, &reader, own_servers, is_trusted);
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
@@ -127,6 +135,7 @@ pub(super) async fn load(
         shell: Arc::clone(&shell),
         jobs: Arc::clone(&jobs),
         outside: Arc::clone(&outside),
+        lang,
         results: results.clone(),
         edits: tools::Edits::default(),
         tags: tags.clone(),
@@ -146,6 +155,7 @@ pub(super) async fn load(
         trust,
         followers: open.followers.clone(),
         home: Some(open.home.clone()),
+        editors,
         turn: None,
         user_command: None,
         queue: VecDeque::new(),
@@ -262,7 +272,7 @@ fn shells(
     start_files: bool,
 ) -> (Arc<Shell>, Arc<Outside>, Arc<Jobs>) {
     // They run once in a process, for all its sessions.
-    static START_FILES: LazyLock<Arc<StartFiles>> = LazyLock::new(Arc::default);
+    static START_FILES: LazyLock<StartFiles> = LazyLock::new(StartFiles::default);
 
     let of_jobs = own.clone();
     let observe = move |job: &TerminalId| -> Arc<dyn Observer> {
@@ -273,9 +283,10 @@ fn shells(
     let mut jobs = Jobs::new(config.clone(), first_job, Box::new(observe));
     let mut shell = Shell::with_spool(config, spool, Arc::new(Commands { own: own.clone(), terminal }));
     if start_files {
-        outside = outside.with_start_files(Arc::clone(&START_FILES));
-        jobs = jobs.with_start_files(Arc::clone(&START_FILES));
-        shell = shell.with_start_files(Arc::clone(&START_FILES));
+        let files = Arc::new(START_FILES.for_session());
+        outside = outside.with_start_files(Arc::clone(&files));
+        jobs = jobs.with_start_files(Arc::clone(&files));
+        shell = shell.with_start_files(files);
     }
     (Arc::new(shell), Arc::new(outside), Arc::new(jobs))
 }

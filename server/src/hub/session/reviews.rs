@@ -253,6 +253,10 @@ impl Session {
             let (base, after) = (application.base_hash.as_ref(), after.as_ref().filter(|_| verified));
             self.note_ours(&application.path, base, after, was_clean);
         }
+        if verified {
+            let moved_to = application.moved_to.iter().cloned();
+            self.shared.servers.changed(&moved_to.chain([application.path.clone()]).collect::<Vec<_>>());
+        }
         let turn_id = self.turn_of(&application);
         self.review.applied(&application, &outcome);
         let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();

@@ -96,9 +96,7 @@ impl Session {
         if decided != Some(true) {
             let shells = [Some(Arc::clone(&self.shell)), self.outside.get()];
             for shell in shells.into_iter().flatten() {
-                if shell.is_lax() && shell.running().is_none() {
-                    tokio::spawn(shell.kill());
-                }
+                tokio::spawn(async move { shell.make_way().await });
             }
         }
     }

@@ -7,24 +7,36 @@ const MAX_HEADER: usize = 4 * 1024;
 /// believing it would swallow all that follows.
 const MAX_BODY: usize = 256 * 1024 * 1024;
 /// The name of the one header that counts, in lower case.
-pub(crate) const CONTENT_LENGTH: &[u8] = b"content-length:";
+pub const CONTENT_LENGTH: &[u8] = b"content-length:";
 
 /// What stands at the beginning of some bytes.
-pub(crate) enum Step {
+pub enum Step {
     /// It is not there in full.
     More,
     /// A body, by its bytes.
-    Body { start: usize, end: usize },
+    Body {
+        /// Where it begins.
+        start: usize,
+        /// Where it ends, exclusive.
+        end: usize,
+    },
     /// No message begins here, for this reason. So many bytes are surely not the beginning of one.
-    Lost { skip: usize, why: String },
+    Lost {
+        /// So many bytes.
+        skip: usize,
+        /// This reason.
+        why: String,
+    },
 }
 
 /// Looks for a message at the beginning of some bytes.
-pub(crate) fn split(bytes: &[u8]) -> Step {
+pub fn split(bytes: &[u8]) -> Step {
     // No further than a header reaches: the body behind it may be large, and comes in many pieces.
     let head = bytes.get(..MAX_HEADER + 4).unwrap_or(bytes);
-    let ends = [find(head, b"\r\n\r\n").map(|at| (at, at + 4)), find(head, b"\n\n").map(|at| (at, at + 2))];
-    let Some((end, start)) = ends.into_iter().flatten().min() else {
+    let crlf = find(head, b"\r\n\r\n");
+    // Behind the one the other need not be looked for: that would be in the body.
+    let lf = find(head.get(..crlf.unwrap_or(head.len())).unwrap_or_default(), b"\n\n");
+    let Some((end, start)) = lf.map(|at| (at, at + 2)).or(crlf.map(|at| (at, at + 4))) else {
         if bytes.len() < MAX_HEADER + 4 {
             return Step::More;
         }
@@ -52,12 +64,12 @@ pub(crate) fn split(bytes: &[u8]) -> Step {
 }
 
 /// Where `what` stands first, whatever its case.
-pub(crate) fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+pub fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window.eq_ignore_ascii_case(what))
 }
 
 /// Adds a message with its header.
-pub(crate) fn put(out: &mut Vec<u8>, body: &[u8]) {
+pub fn put(out: &mut Vec<u8>, body: &[u8]) {
     out.extend_from_slice(format!("Content-Length: {}\r\n\r\n", body.len()).as_bytes());
     out.extend_from_slice(body);
 }

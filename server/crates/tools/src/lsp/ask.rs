@@ -1,0 +1,289 @@
+//! The tools that ask about one place: where it is defined, what uses it, what it is.
+
+use std::fmt::Write;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, Tool, ToolError};
+use async_trait::async_trait;
+use protocol::Position;
+use protocol::content::ToolKind;
+use protocol::lang::{LangAnswer, LangCall, LangLocation, LangQuery, LangResult, LangSymbol};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use workspace::paths;
+
+use super::answer::{MOST, Places, Said};
+use super::symbols::kind;
+use super::target::{At, Target};
+use crate::typed::{self, Typed};
+use crate::{Services, blocking, counted, location};
+
+/// How often references are asked for again where there is only the declaration, and after which time: some servers answer
+/// before they have looked at other files (002 §20.11).
+const AGAIN: [Duration; 2] = [Duration::from_millis(250); 2];
+
+/// A question about a place.
+trait Asks: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    const NAME: &'static str;
+    /// What it does, for people.
+    const DOING: &'static str;
+    /// What it looks for, for people: `reference`.
+    const WHAT: &'static str;
+
+    fn target(&self) -> Target<'_>;
+
+    fn query(&self, uri: String, position: Position) -> LangQuery;
+}
+
+/// All tools of this kind.
+pub(super) fn tools(services: &Services) -> Vec<Arc<dyn Tool>> {
+    vec![
+        tool::<Definition>(services),
+        tool::<References>(services),
+        tool::<Hover>(services),
+        tool::<Implementation>(services),
+        tool::<TypeDefinition>(services),
+        tool::<CallHierarchy>(services),
+        tool::<TypeHierarchy>(services),
+    ]
+}
+
+macro_rules! asks {
+    ($($(#[doc = $doc:literal])+ $name:ident = $tool:literal, $doing:literal, $what:literal, {$($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*}, |$input:ident, $uri:ident, $position:ident| $query:expr;)*) => {
+        $(
+            $(#[doc = $doc])+
+            #[derive(Deserialize, JsonSchema)]
+            #[serde(deny_unknown_fields)]
+            struct $name {
+                /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`. Alone
+                /// it is looked for in the whole workspace; with `path` in that file. `Name[2]` is the second that is called so.
+                symbol: Option<String>,
+                /// The file, relative to the workspace or absolute. Needed with `line`.
+                path: Option<String>,
+                /// The line, from 1, instead of `symbol`.
+                line: Option<usize>,
+                /// What stands on that line and is asked about, such as a name.
+                text: Option<String>,
+                /// Which of several such texts on the line, from 1; the first without it.
+                occurrence: Option<usize>,
+                $($(#[doc = $field_doc])+ $field: $type,)*
+            }
+
+            impl Asks for $name {
+                const NAME: &'static str = $tool;
+                const DOING: &'static str = $doing;
+                const WHAT: &'static str = $what;
+
+                fn target(&self) -> Target<'_> {
+                    Target {
+                        path: self.path.as_deref(),
+                        symbol: self.symbol.as_deref(),
+                        line: self.line,
+                        text: self.text.as_deref(),
+                        occurrence: self.occurrence,
+                    }
+                }
+
+                fn query(&self, $uri: String, $position: Position) -> LangQuery {
+                    let $input = self;
+                    $query
+                }
+            }
+        )*
+    };
+}
+
+asks! {
+    /// Finds where a symbol is defined, as the language server knows it: through imports, re-exports and overloads, and into
+    /// libraries. Better than a search by text where the name is common. Gives `path:line: code` for each place.
+    Definition = "lsp_definition", "Finding the definition of", "definition", {},
+        |_input, uri, position| LangQuery::Definition { uri, position };
+    /// Finds all uses of a symbol in the workspace, as the language server knows them: not of others that are called the same,
+    /// and not in comments or strings. Its declaration is among them. Use it before you change or remove something. Gives
+    /// `path:line: code` for each place.
+    References = "lsp_references", "Finding references of", "reference", {},
+        |_input, uri, position| LangQuery::References { uri, position };
+    /// Gives what the language server knows of a symbol: its type or signature, and its documentation.
+    Hover = "lsp_hover", "Looking up", "description", {},
+        |_input, uri, position| LangQuery::Hover { uri, position };
+    /// Finds what implements a trait, interface, or abstract method. Gives `path:line: code` for each place.
+    Implementation = "lsp_implementation", "Finding implementations of", "implementation", {},
+        |_input, uri, position| LangQuery::Implementation { uri, position };
+    /// Finds where the type of a variable, field or expression is defined. Gives `path:line: code` for each place.
+    TypeDefinition = "lsp_type_definition", "Finding the type of", "definition", {},
+        |_input, uri, position| LangQuery::TypeDefinition { uri, position };
+    /// Finds the callers of a function or method, or what it calls. Gives the place of each, and the lines of the calls.
+    CallHierarchy = "lsp_call_hierarchy", "Finding calls of", "call", {
+        /// `incoming` for what calls it, which is the default; `outgoing` for what it calls.
+        direction: Option<Direction>,
+    }, |input, uri, position| match input.direction.unwrap_or(Direction::Incoming) {
+        Direction::Incoming => LangQuery::IncomingCalls { uri, position },
+        Direction::Outgoing => LangQuery::OutgoingCalls { uri, position },
+    };
+    /// Finds the supertypes or subtypes of a class, interface or trait. Gives the place of each.
+    TypeHierarchy = "lsp_type_hierarchy", "Finding types around", "type", {
+        /// `subtypes`, which is the default, or `supertypes`.
+        direction: Option<Kin>,
+    }, |input, uri, position| match input.direction.unwrap_or(Kin::Subtypes) {
+        Kin::Supertypes => LangQuery::Supertypes { uri, position },
+        Kin::Subtypes => LangQuery::Subtypes { uri, position },
+    };
+}
+
+/// Which calls.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    /// What calls it.
+    Incoming,
+    /// What it calls.
+    Outgoing,
+}
+
+/// Which types.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kin {
+    /// What it derives from.
+    Supertypes,
+    /// What derives from it.
+    Subtypes,
+}
+
+fn tool<A: Asks>(services: &Services) -> Arc<dyn Tool> {
+    typed::erase(Asking::<A> { services: services.clone(), kind: PhantomData })
+}
+
+struct Asking<A> {
+    services: Services,
+    kind: PhantomData<fn() -> A>,
+}
+
+#[async_trait]
+impl<A: Asks> Typed for Asking<A> {
+    type Input = A;
+    const NAME: &'static str = A::NAME;
+    const KIND: ToolKind = ToolKind::Search;
+    const ACCESS: Access = Access::Read;
+
+    fn describe(&self, input: &A) -> Result<Description, ToolError> {
+        let target = input.target();
+        let path = target.check(&self.services)?;
+        let line = target.line.and_then(|line| u64::try_from(line).ok());
+        let locations = path.iter().map(|path| location(path, line)).collect();
+        let title = format!("{} {}", A::DOING, target.words(&self.services));
+        Ok(Description { title, locations, action: Action::Read })
+    }
+
+    async fn run(&self, call: Call, input: A) -> Result<Output, ToolError> {
+        let at = input.target().find(&self.services, &call).await?;
+        let query = input.query(at.uri.clone(), at.position);
+        if matches!(query, LangQuery::Hover { .. }) {
+            self.may_be_told(&at, &call).await?;
+        }
+        let result = patiently(&self.services, &query, &call).await?;
+        let said = Said::new(&result);
+        if !said.is_answered() {
+            return Ok(said.without_answer());
+        }
+        let services = self.services.clone();
+        blocking(move || {
+            let mut places = Places::new(&services);
+            let (text, count) = in_words(&result.answer, &mut places);
+            if count == 0 {
+                let none = if said.is_whole() { "There is no" } else { "So far there is no" };
+                let text = format!(
+                    "{none} {} of what stands in {}:{}.",
+                    A::WHAT,
+                    services.roots.display(&at.path),
+                    at.position.line + 1
+                );
+                return Ok(said.output(text, format!("no {}", A::WHAT), &places));
+            }
+            Ok(said.output(text, counted(count, A::WHAT), &places))
+        })
+        .await
+    }
+}
+
+impl<A> Asking<A> {
+    /// Whether a server may tell of what stands somewhere: its words hold values and comments of the file that defines it, which
+    /// the user's rules may keep from the model.
+    async fn may_be_told(&self, at: &At, call: &Call) -> Result<(), ToolError> {
+        let query = LangQuery::Definition { uri: at.uri.clone(), position: at.position };
+        let LangAnswer::Locations { locations } = super::ask(&self.services, &query, call).await?.answer else {
+            return Ok(());
+        };
+        for place in locations {
+            let path = paths::from_uri(&place.uri).ok().and_then(|path| self.services.roots.check(&path).ok());
+            if let Some(path) = path.filter(|path| !self.services.search.shows(path)) {
+                let name = self.services.roots.display(&path);
+                return Err(ToolError::Failed(format!(
+                    "it is defined in {name}, which the user's rules keep from you"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Asks, and for references once more where the answer may be too early.
+async fn patiently(services: &Services, query: &LangQuery, call: &Call) -> Result<LangResult, ToolError> {
+    let mut result = super::ask(services, query, call).await?;
+    if matches!(query, LangQuery::References { .. }) {
+        for pause in AGAIN {
+            match &result.answer {
+                LangAnswer::Locations { locations } if locations.len() <= 1 => {}
+                _ => break,
+            }
+            tokio::time::sleep(pause).await;
+            result = super::ask(services, query, call).await?;
+        }
+    }
+    Ok(result)
+}
+
+/// An answer, and how many things are in it. Blocks.
+fn in_words(answer: &LangAnswer, places: &mut Places<'_>) -> (String, usize) {
+    match answer {
+        LangAnswer::Locations { locations } => (places.list(locations), locations.len()),
+        LangAnswer::Text { text } => (text.clone(), usize::from(!text.trim().is_empty())),
+        LangAnswer::Calls { calls } => {
+            let shown: Vec<_> = calls.iter().take(MOST).map(|call| call_in_words(call, places)).collect();
+            (cut(shown, calls.len(), "function"), calls.len())
+        }
+        LangAnswer::Symbols { symbols } => {
+            let shown: Vec<_> = symbols.iter().take(MOST).map(|symbol| symbol_in_words(symbol, places)).collect();
+            (cut(shown, symbols.len(), "type"), symbols.len())
+        }
+        LangAnswer::Nothing | LangAnswer::Edit { .. } | LangAnswer::Diagnostics { .. } | LangAnswer::Actions { .. } => {
+            (String::new(), 0)
+        }
+    }
+}
+
+fn cut(shown: Vec<String>, all: usize, what: &str) -> String {
+    let mut text = shown.join("\n");
+    if all > MOST {
+        // Writing into a string cannot fail.
+        let _ = write!(text, "\n[the first {MOST} of {}]", counted(all, what));
+    }
+    text
+}
+
+fn symbol_in_words(symbol: &LangSymbol, places: &mut Places<'_>) -> String {
+    let place = LangLocation { uri: symbol.location.uri.clone(), range: symbol.selection };
+    format!("{} {} at {}", kind(symbol.kind), symbol.name, places.show(&place))
+}
+
+fn call_in_words(call: &LangCall, places: &mut Places<'_>) -> String {
+    let mut lines: Vec<_> = call.ranges.iter().map(|range| range.start.line + 1).collect();
+    lines.dedup();
+    let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
+    let at = if lines.is_empty() { String::new() } else { format!(" (calls on line {})", lines.join(", ")) };
+    format!("{}{at}", symbol_in_words(&call.symbol, places))
+}

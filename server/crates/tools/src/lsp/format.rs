@@ -1,0 +1,64 @@
+//! `lsp_format`.
+
+use agent::permission::Action;
+use agent::tool::{Access, Call, Description, Output, ToolError};
+use async_trait::async_trait;
+use protocol::content::ToolKind;
+use protocol::lang::{LangAnswer, LangQuery};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use workspace::paths;
+
+use super::answer::Said;
+use super::edit;
+use crate::typed::Typed;
+use crate::{Services, blocking, location, writable};
+
+/// Formats a file as the project's own formatter or language server does. Nothing is written: the user reviews it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Input {
+    /// The file, relative to the workspace or absolute.
+    path: String,
+}
+
+pub(super) struct LspFormat {
+    services: Services,
+}
+
+impl LspFormat {
+    pub(super) fn new(services: &Services) -> Self {
+        Self { services: services.clone() }
+    }
+}
+
+#[async_trait]
+impl Typed for LspFormat {
+    type Input = Input;
+    const NAME: &'static str = "lsp_format";
+    const KIND: ToolKind = ToolKind::Edit;
+    const ACCESS: Access = Access::Edit;
+
+    fn describe(&self, input: &Input) -> Result<Description, ToolError> {
+        let path = writable(&self.services, &input.path)?;
+        let title = format!("Formatting {}", self.services.roots.display(&path));
+        Ok(Description { title, locations: vec![location(&path, None)], action: Action::Edit { paths: vec![path] } })
+    }
+
+    async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
+        let uri = paths::to_uri(&writable(&self.services, &input.path)?);
+        let result = super::ask(&self.services, &LangQuery::Format { uri }, &call).await?;
+        let said = Said::new(&result);
+        match result.answer {
+            LangAnswer::Edit { changes } if said.is_whole() && !changes.is_empty() => {
+                let services = self.services.clone();
+                blocking(move || edit::output(&services, &call, &changes, "Formatted")).await
+            }
+            LangAnswer::Edit { .. } if said.is_whole() => {
+                let text = format!("It is formatted already.\n{}", said.words());
+                Ok(Output { text, summary: "formatted already".to_owned(), ..Output::default() })
+            }
+            _ => Ok(said.without_answer()),
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! What a server says and asks by itself: progress, problems, registrations, configuration, edits. All of it is kept
+//! within bounds.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::super::table::Definition;
+use super::bounded;
+use super::wire::RpcError;
+use crate::paths;
+
+/// So much is kept of the problems that a server tells of, in bytes of their messages, and of so many files. What is over it
+/// is left out, and that is said.
+const MAX_PROBLEMS: usize = 32 << 20;
+const MAX_FILES: usize = 5_000;
+/// So many things of a kind are kept that a server says: registrations, progress, edits. None has more than a few dozens.
+const MAX_THINGS: usize = 1_000;
+/// The longest words of a server that are passed on, in bytes.
+const MAX_WORDS: usize = 200;
+
+/// What is known of a server by what it said.
+pub(super) struct Inside {
+    root: PathBuf,
+    settings: Value,
+    /// Whether it says by `experimental/serverStatus` when it has read the project.
+    says_status: bool,
+    /// What it said by that.
+    is_quiescent: Option<bool>,
+    registrations: HashMap<String, Registration>,
+    /// What goes on, and what it says of that.
+    progress: HashMap<String, String>,
+    problems: HashMap<PathBuf, Published>,
+    /// How large `problems` is, in bytes.
+    size: usize,
+    /// Whether some were left out.
+    overflowed: bool,
+    /// The last error that it told the user of.
+    complaint: Option<String>,
+    /// The edits that it asks for while a command of it runs.
+    captured: Option<Vec<Box<RawValue>>>,
+}
+
+struct Registration {
+    method: String,
+    options: Value,
+}
+
+/// The problems of a file, as they were last told.
+#[derive(Clone)]
+pub(crate) struct Published {
+    /// The version of the text that they are said to be of.
+    pub(crate) version: Option<i32>,
+    /// When they came.
+    pub(crate) at: Instant,
+    /// The list.
+    pub(crate) diagnostics: Arc<RawValue>,
+}
+
+/// Keeps the edits that a server asks for, from now on until it is dropped.
+pub(super) struct Capture<'i>(&'i Mutex<Inside>);
+
+impl<'i> Capture<'i> {
+    pub(super) fn begin(inside: &'i Mutex<Inside>) -> Self {
+        inside.lock().unwrap_or_else(PoisonError::into_inner).captured = Some(Vec::new());
+        Self(inside)
+    }
+
+    pub(super) fn edits(self) -> Vec<Box<RawValue>> {
+        self.take().unwrap_or_default()
+    }
+
+    fn take(&self) -> Option<Vec<Box<RawValue>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).captured.take()
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        self.take();
+    }
+}
+
+impl Inside {
+    pub(super) fn new(definition: &Definition, root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            settings: definition.settings.clone(),
+            says_status: definition.says_status,
+            is_quiescent: None,
+            registrations: HashMap::new(),
+            progress: HashMap::new(),
+            problems: HashMap::new(),
+            size: 0,
+            overflowed: false,
+            complaint: None,
+            captured: None,
+        }
+    }
+
+    pub(super) fn has_registered(&self, method: &str) -> bool {
+        self.registrations.values().any(|registration| registration.method == method)
+    }
+
+    /// The options of what was registered for a method.
+    pub(super) fn options(&self, method: &str) -> impl Iterator<Item = &Value> {
+        self.registrations.values().filter(move |one| one.method == method).map(|one| &one.options)
+    }
+
+    /// What the server does before it can answer in full; none where it can.
+    pub(super) fn busy(&self) -> Option<String> {
+        // Of one that says when it has read all, other progress is of other things, such as a build.
+        if self.says_status {
+            let said = self.progress.values().find(|said| !said.is_empty());
+            let what = || said.cloned().unwrap_or_else(|| "it reads the project".to_owned());
+            return (self.is_quiescent != Some(true)).then(what);
+        }
+        self.progress.values().max_by_key(|said| said.len()).cloned()
+    }
+
+    pub(super) fn complaint(&self) -> Option<String> {
+        self.complaint.clone()
+    }
+
+    pub(super) fn published(&self, path: &Path) -> Option<Published> {
+        self.problems.get(path).cloned()
+    }
+
+    pub(super) fn all_published(&self) -> (Vec<(PathBuf, Published)>, bool) {
+        let mut all: Vec<_> = self.problems.iter().map(|(path, published)| (path.clone(), published.clone())).collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (all, self.overflowed)
+    }
+
+    /// Answers a request of the server.
+    pub(super) fn asked(&mut self, method: &str, params: Option<&RawValue>) -> Result<Value, RpcError> {
+        match method {
+            "workspace/configuration" => {
+                let asked: Configuration = read(params)?;
+                let value = |item: Item| section(&self.settings, item.section.as_deref().unwrap_or_default());
+                Ok(asked.items.into_iter().take(MAX_THINGS).map(value).collect())
+            }
+            "client/registerCapability" => {
+                let asked: Registrations = read(params)?;
+                for one in asked.registrations {
+                    if self.registrations.len() >= MAX_THINGS {
+                        return Err(refusal("there are too many registrations"));
+                    }
+                    let registration = Registration { method: one.method, options: one.register_options };
+                    self.registrations.insert(one.id, registration);
+                }
+                Ok(Value::Null)
+            }
+            "client/unregisterCapability" => {
+                let asked: Unregistrations = read(params)?;
+                for one in asked.unregisterations {
+                    self.registrations.remove(&one.id);
+                }
+                Ok(Value::Null)
+            }
+            "workspace/applyEdit" => {
+                let asked: ApplyEdit = read(params)?;
+                let why = match &mut self.captured {
+                    Some(edits) if edits.len() < MAX_THINGS => {
+                        edits.push(asked.edit);
+                        "it is shown to the user, and made if they accept it"
+                    }
+                    _ => "nobody asked for an edit",
+                };
+                Ok(json!({ "applied": false, "failureReason": why }))
+            }
+            "workspace/workspaceFolders" => Ok(json!([folder(&self.root)])),
+            "window/showDocument" => Ok(json!({ "success": false })),
+            // Progress is noted when it begins; a question for the user has no answer; what was told before is asked anew
+            // whenever we want to know it.
+            "window/workDoneProgress/create" | "window/showMessageRequest" => Ok(Value::Null),
+            method if method.ends_with("/refresh") => Ok(Value::Null),
+            _ => Err(RpcError { code: -32601, message: "the method is not known".to_owned() }),
+        }
+    }
+
+    /// Takes down what the server tells. Whether somebody may wait for that.
+    pub(super) fn told(&mut self, method: &str, params: Option<&RawValue>) -> bool {
+        match method {
+            "$/progress" => read(params).is_ok_and(|progress| self.goes_on(progress)),
+            "experimental/serverStatus" => {
+                let Ok(ServerStatus { quiescent }) = read(params) else { return false };
+                self.says_status = true;
+                self.is_quiescent = Some(quiescent);
+                true
+            }
+            "window/showMessage" | "window/logMessage" => {
+                if let Ok(Shown { kind: 1, message }) = read(params) {
+                    self.complaint = Some(bounded(message, MAX_WORDS));
+                }
+                false
+            }
+            "textDocument/publishDiagnostics" => {
+                read(params).is_ok_and(|publish: Publish| self.publish(publish).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn goes_on(&mut self, progress: Progress) -> bool {
+        let token = bounded(progress.token.to_string(), MAX_WORDS);
+        let said = |value: &WorkDone| {
+            let words = [value.title.as_deref(), value.message.as_deref()];
+            let mut said = words.into_iter().flatten().collect::<Vec<_>>().join(": ");
+            if let Some(percentage) = value.percentage {
+                said.push_str(&format!(" ({percentage:.0} %)"));
+            }
+            bounded(said, MAX_WORDS)
+        };
+        match progress.value.kind.as_str() {
+            "begin" if self.progress.len() < MAX_THINGS => {
+                self.progress.insert(token, said(&progress.value));
+                true
+            }
+            "report" => {
+                if let Some(known) = self.progress.get_mut(&token) {
+                    *known = said(&progress.value);
+                }
+                false
+            }
+            "end" => self.progress.remove(&token).is_some(),
+            _ => false,
+        }
+    }
+
+    fn publish(&mut self, publish: Publish) -> Option<()> {
+        let path = paths::from_uri(&publish.uri).ok()?;
+        self.size -= self.problems.remove(&path).map_or(0, |old| old.diagnostics.get().len());
+        let size = publish.diagnostics.get().len();
+        if self.size + size > MAX_PROBLEMS || self.problems.len() >= MAX_FILES {
+            self.overflowed = true;
+            return None;
+        }
+        self.size += size;
+        let diagnostics = publish.diagnostics.into();
+        self.problems.insert(path, Published { version: publish.version, at: Instant::now(), diagnostics });
+        Some(())
+    }
+}
+
+/// The folder of the project, as the protocol has it.
+pub(super) fn folder(root: &Path) -> Value {
+    let name = root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
+    json!({ "uri": paths::to_uri(root), "name": name })
+}
+
+/// A part of the settings, by its name with dots; null where there is none.
+fn section(settings: &Value, name: &str) -> Value {
+    let found = name.split('.').filter(|part| !part.is_empty()).try_fold(settings, |at, part| at.get(part));
+    found.cloned().unwrap_or_default()
+}
+
+fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
+    serde_json::from_str(params.map_or("null", RawValue::get))
+        .map_err(|error| RpcError { code: -32602, message: error.to_string() })
+}
+
+fn refusal(why: &str) -> RpcError {
+    RpcError { code: -32803, message: why.to_owned() }
+}
+
+#[derive(Deserialize)]
+struct Configuration {
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    #[serde(default)]
+    section: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Registrations {
+    registrations: Vec<Register>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Register {
+    id: String,
+    method: String,
+    #[serde(default)]
+    register_options: Value,
+}
+
+/// The protocol spells it so.
+#[derive(Deserialize)]
+struct Unregistrations {
+    unregisterations: Vec<Unregister>,
+}
+
+#[derive(Deserialize)]
+struct Unregister {
+    id: String,
+}
+
+#[derive(Deserialize)]
+struct ApplyEdit {
+    edit: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ServerStatus {
+    quiescent: bool,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    token: Value,
+    value: WorkDone,
+}
+
+#[derive(Deserialize)]
+struct WorkDone {
+    kind: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    message: Option<String>,
+    #[serde(default)]
+    percentage: Option<f64>,
+}
+
+/// `ShowMessageParams` and `LogMessageParams`; 1 is an error.
+#[derive(Deserialize)]
+struct Shown {
+    #[serde(rename = "type")]
+    kind: u8,
+    message: String,
+}
+
+#[derive(Deserialize)]
+struct Publish {
+    uri: String,
+    #[serde(default)]
+    version: Option<i32>,
+    diagnostics: Box<RawValue>,
+}

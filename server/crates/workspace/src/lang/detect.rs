@@ -1,0 +1,195 @@
+//! Which servers there are for a file: by what lies in the project, and by the programs that are there.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::Glob;
+
+use super::table::{Definition, Table};
+
+/// Folders of a project in which its own programs are. They come before the user's.
+const LOCAL: [&str; 8] = [
+    "node_modules/.bin",
+    ".venv/bin",
+    "venv/bin",
+    ".env/bin",
+    "vendor/bin",
+    "vendor/bundle/bin",
+    "bin",
+    ".venv/Scripts",
+];
+
+/// A server that a project of a file has.
+#[derive(Clone, Debug)]
+pub struct Detected {
+    /// What is known of it.
+    pub definition: Arc<Definition>,
+    /// Its program; none where that is not found.
+    pub program: Option<PathBuf>,
+    /// The folder of the project.
+    pub root: PathBuf,
+}
+
+/// The servers for a file in a folder of the workspace, in the order in which they are asked. Those whose program is not
+/// found are among them, but not those of whose group another is there. Asks the disk.
+pub fn for_file(table: &Table, path: &Path, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
+    let start = path.parent().unwrap_or(folder);
+    let found = table.for_file(path).filter_map(|definition| detect(definition, start, folder, search));
+    one_of_each_group(found.collect())
+}
+
+/// The servers for a folder of the workspace itself. Asks the disk.
+pub fn for_folder(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
+    let found = table.servers.iter().filter_map(|definition| detect(definition, folder, folder, search));
+    one_of_each_group(found.collect())
+}
+
+fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Option<&OsStr>) -> Option<Detected> {
+    let root = root(definition, start, folder)?;
+    let program = program(&definition.command, &root, folder, search);
+    Some(Detected { definition: definition.clone(), program, root })
+}
+
+/// The outermost folder in the workspace's that has a marker: a server that reads a project of many parts knows the parts,
+/// and one for each of them would take much memory.
+fn root(definition: &Definition, start: &Path, folder: &Path) -> Option<PathBuf> {
+    let inside: Vec<&Path> = start.ancestors().take_while(|at| at.starts_with(folder)).collect();
+    let is_marked = |at: &&&Path| definition.root_markers.iter().any(|marker| is_there(at, marker));
+    inside.iter().rev().find(is_marked).map(|at| at.to_path_buf())
+}
+
+fn is_there(folder: &Path, marker: &str) -> bool {
+    if !marker.contains(['*', '?', '[', '{']) {
+        return folder.join(marker).exists();
+    }
+    let (folder, pattern) = match marker.rsplit_once('/') {
+        Some((below, pattern)) => (folder.join(below), pattern),
+        None => (folder.to_owned(), marker),
+    };
+    let Ok(glob) = Glob::new(pattern) else { return false };
+    let glob = glob.compile_matcher();
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| glob.is_match(entry.file_name()))
+}
+
+/// The program of a command: a path is taken as it is, from the project's folder on; a name is looked for in the folders of
+/// the project and of the workspace, then where the user's programs are.
+fn program(command: &str, root: &Path, folder: &Path, search: Option<&OsStr>) -> Option<PathBuf> {
+    if command.contains('/') || Path::new(command).is_absolute() {
+        let path = root.join(command);
+        return is_program(&path).then_some(path);
+    }
+    let local = [root, folder].into_iter().flat_map(|folder| LOCAL.iter().map(move |local| folder.join(local)));
+    // A relative entry would mean another program in each folder.
+    let users = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
+    local.chain(users).map(|folder| folder.join(command)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// Of each group the first whose program is there, or else the first.
+fn one_of_each_group(found: Vec<Detected>) -> Vec<Detected> {
+    let chosen = |group: &str| {
+        let mut members = found.iter().filter(|one| one.definition.group.as_deref() == Some(group));
+        let first = members.clone().next();
+        members.find(|one| one.program.is_some()).or(first).map(|one| one.definition.name.clone())
+    };
+    let is_kept = |one: &Detected| match one.definition.group.as_deref() {
+        Some(group) => chosen(group).as_deref() == Some(one.definition.name.as_str()),
+        None => true,
+    };
+    found.iter().filter(|one| is_kept(one)).cloned().collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::table::Places;
+    use super::*;
+
+    struct World(tempfile::TempDir);
+
+    impl World {
+        fn new(files: &[&str]) -> Self {
+            let world = Self(tempfile::tempdir().unwrap());
+            for file in files {
+                let path = world.path(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, "").unwrap();
+                let mode = if file.contains("bin/") { 0o755 } else { 0o644 };
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            }
+            world
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn detect(&self, file: &str) -> Vec<(String, Option<PathBuf>, PathBuf)> {
+            let table = Table::load(Places { home: None, user: None, project: None });
+            let search = self.path("users/bin");
+            let found = for_file(&table, &self.path(file), &self.path("project"), Some(search.as_os_str()));
+            let relative = |path: &Path| path.strip_prefix(self.0.path()).unwrap().to_owned();
+            let told = |one: &Detected| {
+                (one.definition.name.clone(), one.program.as_deref().map(relative), relative(&one.root))
+            };
+            found.iter().map(told).collect()
+        }
+    }
+
+    fn found(name: &str, program: Option<&str>, root: &str) -> (String, Option<PathBuf>, PathBuf) {
+        (name.to_owned(), program.map(PathBuf::from), PathBuf::from(root))
+    }
+
+    #[test]
+    fn a_projects_own_program_comes_before_the_users() {
+        let world = World::new(&[
+            "project/pyproject.toml",
+            "project/.venv/bin/pyright-langserver",
+            "users/bin/pyright-langserver",
+            "users/bin/ruff",
+        ]);
+        let pyright = found("pyright", Some("project/.venv/bin/pyright-langserver"), "project");
+        assert_eq!(world.detect("project/src/a.py"), [pyright, found("ruff", Some("users/bin/ruff"), "project")]);
+    }
+
+    #[test]
+    fn without_a_marker_there_is_none_and_without_a_program_it_is_said() {
+        let world = World::new(&["project/sub/Cargo.toml", "users/bin/other"]);
+        assert_eq!(world.detect("project/a.rs"), []);
+        assert_eq!(world.detect("project/sub/src/a.rs"), [found("rust-analyzer", None, "project/sub")]);
+    }
+
+    #[test]
+    fn of_a_group_the_one_that_is_there_is_used_and_a_project_of_parts_has_one_server() {
+        let world = World::new(&[
+            "project/app.csproj",
+            "project/requirements-dev.txt",
+            "project/a/setup.py",
+            "users/bin/pylsp",
+        ]);
+        assert_eq!(world.detect("project/a/b/c.py"), [found("pylsp", Some("users/bin/pylsp"), "project")]);
+        assert_eq!(world.detect("project/x.cs"), [found("omnisharp", None, "project")]);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_run_is_no_program() {
+        let world = World::new(&["project/go.mod", "project/node_modules/.bin/gopls"]);
+        let path = world.path("project/node_modules/.bin/gopls");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(world.detect("project/a.go"), [found("gopls", None, "project")]);
+    }
+}

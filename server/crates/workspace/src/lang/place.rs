@@ -1,0 +1,193 @@
+//! Where a question points: models name symbols and texts on a line well, and columns badly (002 §20.11).
+
+use protocol::Position;
+
+use crate::syntax::{Lookup, Outline, Parsed, Symbol};
+use crate::text::{LineIndex, PositionEncoding};
+
+/// How many symbols of the same name are listed.
+const MOST: usize = 10;
+
+/// A place in a text, as a model names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// Where a symbol is defined, by its path of names: `Type/method`. See [`Outline::find`].
+    Symbol(&'a str),
+    /// A text on a line.
+    Text {
+        /// The line, from 1.
+        line: usize,
+        /// The text; whatever its case, where nothing is written exactly so.
+        text: &'a str,
+        /// Which of several on the line, from 1.
+        occurrence: usize,
+    },
+}
+
+/// A place that is not there, or that may be several. The words are for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlaceError {
+    /// No symbol is called so.
+    #[error("there is no symbol `{name}`{}", like(.near))]
+    NoSymbol {
+        /// What was looked for.
+        name: String,
+        /// What is called much like it.
+        near: Vec<String>,
+    },
+    /// Several symbols are called so.
+    #[error("`{name}` may be several symbols: {}; name one so", .found.join(", "))]
+    Several {
+        /// What was looked for.
+        name: String,
+        /// What they are called, with their lines.
+        found: Vec<String>,
+    },
+    /// The text has no such line.
+    #[error("there is no line {line}; it has {lines}")]
+    NoLine {
+        /// The line, from 1.
+        line: usize,
+        /// How many there are.
+        lines: usize,
+    },
+    /// The line has no such text, or not so often.
+    #[error("line {line} has no {}`{text}`; it is: {content}", which(*.occurrence))]
+    NoText {
+        /// The line, from 1.
+        line: usize,
+        /// The text.
+        text: String,
+        /// Which one, from 1.
+        occurrence: usize,
+        /// What the line is.
+        content: String,
+    },
+}
+
+impl Place<'_> {
+    /// Where it is in a text, in UTF-16. The text's tree is only needed for a symbol.
+    ///
+    /// # Errors
+    /// Each kind of [`PlaceError`].
+    pub fn find(&self, text: &str, parsed: Option<&Parsed>) -> Result<Position, PlaceError> {
+        let index = LineIndex::new(text);
+        let offset = match *self {
+            Self::Symbol(name) => symbol(name, parsed)?,
+            Self::Text { line, text: wanted, occurrence } => on_line(text, line, wanted, occurrence)?,
+        };
+        Ok(index.position(text, offset, PositionEncoding::Utf16))
+    }
+}
+
+fn symbol(name: &str, parsed: Option<&Parsed>) -> Result<usize, PlaceError> {
+    let none = |near| PlaceError::NoSymbol { name: name.to_owned(), near };
+    let parsed = parsed.ok_or_else(|| none(Vec::new()))?;
+    let outline = Outline::new(parsed);
+    match outline.find(name) {
+        Lookup::One(symbol) => Ok(name_of(&outline, symbol, &parsed.text)),
+        Lookup::None(near) => Err(none(near)),
+        Lookup::Several(symbols) => {
+            let shown = |(at, symbol): (usize, &&Symbol)| format!("`{name}[{}]` on line {}", at + 1, symbol.line);
+            let found = symbols.iter().enumerate().take(MOST).map(shown).collect();
+            Err(PlaceError::Several { name: name.to_owned(), found })
+        }
+    }
+}
+
+/// Where a symbol's name stands in its definition; where it does not, the definition's beginning.
+fn name_of(outline: &Outline, symbol: &Symbol, text: &str) -> usize {
+    let path = outline.name(symbol);
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    // `impl Trait for Type` is called so; what is asked about is the type.
+    let name = name.rsplit(' ').next().unwrap_or(name);
+    let definition = text.get(symbol.range.clone()).unwrap_or_default();
+    words(definition, name).next().map_or(symbol.range.start, |at| symbol.range.start + at)
+}
+
+fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize) -> Result<usize, PlaceError> {
+    let mut start = 0;
+    let mut lines = text.split_inclusive('\n');
+    let content = line.checked_sub(1).and_then(|skip| {
+        start = lines.by_ref().take(skip).map(str::len).sum();
+        lines.next()
+    });
+    let Some(content) = content else {
+        return Err(PlaceError::NoLine { line, lines: text.lines().count() });
+    };
+    let content = content.trim_end_matches('\n');
+    let at = occurrence.checked_sub(1).and_then(|skip| {
+        let exact = words(content, wanted).nth(skip).or_else(|| content.match_indices(wanted).nth(skip).map(|it| it.0));
+        // Letters of other scripts may change their length with their case.
+        exact.or_else(|| {
+            let (content, wanted) = (content.to_ascii_lowercase(), wanted.to_ascii_lowercase());
+            content.match_indices(&wanted).nth(skip).map(|(at, _)| at)
+        })
+    });
+    let none = || PlaceError::NoText {
+        line,
+        text: wanted.to_owned(),
+        occurrence,
+        content: content.trim().chars().take(200).collect(),
+    };
+    at.filter(|_| !wanted.is_empty()).map(|at| start + at).ok_or_else(none)
+}
+
+/// Where a name stands by itself, not as a part of another.
+fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
+        let stands_alone =
+            |beside: Option<char>, own: Option<char>| !(beside.is_some_and(is_name) && own.is_some_and(is_name));
+        stands_alone(before, name.chars().next()) && stands_alone(after, name.chars().next_back())
+    })
+}
+
+fn like(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
+}
+
+fn which(occurrence: usize) -> String {
+    if occurrence == 1 { String::new() } else { format!("occurrence {occurrence} of ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::Language;
+
+    use super::*;
+
+    const CODE: &str = "struct A;\nimpl A {\n    fn make(a: u8) {}\n}\nfn make() { let ä𝄞 = make(); Make(); }\n";
+
+    fn at(place: Place<'_>) -> Result<(u32, u32), String> {
+        let parsed = Parsed::new(Language::Rust, CODE).unwrap();
+        let found = place.find(CODE, Some(&parsed)).map_err(|error| error.to_string())?;
+        Ok((found.line, found.character))
+    }
+
+    #[test]
+    fn a_symbol_is_found_at_its_name() {
+        assert_eq!(at(Place::Symbol("A/make")), Ok((2, 7)));
+        assert_eq!(at(Place::Symbol("/make")), Ok((4, 3)));
+        assert_eq!(at(Place::Symbol("impl A")), Ok((1, 5)));
+        let several = at(Place::Symbol("make")).unwrap_err();
+        assert_eq!(several, "`make` may be several symbols: `make[1]` on line 3, `make[2]` on line 5; name one so");
+        assert!(at(Place::Symbol("mak")).unwrap_err().starts_with("there is no symbol `mak`; there is "));
+    }
+
+    #[test]
+    fn a_text_is_found_on_its_line_as_a_word_first_and_in_utf_16() {
+        let text = |text, occurrence| Place::Text { line: 5, text, occurrence };
+        assert_eq!(at(text("make", 1)), Ok((4, 3)));
+        assert_eq!(at(text("make", 2)), Ok((4, 22)));
+        assert_eq!(at(text("a", 1)), Ok((4, 4)), "no word is called so, so that a part must do");
+        assert_eq!(at(text("MAKE", 3)), Ok((4, 30)));
+        assert!(at(text("make", 4)).unwrap_err().contains("has no occurrence 4 of `make`"));
+        assert!(at(text("", 1)).is_err());
+        let line = |line| at(Place::Text { line, text: "make", occurrence: 1 });
+        assert_eq!(line(9).unwrap_err(), "there is no line 9; it has 5");
+        assert!(line(0).is_err());
+    }
+}

@@ -1,0 +1,317 @@
+//! The servers of our own: one process for each server and project, shared by all sessions, started at the first question
+//! and ended when nobody has asked for long.
+
+mod ask;
+mod problems;
+mod slot;
+mod source;
+mod view;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::json;
+
+use self::slot::Slot;
+use super::Source;
+use super::detect::{self, Detected};
+use super::table::{Places, Table};
+use crate::paths::{self, Roots};
+use crate::reader::Reader;
+
+/// After how long without a question a server is ended.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+/// How often it is looked who is idle, and who takes too much memory.
+const LOOK: Duration = Duration::from_secs(5);
+/// What a server may take where the machine does not say how much it has, in bytes.
+const MEMORY: u64 = 4 << 30;
+
+/// What servers need of the world around them.
+#[derive(Clone, Debug)]
+pub struct ServersConfig {
+    /// The user's home folder, for `lsp.json` and the like.
+    pub home: Option<PathBuf>,
+    /// The folder of the user's configuration, for the same.
+    pub user_folder: Option<PathBuf>,
+    /// Where programs are looked for, by us and by servers in turn, as in `PATH`.
+    pub path: Option<OsString>,
+    /// What holds the servers' processes, as in [`Confinement`](crate::shell::Confinement).
+    pub supervisor: Option<PathBuf>,
+    /// After how long without a question a server is ended, where no file says it. Zero is never.
+    pub idle: Duration,
+    /// How much memory a server and all that it starts may take, in bytes. One that takes more is ended.
+    pub memory: u64,
+}
+
+impl Default for ServersConfig {
+    /// With the `PATH` of this process, half an hour, and half of the machine's memory.
+    fn default() -> Self {
+        Self {
+            home: None,
+            user_folder: None,
+            path: std::env::var_os("PATH"),
+            supervisor: None,
+            idle: IDLE,
+            memory: half_of_memory().unwrap_or(MEMORY),
+        }
+    }
+}
+
+/// All servers of our own.
+pub struct Servers {
+    config: ServersConfig,
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    tables: Mutex<HashMap<(PathBuf, bool), Arc<Table>>>,
+    this: Weak<Self>,
+}
+
+/// What a process is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    name: String,
+    program: PathBuf,
+    root: PathBuf,
+}
+
+/// How it stands with a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Its name.
+    pub name: String,
+    /// Its version, if it has said one.
+    pub version: Option<String>,
+    /// The folder of the project that it is for.
+    pub root: PathBuf,
+    /// What it does.
+    pub state: ServerState,
+    /// Its program, if that is there.
+    pub program: Option<PathBuf>,
+    /// Its process.
+    pub pid: Option<u32>,
+    /// The memory that it and all that it started hold, in bytes.
+    pub memory: Option<u64>,
+    /// More about its state, for people.
+    pub why: Option<String>,
+}
+
+/// What a server does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    /// It is there, and starts with the first question.
+    NotStarted,
+    /// The project is of its kind, but its program was not found.
+    Missing,
+    /// It has not yet said what it can.
+    Starting,
+    /// It reads the project.
+    Indexing,
+    /// It answers.
+    Ready,
+    /// It ended by itself, or was ended since it did harm; it starts anew a while later.
+    Crashed,
+    /// It was ended since it was not needed; it starts anew with the next question.
+    Stopped,
+}
+
+impl Servers {
+    /// No servers yet. What it does it does in the runtime of who asks.
+    pub fn new(config: ServersConfig) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self { config, slots: Mutex::default(), tables: Mutex::default(), this: this.clone() })
+    }
+
+    /// What answers the questions of a session. Servers are started only while `trusted` says so.
+    pub fn source(
+        self: &Arc<Self>,
+        roots: Roots,
+        reader: Reader,
+        trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Arc<dyn Source> {
+        Arc::new(source::Own { servers: self.clone(), roots, reader, trusted })
+    }
+
+    /// Says that files were made, changed or deleted on disk, by whomever: servers that want to know it are told. The paths
+    /// are absolute with their links resolved.
+    pub fn changed(&self, paths: &[PathBuf]) {
+        for slot in self.slots().values() {
+            let Some(client) = slot.client() else { continue };
+            let inside = paths.iter().filter(|path| path.starts_with(&slot.key.root));
+            // Whether it was made or changed no server we know makes a difference of, where it has it.
+            let change =
+                |path: &PathBuf| json!({ "uri": paths::to_uri(path), "type": if path.exists() { 2 } else { 3 } });
+            let changes: Vec<_> = inside.map(change).collect();
+            if !changes.is_empty() && client.supports("workspace/didChangeWatchedFiles", "") {
+                client.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+            }
+        }
+    }
+
+    /// How it stands with the servers of a workspace, those among them that do not run; or with all that run or ran, without
+    /// one. Of a workspace that is not trusted, its own files do not count.
+    pub async fn status(&self, roots: Option<&Roots>, trusted: bool) -> Vec<ServerStatus> {
+        let mut list: Vec<ServerStatus> = Vec::new();
+        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+        for slot in slots {
+            let is_inside = |roots: &Roots| roots.iter().any(|root| slot.key.root.starts_with(&root.path));
+            if roots.is_none_or(is_inside) {
+                list.extend(blocking(move || slot.status()).await);
+            }
+        }
+        for root in roots.into_iter().flat_map(Roots::iter) {
+            let found = self.detect(root.path.clone(), None, trusted).await;
+            for one in found {
+                if list.iter().any(|known| known.name == one.definition.name && known.root == one.root) {
+                    continue;
+                }
+                list.push(ServerStatus {
+                    name: one.definition.name.clone(),
+                    version: None,
+                    root: one.root,
+                    state: if one.program.is_some() { ServerState::NotStarted } else { ServerState::Missing },
+                    why: one.program.is_none().then(|| format!("`{}` was not found", one.definition.command)),
+                    program: one.program,
+                    pid: None,
+                    memory: None,
+                });
+            }
+        }
+        list.sort_by(|a, b| (&a.root, &a.name).cmp(&(&b.root, &b.name)));
+        list
+    }
+
+    /// What is wrong with the configuration files of servers, for people.
+    pub async fn problems(&self, roots: &Roots, trusted: bool) -> Vec<String> {
+        let mut problems: Vec<String> = Vec::new();
+        for root in roots.iter() {
+            let table = self.table(&root.path, trusted).await;
+            for problem in &table.problems {
+                let problem = problem.to_string();
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+        }
+        problems
+    }
+
+    /// Ends the servers of this name, or all; the next question starts them anew, even one that crashed just now. How many
+    /// there were.
+    pub async fn restart(&self, name: Option<&str>) -> usize {
+        let slots: Vec<Arc<Slot>> = {
+            let mut slots = self.slots();
+            let keys: Vec<Key> = slots.keys().filter(|key| name.is_none_or(|name| name == key.name)).cloned().collect();
+            keys.iter().filter_map(|key| slots.remove(key)).collect()
+        };
+        for slot in &slots {
+            slot.stop("it was to be started anew").await;
+        }
+        slots.len()
+    }
+
+    /// Reads the configuration files anew, and ends all servers, so that what they say now counts.
+    pub async fn reload(&self) {
+        self.tables().clear();
+        self.restart(None).await;
+    }
+
+    /// Ends all servers, since this process ends.
+    pub async fn stop(&self) {
+        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
+        futures_util::future::join_all(slots.iter().map(|slot| slot.stop("the agent ends"))).await;
+    }
+
+    /// The table for a folder of the workspace.
+    async fn table(&self, folder: &Path, trusted: bool) -> Arc<Table> {
+        let key = (folder.to_owned(), trusted);
+        if let Some(table) = self.tables().get(&key) {
+            return table.clone();
+        }
+        let (config, folder) = (self.config.clone(), folder.to_owned());
+        let load = move || {
+            let project = trusted.then_some(&*folder);
+            Table::load(Places { home: config.home.as_deref(), user: config.user_folder.as_deref(), project })
+        };
+        let table = Arc::new(blocking(load).await.unwrap_or_default());
+        self.tables().insert(key, table.clone());
+        table
+    }
+
+    /// The servers that a file has, or a folder of the workspace itself.
+    async fn detect(&self, folder: PathBuf, path: Option<PathBuf>, trusted: bool) -> Vec<Detected> {
+        let table = self.table(&folder, trusted).await;
+        let search = self.config.path.clone();
+        let look = move || match path {
+            Some(path) => detect::for_file(&table, &path, &folder, search.as_deref()),
+            None => detect::for_folder(&table, &folder, search.as_deref()),
+        };
+        blocking(look).await.unwrap_or_default()
+    }
+
+    /// The place of a server's process, made where there is none.
+    fn slot(&self, detected: &Detected, idle: Option<Duration>) -> Option<Arc<Slot>> {
+        let program = detected.program.clone()?;
+        let key = Key { name: detected.definition.name.clone(), program, root: detected.root.clone() };
+        let mut slots = self.slots();
+        if slots.is_empty() {
+            self.look_after();
+        }
+        let slot = slots.entry(key.clone()).or_insert_with(|| {
+            let idle = idle.unwrap_or(self.config.idle);
+            Arc::new(Slot::new(key, detected.definition.clone(), &self.config, idle))
+        });
+        Some(slot.clone())
+    }
+
+    /// Ends those that are idle or take too much memory, as long as there are any.
+    fn look_after(&self) {
+        let (this, limit) = (self.this.clone(), self.config.memory);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK).await;
+                let Some(servers) = this.upgrade() else { return };
+                let slots: Vec<Arc<Slot>> = {
+                    let slots = servers.slots();
+                    if slots.is_empty() {
+                        return;
+                    }
+                    slots.values().cloned().collect()
+                };
+                drop(servers);
+                for slot in slots {
+                    slot.look(limit).await;
+                }
+            }
+        });
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tables(&self) -> MutexGuard<'_, HashMap<(PathBuf, bool), Arc<Table>>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does what may wait for the disk. None where it panicked.
+async fn blocking<T: Send + 'static>(what: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(what).await.ok()
+}
+
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "/proc is no project file")]
+fn half_of_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024 / 2)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn half_of_memory() -> Option<u64> {
+    None
+}
+
+#[cfg(test)]
+mod tests;

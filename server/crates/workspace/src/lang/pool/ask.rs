@@ -1,0 +1,436 @@
+//! One question to one server: what it is in LSP, and when its answer can be relied on.
+
+use std::path::Path;
+
+use globset::GlobBuilder;
+use protocol::content::{Position, Range};
+use protocol::lang::{LangAnswer, LangChange, LangQuery, LangStatus};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::super::answer;
+use super::super::client::wire::Action;
+use super::super::client::{Client, Readiness, RequestError, View};
+use super::super::detect::Detected;
+use super::super::table::Table;
+use super::{blocking, view};
+use crate::paths;
+use crate::reader::{ReadError, Reader};
+
+/// How long it takes until a question that a server took back is asked again.
+const AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+/// So many items of a hierarchy are followed. There is more than one only where a name means several things.
+const MAX_ITEMS: usize = 10;
+
+/// A server that is asked something.
+pub(super) struct Asker<'a> {
+    pub(super) client: &'a Client,
+    pub(super) server: &'a Detected,
+    pub(super) table: &'a std::sync::Arc<Table>,
+    pub(super) reader: &'a Reader,
+    /// The file that is asked about.
+    pub(super) path: Option<&'a Path>,
+    /// When there has to be an answer.
+    pub(super) until: Instant,
+    /// Until when a server that reads the project is waited for.
+    pub(super) patience: Instant,
+}
+
+/// What a question came to.
+pub(super) struct Outcome {
+    pub(super) status: LangStatus,
+    pub(super) message: Option<String>,
+    /// In the server's units.
+    pub(super) answer: LangAnswer,
+    /// The document of ranges that name none.
+    pub(super) ranges_in: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("it cannot answer that")]
+    Unsupported,
+    #[error("{0}")]
+    NotAnEdit(String),
+    #[error("it did not answer in time")]
+    TimedOut,
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Failure {
+    fn status(&self) -> LangStatus {
+        match self {
+            Self::Unsupported | Self::NotAnEdit(_) => LangStatus::Unsupported,
+            Self::TimedOut => LangStatus::TimedOut,
+            Self::Request(RequestError::Ended(_)) => LangStatus::Crashed,
+            Self::Request(RequestError::Rpc(error)) if error.is_unknown_method() => LangStatus::Unsupported,
+            Self::Request(_) | Self::Unreadable(_) | Self::Failed(_) => LangStatus::Failed,
+        }
+    }
+}
+
+impl Asker<'_> {
+    /// Asks, and asks again where the server had not yet read the project.
+    pub(super) async fn ask(&self, query: &LangQuery) -> Outcome {
+        let ranges_in = match query {
+            LangQuery::OutgoingCalls { uri, .. } => Some(answer::own_uri(uri.clone())),
+            _ => None,
+        };
+        match self.ask_until_whole(query).await {
+            Ok((answer, status, message)) => Outcome { status, message, answer, ranges_in },
+            Err(failure) => Outcome {
+                status: failure.status(),
+                message: Some(match (failure.status(), self.client.complaint()) {
+                    (LangStatus::Failed, Some(complaint)) => format!("{failure}; its last error was: {complaint}"),
+                    _ => failure.to_string(),
+                }),
+                answer: LangAnswer::Nothing,
+                ranges_in,
+            },
+        }
+    }
+
+    async fn ask_until_whole(&self, query: &LangQuery) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
+        if let LangQuery::Diagnostics { uri } = query {
+            return match uri {
+                Some(_) => self.problems().await,
+                None => self.all_problems().await,
+            };
+        }
+        if let LangQuery::CodeAction { range, title, .. } = query {
+            let (changes, left_out) = self.action(*range, title).await?;
+            let status = if left_out.is_some() { LangStatus::Partial } else { LangStatus::Ready };
+            return Ok((LangAnswer::Edit { changes }, status, left_out));
+        }
+        let is_wide = is_wide(query);
+        if is_wide {
+            // Some read the project only when they have seen a file of it.
+            self.sync().await?;
+            self.wait_for_readiness().await;
+        }
+        loop {
+            let before = self.client.readiness();
+            let answer = self.ask_now(query).await?;
+            // What stands in front of it a server knows before it knows all.
+            if before == Readiness::Ready || (!is_wide && !answer::is_empty(&answer)) {
+                return Ok((answer, LangStatus::Ready, None));
+            }
+            if Instant::now() < self.patience {
+                self.wait_for_readiness().await;
+                if self.client.readiness() == Readiness::Ready {
+                    continue;
+                }
+            }
+            let message = match self.client.readiness() {
+                Readiness::Busy(what) => format!("it still reads the project: {what}"),
+                _ => "it has only just begun to read the project".to_owned(),
+            };
+            return Ok((answer, LangStatus::Indexing, Some(message)));
+        }
+    }
+
+    async fn ask_now(&self, query: &LangQuery) -> Result<LangAnswer, Failure> {
+        match query {
+            LangQuery::Definition { position, .. } => {
+                let raw = self.at("textDocument/definition", "definitionProvider", *position).await?;
+                Ok(answer::locations(&raw)?)
+            }
+            LangQuery::TypeDefinition { position, .. } => {
+                let raw = self.at("textDocument/typeDefinition", "typeDefinitionProvider", *position).await?;
+                Ok(answer::locations(&raw)?)
+            }
+            LangQuery::Implementation { position, .. } => {
+                let raw = self.at("textDocument/implementation", "implementationProvider", *position).await?;
+                Ok(answer::locations(&raw)?)
+            }
+            LangQuery::References { position, .. } => {
+                let more = json!({ "context": { "includeDeclaration": true } });
+                let raw = self.at_with("textDocument/references", "referencesProvider", *position, more).await?;
+                Ok(answer::locations(&raw)?)
+            }
+            LangQuery::Hover { position, .. } => {
+                let raw = self.at("textDocument/hover", "hoverProvider", *position).await?;
+                Ok(answer::hover(&raw)?)
+            }
+            LangQuery::DocumentSymbols { uri } => {
+                let params = json!({ "textDocument": self.document() });
+                let raw = self.of_text("textDocument/documentSymbol", "documentSymbolProvider", |_| params.clone());
+                Ok(answer::symbols(&raw.await?, Some(&answer::own_uri(uri.clone())))?)
+            }
+            LangQuery::WorkspaceSymbols { query, .. } => {
+                let params = json!({ "query": query });
+                let raw = self.of_text("workspace/symbol", "workspaceSymbolProvider", |_| params.clone()).await?;
+                Ok(answer::symbols(&raw, None)?)
+            }
+            LangQuery::IncomingCalls { position, .. } => self.calls("callHierarchy/incomingCalls", *position).await,
+            LangQuery::OutgoingCalls { position, .. } => self.calls("callHierarchy/outgoingCalls", *position).await,
+            LangQuery::Supertypes { position, .. } => self.types("typeHierarchy/supertypes", *position).await,
+            LangQuery::Subtypes { position, .. } => self.types("typeHierarchy/subtypes", *position).await,
+            LangQuery::Rename { position, new_name, .. } => {
+                let more = json!({ "newName": new_name });
+                let raw = self.at_with("textDocument/rename", "renameProvider", *position, more).await?;
+                Ok(LangAnswer::Edit { changes: answer::edit(&raw)? })
+            }
+            LangQuery::MoveFile { from, to } => {
+                if !self.wants_to_know_of_moves() {
+                    return Err(Failure::Unsupported);
+                }
+                let params = json!({ "files": [{ "oldUri": answer::own_uri(from.clone()), "newUri": answer::own_uri(to.clone()) }] });
+                let raw = self.send("workspace/willRenameFiles", |_| params.clone()).await?;
+                Ok(LangAnswer::Edit { changes: answer::edit(&raw)? })
+            }
+            LangQuery::CodeActions { range, kind, .. } => {
+                let actions = self.actions(*range, kind.as_deref()).await?;
+                Ok(LangAnswer::Actions { actions: actions.into_iter().map(|(one, _)| answer::action(one)).collect() })
+            }
+            LangQuery::Format { uri } => {
+                let document = self.document();
+                let raw = self.of_text(
+                    "textDocument/formatting",
+                    "documentFormattingProvider",
+                    |text| json!({ "textDocument": document, "options": format_options(text) }),
+                );
+                Ok(LangAnswer::Edit { changes: answer::text_edits(&raw.await?, uri)? })
+            }
+            // These take more than one question.
+            LangQuery::Diagnostics { .. } | LangQuery::CodeAction { .. } | LangQuery::Servers { .. } => {
+                Err(Failure::Unsupported)
+            }
+        }
+    }
+
+    /// Asks about a place.
+    async fn at(&self, method: &'static str, provider: &str, position: Position) -> Result<Box<RawValue>, Failure> {
+        self.at_with(method, provider, position, json!({})).await
+    }
+
+    async fn at_with(
+        &self,
+        method: &'static str,
+        provider: &str,
+        position: Position,
+        more: Value,
+    ) -> Result<Box<RawValue>, Failure> {
+        let document = self.document();
+        let params = |text: &str| {
+            let mut params = more.clone();
+            params["textDocument"] = document.clone();
+            params["position"] = json!(answer::from_utf16(position, text, self.client.encoding()));
+            params
+        };
+        self.of_text(method, provider, params).await
+    }
+
+    /// Asks about a text, if the server can answer it. The parameters are made of the text.
+    pub(super) async fn of_text(
+        &self,
+        method: &'static str,
+        provider: &str,
+        params: impl Fn(&str) -> Value,
+    ) -> Result<Box<RawValue>, Failure> {
+        if !self.client.supports(method, provider) {
+            // What it can besides it may say only after a moment.
+            if let Readiness::Settling(until) = self.client.readiness() {
+                tokio::time::sleep_until(until.min(self.patience)).await;
+            }
+            if !self.client.supports(method, provider) {
+                return Err(Failure::Unsupported);
+            }
+        }
+        self.send(method, params).await
+    }
+
+    /// Sends the texts of the session and a question, and waits for the answer; again where the server took it back.
+    async fn send(&self, method: &'static str, params: impl Fn(&str) -> Value) -> Result<Box<RawValue>, Failure> {
+        loop {
+            let (view, text) = self.view().await?;
+            let waiting = self.client.ask_of(&view, method, &params(&text))?;
+            match tokio::time::timeout_at(self.until, waiting.answer()).await {
+                Err(_) => return Err(Failure::TimedOut),
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(RequestError::Rpc(error))) if error.is_passing() && Instant::now() + AGAIN < self.until => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                Ok(Err(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What the session sees, and the text that is asked about.
+    async fn view(&self) -> Result<(View, std::sync::Arc<str>), Failure> {
+        let (reader, table, server) = (self.reader.clone(), self.table.clone(), self.server.clone());
+        let (asked, mirrored) = (self.path.map(Path::to_owned), self.client.mirrored());
+        let seen = blocking(move || view::view(&reader, &table, &server, asked.as_deref(), &mirrored)).await;
+        let view = seen.ok_or_else(|| Failure::Failed("the files could not be read".to_owned()))??;
+        let shown = view.texts.iter().find(|text| Some(&*text.path) == self.path).map(|text| text.text.clone());
+        let known = || self.path.and_then(|path| self.client.synced(path)).map(|synced| synced.text);
+        let text = shown.or_else(known).unwrap_or_default();
+        Ok((view, text))
+    }
+
+    /// Sends the texts of the session.
+    pub(super) async fn sync(&self) -> Result<(), Failure> {
+        let (view, _) = self.view().await?;
+        Ok(self.client.sync(&view)?)
+    }
+
+    pub(super) async fn wait_for_readiness(&self) {
+        // Whether it is ready by then is looked at anew.
+        let _ = tokio::time::timeout_at(self.patience, self.client.ready()).await;
+    }
+
+    pub(super) fn document(&self) -> Value {
+        json!({ "uri": self.path.map(paths::to_uri) })
+    }
+
+    async fn calls(&self, method: &'static str, position: Position) -> Result<LangAnswer, Failure> {
+        let items = self.at("textDocument/prepareCallHierarchy", "callHierarchyProvider", position).await?;
+        let mut calls = Vec::new();
+        for item in answer::items(&items)?.into_iter().take(MAX_ITEMS) {
+            let params = json!({ "item": item });
+            calls.extend(answer::calls(&self.send(method, |_| params.clone()).await?)?);
+        }
+        Ok(LangAnswer::Calls { calls })
+    }
+
+    async fn types(&self, method: &'static str, position: Position) -> Result<LangAnswer, Failure> {
+        let items = self.at("textDocument/prepareTypeHierarchy", "typeHierarchyProvider", position).await?;
+        let mut symbols = Vec::new();
+        for item in answer::items(&items)?.into_iter().take(MAX_ITEMS) {
+            let params = json!({ "item": item });
+            symbols.extend(answer::types(&self.send(method, |_| params.clone()).await?)?);
+        }
+        Ok(LangAnswer::Symbols { symbols })
+    }
+
+    /// What can be done for a part of the text, each also as the server said it.
+    async fn actions(&self, range: Range, kind: Option<&str>) -> Result<Vec<(Action, Value)>, Failure> {
+        let problems = self.problems_within(range).await?;
+        let document = self.document();
+        let params = |text: &str| {
+            let mut context = json!({ "diagnostics": problems, "triggerKind": 1 });
+            if let Some(kind) = kind {
+                context["only"] = json!([kind]);
+            }
+            let at = |position| answer::from_utf16(position, text, self.client.encoding());
+            let range = Range { start: at(range.start), end: at(range.end) };
+            json!({ "textDocument": document, "range": range, "context": context })
+        };
+        let raw = self.of_text("textDocument/codeAction", "codeActionProvider", params).await?;
+        let is_of_kind = |(action, _): &(Action, Value)| match (kind, &action.kind) {
+            (Some(wanted), Some(kind)) => {
+                kind == wanted || kind.strip_prefix(wanted).is_some_and(|rest| rest.starts_with('.'))
+            }
+            // A bare command has no kind.
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        Ok(answer::actions(&raw)?.into_iter().filter(is_of_kind).collect())
+    }
+
+    /// What an action would change, and what it would do besides.
+    async fn action(&self, range: Range, title: &str) -> Result<(Vec<LangChange>, Option<String>), Failure> {
+        let all = self.actions(range, None).await?;
+        let wanted = all.into_iter().find(|(action, _)| action.title == title);
+        let (mut action, value) =
+            wanted.ok_or_else(|| Failure::NotAnEdit(format!("there is no action `{title}` here")))?;
+        if let Some(disabled) = action.disabled {
+            return Err(Failure::Failed(disabled.reason));
+        }
+        if action.edit.is_none() && self.client.resolves_actions() {
+            let resolved = self.send("codeAction/resolve", |_| value.clone()).await?;
+            action = super::super::client::wire::parse(&resolved)?;
+        }
+        let mut changes = match &action.edit {
+            Some(edit) => answer::edit(edit)?,
+            None => Vec::new(),
+        };
+        if let Some(command) = action.to_command() {
+            if !self.server.definition.edit_commands.contains(&command.command) {
+                let command = &command.command;
+                if !changes.is_empty() {
+                    let left_out = format!("`{title}` would also run the command `{command}`, which was not run");
+                    return Ok((changes, Some(left_out)));
+                }
+                return Err(Failure::NotAnEdit(format!(
+                    "`{title}` runs the command `{command}`, which may do more than edit"
+                )));
+            }
+            let edits = tokio::time::timeout_at(self.until, self.client.run(&command)).await;
+            for edit in edits.map_err(|_| Failure::TimedOut)?? {
+                changes.extend(answer::edit(&edit)?);
+            }
+        }
+        Ok((changes, None))
+    }
+
+    fn wants_to_know_of_moves(&self) -> bool {
+        let Some(path) = self.path else { return false };
+        let is_folder = path.is_dir();
+        self.client.move_filters().iter().any(|filter| {
+            let pattern = filter.get("pattern");
+            let of = |key| pattern.and_then(|pattern| pattern.get(key)).and_then(Value::as_str);
+            let is_kind = match of("matches") {
+                Some("file") => !is_folder,
+                Some("folder") => is_folder,
+                _ => true,
+            };
+            let glob = of("glob").and_then(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok());
+            is_kind && glob.is_some_and(|glob| glob.compile_matcher().is_match(path))
+        })
+    }
+}
+
+/// Puts the editor's versions to texts that change.
+pub(super) fn put_versions(answer: &mut LangAnswer, client: &Client) {
+    let editors = |uri: &str| client.synced(&paths::from_uri(uri).ok()?)?.editors;
+    match answer {
+        LangAnswer::Edit { changes } => {
+            for change in changes {
+                if let LangChange::Text { uri, version, .. } = change {
+                    *version = editors(uri);
+                }
+            }
+        }
+        LangAnswer::Diagnostics { documents } => {
+            documents.iter_mut().for_each(|document| document.version = editors(&document.uri));
+        }
+        _ => {}
+    }
+}
+
+/// Whether an answer takes the whole project, and not only what stands in front of it.
+fn is_wide(query: &LangQuery) -> bool {
+    matches!(
+        query,
+        LangQuery::Implementation { .. }
+            | LangQuery::References { .. }
+            | LangQuery::WorkspaceSymbols { .. }
+            | LangQuery::IncomingCalls { .. }
+            | LangQuery::OutgoingCalls { .. }
+            | LangQuery::Supertypes { .. }
+            | LangQuery::Subtypes { .. }
+            | LangQuery::Rename { .. }
+            | LangQuery::MoveFile { .. }
+    )
+}
+
+/// How a text is indented, for servers that have no settings of the project.
+fn format_options(text: &str) -> Value {
+    let lines = || text.lines().take(1_000);
+    let tabs = lines().filter(|line| line.starts_with('\t')).count();
+    let depths: Vec<usize> = lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| line.len() - line.trim_start_matches(' ').len())
+        .filter(|depth| *depth > 1)
+        .collect();
+    let size = depths.iter().copied().min().unwrap_or(4).min(8);
+    json!({ "tabSize": size, "insertSpaces": tabs <= depths.len(), "trimTrailingWhitespace": true, "insertFinalNewline": true })
+}

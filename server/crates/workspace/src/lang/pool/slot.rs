@@ -1,0 +1,221 @@
+//! The place of a server: it has one process at most, and knows how the last one ended.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::super::client::{Client, Readiness, Start};
+use super::super::table::Definition;
+use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
+
+/// How long one that crashed is left alone; twice as long each time.
+const FIRST_REST: Duration = Duration::from_secs(1);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+/// One that ran so long has not crashed for the reason that the one before did.
+const LONG: Duration = Duration::from_secs(5 * 60);
+
+/// The place of a server.
+pub(super) struct Slot {
+    pub(super) key: Key,
+    pub(super) definition: Arc<Definition>,
+    supervisor: Option<PathBuf>,
+    path: Option<OsString>,
+    idle: Duration,
+    state: watch::Sender<State>,
+    last_question: Mutex<Instant>,
+}
+
+#[derive(Clone)]
+enum State {
+    Empty,
+    Starting { since: Instant },
+    Running { client: Arc<Client>, since: Instant, crashes: u32 },
+    Crashed(Crash),
+    Stopped { why: Arc<str> },
+}
+
+/// How a server ended that was not meant to.
+#[derive(Clone)]
+struct Crash {
+    why: Arc<str>,
+    /// So often in a row.
+    times: u32,
+    at: Instant,
+}
+
+/// Why a server cannot be asked.
+pub(super) enum NotThere {
+    /// It crashed, for this reason.
+    Crashed(String),
+}
+
+impl Slot {
+    pub(super) fn new(key: Key, definition: Arc<Definition>, config: &ServersConfig, idle: Duration) -> Self {
+        let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
+        let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
+        Self { key, definition, supervisor, path, idle, state, last_question }
+    }
+
+    /// The server, if it runs.
+    pub(super) fn client(&self) -> Option<Arc<Client>> {
+        match &*self.state.borrow() {
+            State::Running { client, .. } => Some(client.clone()),
+            _ => None,
+        }
+    }
+
+    /// The server, started where it does not run.
+    pub(super) async fn running(self: &Arc<Self>) -> Result<Arc<Client>, NotThere> {
+        *self.last_question() = Instant::now();
+        let mut state = self.state.subscribe();
+        loop {
+            self.note_end();
+            let mut start = None;
+            self.state.send_if_modified(|state| {
+                let crashes = match &*state {
+                    State::Empty | State::Stopped { .. } => 0,
+                    State::Crashed(crash) if crash.at.elapsed() >= crash.rest() => crash.times,
+                    _ => return false,
+                };
+                start = Some(crashes);
+                *state = State::Starting { since: Instant::now() };
+                true
+            });
+            if let Some(crashes) = start {
+                // On a task of its own: who asked may go away meanwhile, and others wait for it too.
+                let this = self.clone();
+                tokio::spawn(async move { this.start(crashes).await });
+            }
+            match &*state.borrow_and_update() {
+                State::Running { client, .. } => return Ok(client.clone()),
+                State::Crashed(crash) => return Err(NotThere::Crashed(crash.to_words())),
+                _ => {}
+            }
+            if state.changed().await.is_err() {
+                return Err(NotThere::Crashed("it is not there any more".to_owned()));
+            }
+        }
+    }
+
+    async fn start(&self, crashes: u32) {
+        let start = Start {
+            program: &self.key.program,
+            root: &self.key.root,
+            supervisor: self.supervisor.as_deref(),
+            path: self.path.as_deref(),
+        };
+        let started = Client::start(&self.definition, start).await;
+        let now = Instant::now();
+        let next = match started {
+            Ok(client) => State::Running { client: Arc::new(client), since: now, crashes },
+            Err(error) => {
+                tracing::warn!(server = self.key.name, %error, "a language server could not be started");
+                State::Crashed(Crash { why: error.to_string().into(), times: crashes + 1, at: now })
+            }
+        };
+        // It may have been stopped meanwhile.
+        self.state.send_if_modified(|state| {
+            let is_awaited = matches!(state, State::Starting { .. });
+            if is_awaited {
+                *state = next;
+            }
+            is_awaited
+        });
+    }
+
+    /// Notes that the process has ended by itself, if it has.
+    pub(super) fn note_end(&self) {
+        self.state.send_if_modified(|state| {
+            let State::Running { client, since, crashes } = state else { return false };
+            let Some(why) = client.ended() else { return false };
+            tracing::warn!(server = self.key.name, %why, "a language server has ended");
+            let times = if since.elapsed() > LONG { 1 } else { *crashes + 1 };
+            *state = State::Crashed(Crash { why, times, at: Instant::now() });
+            true
+        });
+    }
+
+    /// Ends the server, for this reason.
+    pub(super) async fn stop(&self, why: &str) {
+        let before = self.state.send_replace(State::Stopped { why: why.into() });
+        if let State::Running { client, .. } = before {
+            client.stop(why).await;
+        }
+    }
+
+    /// Ends the server if it is idle, or takes more memory than this.
+    pub(super) async fn look(&self, limit: u64) {
+        self.note_end();
+        let Some(client) = self.client() else { return };
+        if !self.idle.is_zero() && self.last_question().elapsed() > self.idle {
+            let minutes = self.idle.as_secs_f64() / 60.0;
+            return self.stop(&format!("nobody has asked it anything for {minutes:.0} minutes")).await;
+        }
+        let Some(process) = client.process() else { return };
+        let memory = blocking(move || process.memory()).await.flatten();
+        if let Some(memory) = memory.filter(|memory| *memory > limit) {
+            client.kill(&format!("it took {} MiB of memory; it may take {} MiB", memory >> 20, limit >> 20));
+            self.note_end();
+        }
+    }
+
+    pub(super) fn status(&self) -> ServerStatus {
+        self.note_end();
+        let state = self.state.borrow().clone();
+        let client = self.client();
+        let process = client.as_ref().and_then(|client| client.process());
+        let (state, why) = match state {
+            State::Empty => (ServerState::NotStarted, None),
+            State::Starting { since } => {
+                (ServerState::Starting, Some(format!("it was started {} s ago", since.elapsed().as_secs())))
+            }
+            State::Running { client, .. } => match client.readiness() {
+                Readiness::Busy(what) => (ServerState::Indexing, Some(what)),
+                Readiness::Ready | Readiness::Settling(_) => (ServerState::Ready, None),
+            },
+            State::Crashed(crash) => (ServerState::Crashed, Some(crash.to_words())),
+            State::Stopped { why } => (ServerState::Stopped, Some(why.to_string())),
+        };
+        ServerStatus {
+            name: self.key.name.clone(),
+            version: client.and_then(|client| client.version().map(str::to_owned)),
+            root: self.key.root.clone(),
+            state,
+            program: Some(self.key.program.clone()),
+            pid: process.map(|process| process.number()),
+            memory: process.and_then(|process| process.memory()),
+            why,
+        }
+    }
+
+    /// For how long it has been starting; none where it does not.
+    pub(super) fn starting(&self) -> Option<Duration> {
+        match &*self.state.borrow() {
+            State::Starting { since } => Some(since.elapsed()),
+            _ => None,
+        }
+    }
+
+    fn last_question(&self) -> MutexGuard<'_, Instant> {
+        self.last_question.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Crash {
+    fn rest(&self) -> Duration {
+        let doubled = FIRST_REST.saturating_mul(1 << self.times.saturating_sub(1).min(10));
+        doubled.min(LONGEST_REST)
+    }
+
+    fn to_words(&self) -> String {
+        let left = self.rest().saturating_sub(self.at.elapsed()).as_secs() + 1;
+        match self.times {
+            1 => format!("{}; it is started anew in {left} s", self.why),
+            times => format!("{}; that was the {times}. time in a row, and it is started anew in {left} s", self.why),
+        }
+    }
+}

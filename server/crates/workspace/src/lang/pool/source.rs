@@ -1,0 +1,296 @@
+//! The questions of a session, brought to the servers that can answer them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus};
+use tokio::time::Instant;
+
+use super::super::answer;
+use super::super::detect::Detected;
+use super::super::table::Table;
+use super::super::{Source, client::Client};
+use super::ask::{Asker, Outcome};
+use super::slot::{NotThere, Slot};
+use super::{Servers, blocking, view};
+use crate::paths::Roots;
+use crate::reader::Reader;
+
+/// Our own servers for one session.
+pub(super) struct Own {
+    pub(super) servers: Arc<Servers>,
+    pub(super) roots: Roots,
+    pub(super) reader: Reader,
+    pub(super) trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// The servers that a question may go to.
+struct Candidates {
+    /// In the order in which they are asked; all with a program.
+    servers: Vec<Detected>,
+    /// The file that is asked about.
+    path: Option<PathBuf>,
+    table: Arc<Table>,
+    /// Why there is none, if there is none.
+    why_none: String,
+}
+
+#[async_trait]
+impl Source for Own {
+    async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult {
+        if !(self.trusted)() {
+            let why = "no language server is started, since the workspace is not trusted";
+            return LangResult::without_answer(LangStatus::NoServer, Some(why.to_owned()));
+        }
+        let until = Instant::now() + within;
+        let candidates = match self.candidates(query).await {
+            Ok(candidates) => candidates,
+            Err(why) => return LangResult::without_answer(LangStatus::NoServer, Some(why)),
+        };
+        match query {
+            LangQuery::Servers { .. } => self.list(&candidates),
+            LangQuery::Diagnostics { .. } | LangQuery::CodeActions { .. } => {
+                self.ask_all(&candidates, query, within, until).await
+            }
+            // A name in the workspace may be of any language.
+            LangQuery::WorkspaceSymbols { uri: None, .. } => self.ask_all(&candidates, query, within, until).await,
+            _ => self.ask_one(&candidates, query, within, until).await,
+        }
+    }
+}
+
+impl Own {
+    async fn candidates(&self, query: &LangQuery) -> Result<Candidates, String> {
+        let (found, path, folder) = match query.uri() {
+            Some(uri) => {
+                let (uri, roots) = (uri.to_owned(), self.roots.clone());
+                let located = blocking(move || view::locate(&uri, &roots)).await;
+                let (path, folder) =
+                    located.ok_or("the file could not be looked up")?.map_err(|error| error.to_string())?;
+                (self.servers.detect(folder.clone(), Some(path.clone()), true).await, Some(path), Some(folder))
+            }
+            None => {
+                let mut found = Vec::new();
+                for root in self.roots.iter() {
+                    found.extend(self.servers.detect(root.path.clone(), None, true).await);
+                }
+                (found, None, None)
+            }
+        };
+        let is_wanted = |one: &Detected| match query {
+            LangQuery::Diagnostics { .. }
+            | LangQuery::CodeActions { .. }
+            | LangQuery::CodeAction { .. }
+            | LangQuery::Format { .. }
+            | LangQuery::Servers { .. } => true,
+            _ => !one.definition.is_linter,
+        };
+        let mut found: Vec<Detected> = found.into_iter().filter(is_wanted).collect();
+        let why_none = match found.first() {
+            None => match &path {
+                Some(path) => format!("no language server is known for {} in this project", self.roots.display(path)),
+                None => "no language server is known for this project".to_owned(),
+            },
+            Some(first) => {
+                let (name, command) = (&first.definition.name, &first.definition.command);
+                format!("{name} is for it, but `{command}` was found neither in the project nor where programs are")
+            }
+        };
+        found.retain(|one| one.program.is_some());
+        if path.is_none() {
+            found.retain(|one| self.is_there(one));
+        }
+        // Those that know of types come first.
+        found.sort_by_key(|one| one.definition.is_linter);
+        let folder = folder.or_else(|| self.roots.iter().next().map(|root| root.path.clone())).unwrap_or_default();
+        Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none })
+    }
+
+    /// Of a whole workspace those servers are asked that some question has started; where there is none, all.
+    fn is_there(&self, one: &Detected) -> bool {
+        let slots = self.servers.slots();
+        let is_inside = |slot: &Arc<Slot>| self.roots.iter().any(|root| slot.key.root.starts_with(&root.path));
+        let mut started = slots.values().filter(|slot| is_inside(slot)).peekable();
+        started.peek().is_none()
+            || started.any(|slot| slot.key.name == one.definition.name && slot.key.root == one.root)
+    }
+
+    /// Who is there for a question.
+    fn list(&self, candidates: &Candidates) -> LangResult {
+        if candidates.servers.is_empty() {
+            return LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none.clone()));
+        }
+        let slots = self.servers.slots();
+        let server = |one: &Detected| {
+            let slot = slots.values().find(|slot| slot.key.name == one.definition.name && slot.key.root == one.root);
+            let client = slot.and_then(|slot| slot.client());
+            named(one, client.as_deref())
+        };
+        let servers = candidates.servers.iter().map(server).collect();
+        LangResult { servers, ..LangResult::without_answer(LangStatus::Ready, None) }
+    }
+
+    /// Asks one after the other until one can answer.
+    async fn ask_one(
+        &self,
+        candidates: &Candidates,
+        query: &LangQuery,
+        within: Duration,
+        until: Instant,
+    ) -> LangResult {
+        let mut best: Option<LangResult> = None;
+        for server in &candidates.servers {
+            let result = self.ask_server(candidates, server, query, within, until).await;
+            let says_more = |best: &LangResult| best.status == LangStatus::Unsupported;
+            if best.as_ref().is_none_or(says_more) || is_answer(&result) {
+                best = Some(result);
+            }
+            if best.as_ref().is_some_and(is_answer) {
+                break;
+            }
+        }
+        best.unwrap_or_else(|| LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none.clone())))
+    }
+
+    /// Asks all at once, and puts together what they say.
+    async fn ask_all(
+        &self,
+        candidates: &Candidates,
+        query: &LangQuery,
+        within: Duration,
+        until: Instant,
+    ) -> LangResult {
+        let asked = candidates.servers.iter().map(|server| self.ask_server(candidates, server, query, within, until));
+        let results = join_all(asked).await;
+        let can = |result: &&LangResult| result.status != LangStatus::Unsupported;
+        let able = results.iter().filter(can).count();
+        let none = || LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none.clone()));
+        let results = results.into_iter().filter(|result| able == 0 || result.status != LangStatus::Unsupported);
+        results.reduce(together).unwrap_or_else(none)
+    }
+
+    async fn ask_server(
+        &self,
+        candidates: &Candidates,
+        server: &Detected,
+        query: &LangQuery,
+        within: Duration,
+        until: Instant,
+    ) -> LangResult {
+        let name = &server.definition.name;
+        let nothing = |status, why: String| LangResult {
+            servers: vec![named(server, None)],
+            ..LangResult::without_answer(status, Some(format!("{name}: {why}")))
+        };
+        let Some(slot) = self.servers.slot(server, candidates.table.idle) else {
+            return nothing(LangStatus::NoServer, candidates.why_none.clone());
+        };
+        let client = match tokio::time::timeout_at(until, slot.running()).await {
+            Ok(Ok(client)) => client,
+            Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
+            Err(_) => {
+                let seconds = slot.starting().unwrap_or_default().as_secs();
+                return nothing(LangStatus::TimedOut, format!("it was started {seconds} s ago, and is not yet there"));
+            }
+        };
+        let asker = Asker {
+            client: &client,
+            server,
+            table: &candidates.table,
+            reader: &self.reader,
+            path: candidates.path.as_deref(),
+            until,
+            patience: until - within / 5,
+        };
+        let outcome = asker.ask(query).await;
+        slot.note_end();
+        self.finish(outcome, server, &client, candidates.path.as_deref()).await
+    }
+
+    /// Makes of what a server said an answer in our units and bounds.
+    async fn finish(
+        &self,
+        outcome: Outcome,
+        server: &Detected,
+        client: &Arc<Client>,
+        path: Option<&Path>,
+    ) -> LangResult {
+        let Outcome { mut status, mut message, mut answer, ranges_in } = outcome;
+        let (encoding, reader) = (client.encoding(), self.reader.clone());
+        answer = blocking(move || {
+            answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
+            answer
+        })
+        .await
+        .unwrap_or(LangAnswer::Nothing);
+        super::ask::put_versions(&mut answer, client);
+        if answer::bound(&mut answer) {
+            status = LangStatus::Partial;
+            message = Some(format!("there is more; these are the first {}", answer::MOST));
+        }
+        let name = &server.definition.name;
+        LangResult {
+            status,
+            servers: vec![named(server, Some(client))],
+            version: path.and_then(|path| client.synced(path)).and_then(|synced| synced.editors),
+            message: message.map(|message| format!("{name}: {message}")),
+            answer,
+        }
+    }
+}
+
+fn named(server: &Detected, client: Option<&Client>) -> LangServer {
+    let version = client.and_then(|client| client.version().map(str::to_owned));
+    LangServer { name: server.definition.name.clone(), version }
+}
+
+fn is_answer(result: &LangResult) -> bool {
+    !matches!(result.status, LangStatus::Unsupported | LangStatus::Crashed | LangStatus::Failed | LangStatus::NoServer)
+}
+
+/// Two servers' results as one.
+fn together(mut one: LangResult, other: LangResult) -> LangResult {
+    one.servers.extend(other.servers);
+    one.version = one.version.or(other.version);
+    one.message = match (one.message, other.message) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    };
+    let is_whole = |status| status == LangStatus::Ready;
+    one.status = match (one.status, other.status) {
+        (a, b) if a == b => a,
+        (LangStatus::Indexing, other) | (other, LangStatus::Indexing) if is_whole(other) => LangStatus::Indexing,
+        // One of them said something, or there is more.
+        (a, b) if is_said(a) || is_said(b) => LangStatus::Partial,
+        (a, _) => a,
+    };
+    one.answer = match (one.answer, other.answer) {
+        (LangAnswer::Nothing, answer) | (answer, LangAnswer::Nothing) => answer,
+        (LangAnswer::Diagnostics { mut documents }, LangAnswer::Diagnostics { documents: others }) => {
+            for other in others {
+                match documents.iter_mut().find(|document| document.uri == other.uri) {
+                    Some(document) => document.diagnostics.extend(other.diagnostics),
+                    None => documents.push(other),
+                }
+            }
+            LangAnswer::Diagnostics { documents }
+        }
+        (LangAnswer::Actions { mut actions }, LangAnswer::Actions { actions: others }) => {
+            actions.extend(others);
+            LangAnswer::Actions { actions }
+        }
+        (LangAnswer::Symbols { mut symbols }, LangAnswer::Symbols { symbols: others }) => {
+            symbols.extend(others);
+            LangAnswer::Symbols { symbols }
+        }
+        (answer, _) => answer,
+    };
+    one
+}
+
+fn is_said(status: LangStatus) -> bool {
+    matches!(status, LangStatus::Ready | LangStatus::Indexing | LangStatus::Partial)
+}

@@ -1,0 +1,398 @@
+//! Servers of our own as a user meets them: a nasty one, written for it, that does what servers do at their worst.
+#![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use protocol::content::{Position, Range};
+use protocol::lang::{LangAnswer, LangChange, LangLocation, LangQuery, LangResult, LangStatus, LangTextEdit};
+
+use super::*;
+use crate::buffers::Buffers;
+use crate::reader::{NoOverlay, Overlay, Pending};
+
+const SERVER: &str = include_str!("tests/nasty.py");
+
+/// A project with the nasty server in its own `node_modules/.bin`, which behaves as the project's settings say.
+struct World {
+    folder: tempfile::TempDir,
+    buffers: Arc<Buffers>,
+    overlay: Arc<dyn Overlay>,
+    servers: Arc<Servers>,
+}
+
+impl World {
+    fn new(behaviour: &str) -> Self {
+        Self::with(behaviour, ServersConfig::default())
+    }
+
+    fn with(behaviour: &str, config: ServersConfig) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let world =
+            Self { folder, buffers: Arc::default(), overlay: Arc::new(NoOverlay), servers: Servers::new(config) };
+        world.write("node_modules/.bin/nasty", SERVER);
+        let program = world.path("node_modules/.bin/nasty");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let config = json!({ "nasty": {
+            "command": "nasty",
+            "args": [behaviour],
+            "fileTypes": [".nasty"],
+            "rootMarkers": ["nasty.project"],
+            "settings": { "nasty": { "level": 7 } },
+            "editCommands": ["nasty.edit"],
+            "warmupTimeoutMs": 3_000,
+        } });
+        world.write(".azimuth/lsp.json", &config.to_string());
+        world.write("nasty.project", "");
+        world.write("a.nasty", "one two\nthree 😀 four\n");
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn uri(&self, name: &str) -> String {
+        paths::to_uri(&self.path(name))
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn roots(&self) -> Roots {
+        Roots::new([self.folder.path()]).unwrap()
+    }
+
+    fn source(&self) -> Arc<dyn Source> {
+        let reader = Reader::new(self.buffers.clone(), self.overlay.clone());
+        self.servers.source(self.roots(), reader, Arc::new(|| true))
+    }
+
+    async fn ask(&self, query: LangQuery, seconds: u64) -> LangResult {
+        let (began, within) = (Instant::now(), Duration::from_secs(seconds));
+        let result = self.source().ask(&query, within).await;
+        let took = began.elapsed();
+        let nasty = self.servers.slots().values().next().map(|slot| slot.definition.args.clone());
+        assert!(took < within + Duration::from_secs(1), "{nasty:?}: {query:?} took {took:?}: {result:?}");
+        result
+    }
+
+    fn definition(&self) -> LangQuery {
+        LangQuery::Definition { uri: self.uri("a.nasty"), position: at(1, 9) }
+    }
+
+    fn problems(&self) -> LangQuery {
+        LangQuery::Diagnostics { uri: Some(self.uri("a.nasty")) }
+    }
+
+    async fn log(&self) -> String {
+        let hover = LangQuery::Hover { uri: self.uri("a.nasty"), position: at(0, 0) };
+        match self.ask(hover, 5).await.answer {
+            LangAnswer::Text { text } => text,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn at(line: u32, character: u32) -> Position {
+    Position { line, character }
+}
+
+fn why(result: &LangResult) -> &str {
+    result.message.as_deref().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_question_starts_the_server_of_the_project_and_says_who_answered() {
+    let world = World::new("good");
+    let result = world.ask(world.definition(), 10).await;
+    assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+    let location = LangLocation { uri: world.uri("a.nasty"), range: Range { start: at(1, 9), end: at(1, 13) } };
+    assert_eq!(result.answer, LangAnswer::Locations { locations: vec![location] });
+    let named: Vec<_> = result.servers.iter().map(|server| (&*server.name, server.version.as_deref())).collect();
+    assert_eq!(named, [("nasty", Some("0.1"))]);
+    let status = world.servers.status(Some(&world.roots()), true).await;
+    let nasty = status.iter().find(|one| one.name == "nasty").unwrap();
+    assert_eq!(nasty.state, ServerState::Ready);
+    assert!(nasty.pid.is_some() && (!cfg!(target_os = "linux") || nasty.memory > Some(1 << 20)), "{nasty:?}");
+}
+
+#[tokio::test]
+async fn it_is_answered_what_it_asks_and_sees_unsaved_and_proposed_text() {
+    let mut world = World::new("good");
+    world.ask(world.definition(), 10).await;
+    world.buffers.open(&world.uri("a.nasty"), "nastish", 4, "typed\r\n").unwrap();
+    world.buffers.open(&world.uri("b.nasty"), "nastish", 1, "beside\n").unwrap();
+    world.buffers.open(&world.uri("c.other"), "other", 1, "of another kind\n").unwrap();
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.version, Some(4), "the editor's version, not ours: {result:?}");
+
+    struct Proposes(PathBuf);
+    impl Overlay for Proposes {
+        fn pending(&self, path: &Path) -> Option<Pending> {
+            (path == self.0).then(|| Pending::Text("proposed\n".into()))
+        }
+        fn paths(&self) -> Vec<PathBuf> {
+            vec![self.0.clone()]
+        }
+    }
+    world.overlay = Arc::new(Proposes(world.path("a.nasty")));
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.version, None, "no editor has the proposed text");
+    let log = world.log().await;
+    let expected = [
+        "configuration: [7, null]",
+        "unknown request: -32601",
+        "open plaintext: one two\nthree \u{1F600} four\n",
+        "change: typed\n",
+        "open nastish: beside\n",
+        "change: proposed\n",
+    ];
+    let found: Vec<_> = expected.iter().map(|line| log.find(line)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{log}");
+    assert!(!log.contains("another kind"), "{log}");
+}
+
+#[tokio::test]
+async fn what_another_program_writes_is_seen_at_the_next_question() {
+    let world = World::new("good");
+    world.ask(world.definition(), 10).await;
+    world.write("a.nasty", "written by a command\n");
+    let problems = world.ask(world.problems(), 5).await;
+    assert_eq!(problems.status, LangStatus::Ready, "{problems:?}");
+    assert!(format!("{:?}", problems.answer).contains("it says written by a command"), "{problems:?}");
+    world.write("b.nasty", "x\n");
+    world.ask(LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) }, 5).await;
+    std::fs::remove_file(world.path("a.nasty")).unwrap();
+    let result = world.ask(LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) }, 5).await;
+    assert!(format!("{:?}", result.answer).contains("close"), "{result:?}");
+}
+
+#[tokio::test]
+async fn positions_are_utf_16_whatever_a_server_counts_in() {
+    for units in ["utf-8", "utf-32"] {
+        let world = World::new(units);
+        // Behind the emoji: what the server gives as four of its characters are four of ours there, and five before it.
+        let result = world.ask(world.definition(), 10).await;
+        let LangAnswer::Locations { locations } = &result.answer else { panic!("{result:?}") };
+        assert_eq!(locations[0].range, Range { start: at(1, 9), end: at(1, 13) }, "{units}");
+        let query = LangQuery::Definition { uri: world.uri("a.nasty"), position: at(1, 5) };
+        let result = world.ask(query, 5).await;
+        let LangAnswer::Locations { locations } = &result.answer else { panic!("{result:?}") };
+        let end = if units == "utf-8" { at(1, 6) } else { at(1, 10) };
+        assert_eq!(locations[0].range, Range { start: at(1, 5), end }, "{units}");
+    }
+}
+
+#[tokio::test]
+async fn every_way_to_fail_is_an_honest_status_in_time() {
+    let cases = [
+        ("mute", LangStatus::TimedOut, "did not answer in time"),
+        ("never-starts", LangStatus::TimedOut, "is not yet there"),
+        ("dies-at-once", LangStatus::Crashed, "no such interpreter"),
+        ("crash", LangStatus::Crashed, "Segmentation fault"),
+        ("unknown", LangStatus::Unsupported, "what?"),
+        ("can-nothing", LangStatus::Unsupported, "cannot answer"),
+        ("error", LangStatus::Failed, "the name is taken"),
+        ("wrong-shape", LangStatus::Failed, "cannot be read"),
+        ("no-json", LangStatus::Crashed, "cannot be read"),
+        ("deep", LangStatus::Failed, "cannot be read"),
+        ("garbage", LangStatus::Crashed, "does not speak the protocol"),
+        ("endless", LangStatus::Crashed, "more than 64 MiB"),
+        ("flood", LangStatus::Crashed, "floods"),
+        ("flood-of-questions", LangStatus::Crashed, "floods"),
+        ("slow", LangStatus::Ready, ""),
+        ("fickle", LangStatus::Ready, ""),
+        ("chatty", LangStatus::Ready, ""),
+        ("reads-for-ever", LangStatus::Ready, ""),
+    ];
+    for (behaviour, status, words) in cases {
+        let world = World::new(behaviour);
+        // Those that flood are given the time to.
+        let seconds = if matches!(behaviour, "mute" | "never-starts") { 2 } else { 20 };
+        let result = world.ask(world.definition(), seconds).await;
+        assert_eq!(result.status, status, "{behaviour}: {result:?}");
+        assert!(why(&result).contains(words), "{behaviour}: {result:?}");
+        world.servers.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for_a_while() {
+    let world = World::new("never-starts");
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.status, LangStatus::Crashed, "{result:?}");
+    assert!(why(&result).contains("did not answer `initialize` in 3 s"), "{result:?}");
+    let began = Instant::now();
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.status, LangStatus::Crashed, "{result:?}");
+    assert!(began.elapsed() < Duration::from_millis(500), "it is not tried at once again");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let result = world.ask(world.definition(), 5).await;
+    assert!(why(&result).contains("that was the 2. time in a row"), "{result:?}");
+    // The user says that it is to be tried.
+    assert_eq!(world.servers.restart(Some("nasty")).await, 1);
+    let result = world.ask(world.definition(), 5).await;
+    assert!(!why(&result).contains("time in a row"), "{result:?}");
+}
+
+#[tokio::test]
+async fn nothing_found_and_not_yet_read_do_not_look_alike() {
+    let world = World::new("reads-for-ever");
+    let rename = LangQuery::Rename { uri: world.uri("a.nasty"), position: at(0, 0), new_name: "ten".into() };
+    let result = world.ask(rename, 2).await;
+    assert_eq!(result.status, LangStatus::Indexing, "a rename needs all of the project: {result:?}");
+    assert!(why(&result).contains("Reading (3 %)"), "{result:?}");
+    let status = world.servers.status(None, true).await;
+    assert_eq!(status[0].state, ServerState::Indexing, "{status:?}");
+
+    let world = World::new("empty-while-reading");
+    let result = world.ask(world.definition(), 10).await;
+    assert_eq!(result.status, LangStatus::Ready, "it was asked again when it had read: {result:?}");
+    assert!(!answer_is_empty(&result), "{result:?}");
+}
+
+fn answer_is_empty(result: &LangResult) -> bool {
+    matches!(&result.answer, LangAnswer::Locations { locations } if locations.is_empty())
+}
+
+#[tokio::test]
+async fn problems_are_of_the_text_as_it_is_now_or_none_are_told() {
+    for behaviour in ["good", "slow-problems", "problems-without-version"] {
+        let world = World::new(behaviour);
+        let result = world.ask(world.problems(), 10).await;
+        assert_eq!(result.status, LangStatus::Ready, "{behaviour}: {result:?}");
+        let LangAnswer::Diagnostics { documents } = &result.answer else { panic!("{result:?}") };
+        let found = &documents[0].diagnostics[0];
+        assert_eq!((&*found.message, found.code.as_deref()), ("it says one two", Some("42")), "{behaviour}");
+    }
+    for behaviour in ["stale-problems", "no-problems"] {
+        let world = World::new(behaviour);
+        let result = world.ask(world.problems(), 3).await;
+        assert_eq!(result.status, LangStatus::TimedOut, "{behaviour}: {result:?}");
+        assert_eq!(result.answer, LangAnswer::Nothing, "{behaviour}");
+    }
+}
+
+#[tokio::test]
+async fn an_action_is_shown_as_the_edit_that_it_is_and_never_done() {
+    let world = World::new("good");
+    let whole = Range { start: at(0, 0), end: at(1, 0) };
+    let uri = world.uri("a.nasty");
+    let actions = world.ask(LangQuery::CodeActions { uri: uri.clone(), range: whole, kind: None }, 10).await;
+    let LangAnswer::Actions { actions } = actions.answer else { panic!("{actions:?}") };
+    let titles: Vec<_> =
+        actions.iter().map(|action| (&*action.title, action.preferred, action.disabled.is_some())).collect();
+    let knows = ("Knows of it says one two", false, true);
+    assert_eq!(
+        titles,
+        [("Mend it", true, false), ("Ask to edit", false, false), ("Burn it down", false, false), knows]
+    );
+    let kind = Some("quickfix".to_owned());
+    let fixes = world.ask(LangQuery::CodeActions { uri: uri.clone(), range: whole, kind }, 5).await;
+    assert!(matches!(&fixes.answer, LangAnswer::Actions { actions } if actions.len() == 2), "{fixes:?}");
+
+    let ask = |title: &str| {
+        let query = LangQuery::CodeAction { uri: uri.clone(), range: whole, title: title.into() };
+        world.ask(query, 5)
+    };
+    let edit = |text: &str| {
+        let range = Range { start: at(0, 0), end: at(0, 3) };
+        let edits = vec![LangTextEdit { range, new_text: text.into() }];
+        LangAnswer::Edit { changes: vec![LangChange::Text { uri: uri.clone(), version: None, edits }] }
+    };
+    assert_eq!(ask("Mend it").await.answer, edit("ten"));
+    assert_eq!(ask("Ask to edit").await.answer, edit("asked"));
+    assert!(world.log().await.contains("applied: False"));
+    let burns = ask("Burn it down").await;
+    assert_eq!(burns.status, LangStatus::Unsupported, "{burns:?}");
+    assert!(why(&burns).contains("`nasty.burn`"), "{burns:?}");
+    assert_eq!(ask("Knows of it says one two").await.status, LangStatus::Failed);
+    assert_eq!(std::fs::read_to_string(world.path("a.nasty")).unwrap(), "one two\nthree \u{1F600} four\n");
+}
+
+#[tokio::test]
+async fn a_huge_result_is_cut_and_said_to_be() {
+    let world = World::new("huge");
+    let result = world.ask(world.definition(), 20).await;
+    assert_eq!(result.status, LangStatus::Partial, "{:?}", result.message);
+    assert!(matches!(&result.answer, LangAnswer::Locations { locations } if locations.len() == 10_000));
+}
+
+#[tokio::test]
+async fn one_question_that_is_given_up_is_cancelled_and_does_not_disturb_the_next() {
+    let world = World::new("slow");
+    world.log().await;
+    let source = world.source();
+    let query = world.definition();
+    let given_up = source.ask(&query, Duration::from_secs(5));
+    assert!(tokio::time::timeout(Duration::from_millis(200), given_up).await.is_err());
+    assert!(world.log().await.contains("cancel"));
+}
+
+#[tokio::test]
+async fn sessions_share_a_process_and_it_ends_when_nobody_asks() {
+    let config = ServersConfig { idle: Duration::from_millis(500), ..ServersConfig::default() };
+    let world = World::with("good", config);
+    let (one, other) = (world.source(), world.source());
+    let query = world.definition();
+    let (first, second) =
+        tokio::join!(one.ask(&query, Duration::from_secs(10)), other.ask(&query, Duration::from_secs(10)));
+    assert_eq!((first.status, second.status), (LangStatus::Ready, LangStatus::Ready));
+    let status = world.servers.status(None, true).await;
+    assert_eq!(status.len(), 1, "{status:?}");
+    let pid = status[0].pid.unwrap();
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let slots: Vec<_> = world.servers.slots().values().cloned().collect();
+    for slot in slots {
+        slot.look(u64::MAX).await;
+    }
+    let status = world.servers.status(None, true).await;
+    assert_eq!(status[0].state, ServerState::Stopped, "{status:?}");
+    assert!(!Path::new(&format!("/proc/{pid}/stat")).exists(), "its process is gone");
+    assert_eq!(world.ask(query, 10).await.status, LangStatus::Ready, "it is started anew");
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn one_that_takes_too_much_memory_is_ended_and_it_is_said_why() {
+    let world = World::new("eats-memory");
+    world.ask(world.definition(), 20).await;
+    let slots: Vec<_> = world.servers.slots().values().cloned().collect();
+    for slot in slots {
+        slot.look(200 << 20).await;
+    }
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.status, LangStatus::Crashed, "{result:?}");
+    assert!(why(&result).contains("of memory; it may take 200 MiB"), "{result:?}");
+}
+
+#[tokio::test]
+async fn in_a_workspace_that_is_not_trusted_nothing_is_started() {
+    let world = World::new("good");
+    let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
+    let source = world.servers.source(world.roots(), reader, Arc::new(|| false));
+    let result = source.ask(&world.definition(), Duration::from_secs(1)).await;
+    assert_eq!(result.status, LangStatus::NoServer);
+    assert!(why(&result).contains("not trusted"), "{result:?}");
+    assert!(world.servers.slots().is_empty());
+    let status = world.servers.status(Some(&world.roots()), false).await;
+    assert!(status.iter().all(|one| one.name != "nasty"), "its own files do not count: {status:?}");
+}
+
+#[tokio::test]
+async fn a_file_without_a_server_and_one_outside_are_told_apart() {
+    let world = World::new("good");
+    world.write("x.unknown", "");
+    let result = world.ask(LangQuery::DocumentSymbols { uri: world.uri("x.unknown") }, 2).await;
+    assert_eq!(result.status, LangStatus::NoServer);
+    assert!(why(&result).contains("no language server is known for x.unknown"), "{result:?}");
+    let result = world.ask(LangQuery::DocumentSymbols { uri: "file:///etc/passwd".into() }, 2).await;
+    assert!(why(&result).contains("outside the workspace"), "{result:?}");
+    std::fs::remove_file(world.path("node_modules/.bin/nasty")).unwrap();
+    let result = world.ask(world.definition(), 2).await;
+    assert!(why(&result).contains("`nasty` was found neither"), "{result:?}");
+}

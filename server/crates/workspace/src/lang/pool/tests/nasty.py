@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""A language server for tests: it does what its first argument says, at its worst.
+
+The definition of what stands somewhere is that place itself, four characters long. Hover tells all that was received.
+"""
+import json
+import os
+import sys
+import time
+
+behaviour = sys.argv[1] if len(sys.argv) > 1 else "good"
+out = sys.stdout.buffer
+log = []
+texts = {}
+answers = {}
+held = []
+
+
+def read():
+    length = 0
+    while True:
+        line = sys.stdin.buffer.readline()
+        if not line:
+            sys.exit(0)
+        if line == b"\r\n":
+            break
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            length = int(value)
+    return json.loads(sys.stdin.buffer.read(length))
+
+
+def write(message):
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    out.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    out.flush()
+
+
+def answer(request, result):
+    write({"id": request["id"], "result": result})
+
+
+def tell(method, params):
+    write({"method": method, "params": params})
+
+
+def ask(method, params):
+    """Asks the client, and waits for the answer; what comes meanwhile is held back."""
+    write({"id": "ask-" + method, "method": method, "params": params})
+    while True:
+        message = read()
+        if message.get("id") == "ask-" + method and "method" not in message:
+            return message
+        held.append(message)
+
+
+def progress(kind, **more):
+    tell("$/progress", {"token": "reading", "value": {"kind": kind, **more}})
+
+
+def problem(text, severity=1):
+    place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
+    return {"range": place, "severity": severity, "message": text, "source": "nasty", "code": 42}
+
+
+def publish(uri, version, text):
+    problems = [problem("it says " + text.split("\n")[0])]
+    params = {"uri": uri, "diagnostics": problems}
+    if version is not None:
+        params["version"] = version
+    tell("textDocument/publishDiagnostics", params)
+
+
+def changed(document, text):
+    uri, version = document["uri"], document.get("version")
+    texts[uri] = text
+    if behaviour == "stale-problems":
+        publish(uri, version - 1, "an earlier text")
+        publish(uri, version + 100, "a later text")
+    elif behaviour == "problems-without-version":
+        publish(uri, None, text)
+    elif behaviour == "slow-problems":
+        publish(uri, version - 1, "an earlier text")
+        time.sleep(0.5)
+        publish(uri, version, text)
+    elif behaviour != "no-problems":
+        publish(uri, version, text)
+
+
+def edit(uri, text):
+    place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
+    return {"documentChanges": [{"textDocument": {"uri": uri, "version": None}, "edits": [{"range": place, "newText": text}]}]}
+
+
+def request(message):
+    method, params = message["method"], message.get("params") or {}
+    uri = (params.get("textDocument") or {}).get("uri")
+    if behaviour == "mute":
+        return
+    if behaviour == "unknown":
+        return write({"id": message["id"], "error": {"code": -32601, "message": "what?"}})
+    if behaviour == "error":
+        return write({"id": message["id"], "error": {"code": -32603, "message": "the name is taken"}})
+    if behaviour == "crash":
+        print("Segmentation fault, sort of", file=sys.stderr, flush=True)
+        os._exit(3)
+    if behaviour == "slow":
+        time.sleep(0.7)
+    if behaviour == "fickle" and not answers.get(method):
+        answers[method] = True
+        return write({"id": message["id"], "error": {"code": -32801, "message": "content modified"}})
+    if behaviour == "flood":
+        while True:
+            tell("$/progress", {"token": "flood", "value": {"kind": "report", "message": "x" * 200}})
+    if behaviour == "flood-of-questions":
+        while True:
+            write({"id": "q", "method": "workspace/configuration", "params": {"items": [{"section": "nasty"}]}})
+    if behaviour == "endless":
+        out.write(b"Content-Length: 200000000\r\n\r\n")
+        while True:
+            out.write(b"x" * 65536)
+    if behaviour == "garbage":
+        while True:
+            out.write(b"this is no message\n" * 100)
+    if behaviour == "no-json":
+        out.write(b"Content-Length: 5\r\n\r\n{oops")
+        return out.flush()
+    if behaviour == "deep":
+        body = b'{"jsonrpc":"2.0","id":%d,"result":%s%s}' % (message["id"], b"[" * 100000, b"]" * 100000)
+        out.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        return out.flush()
+    if behaviour == "wrong-shape":
+        return answer(message, {"surprise": True})
+    if behaviour == "eats-memory":
+        answers["eaten"] = bytearray(os.urandom(1 << 20) * 300)
+        return answer(message, None)
+    if behaviour == "chatty":
+        print("I print where I should not", flush=True)
+    if method == "textDocument/definition":
+        if behaviour == "empty-while-reading" and not answers.get("read"):
+            return answer(message, [])
+        start = params["position"]
+        end = {"line": start["line"], "character": start["character"] + 4}
+        place = {"uri": uri, "range": {"start": start, "end": end}}
+        return answer(message, [place] * (100000 if behaviour == "huge" else 1))
+    if method == "textDocument/hover":
+        return answer(message, {"contents": {"kind": "markdown", "value": "\n".join(log)}})
+    if method == "textDocument/codeAction":
+        kinds = [d["message"] for d in params["context"]["diagnostics"]]
+        return answer(message, [
+            {"title": "Mend it", "kind": "quickfix", "isPreferred": True, "edit": edit(uri, "ten"), "diagnostics": []},
+            {"title": "Ask to edit", "kind": "quickfix", "command": {"title": "x", "command": "nasty.edit", "arguments": [uri]}},
+            {"title": "Burn it down", "kind": "refactor", "command": {"title": "x", "command": "nasty.burn"}},
+            {"title": "Knows of " + ", ".join(kinds), "kind": "refactor.x", "disabled": {"reason": "only a remark"}},
+        ])
+    if method == "workspace/executeCommand":
+        said = ask("workspace/applyEdit", {"edit": edit(params["arguments"][0], "asked")})
+        log.append("applied: %s" % said["result"]["applied"])
+        return answer(message, None)
+    if method == "textDocument/rename":
+        return answer(message, edit(uri, params["newName"]))
+    if method == "shutdown":
+        return answer(message, None)
+    write({"id": message["id"], "error": {"code": -32601, "message": "not known"}})
+
+
+def capabilities():
+    if behaviour == "can-nothing":
+        return {}
+    can = {name + "Provider": True for name in ["definition", "hover", "rename", "executeCommand"]}
+    can["codeActionProvider"] = True
+    can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
+    if behaviour in ("utf-8", "utf-32"):
+        can["positionEncoding"] = behaviour
+    return can
+
+
+def handle(message):
+    method, params = message.get("method"), message.get("params") or {}
+    if method is None:
+        return
+    document = params.get("textDocument") or {}
+    if method == "initialize":
+        if behaviour == "never-starts":
+            return
+        if behaviour == "dies-at-once":
+            print("no such interpreter", file=sys.stderr, flush=True)
+            os._exit(1)
+        answer(message, {"capabilities": capabilities(), "serverInfo": {"name": "nasty", "version": "0.1"}})
+    elif method == "initialized":
+        said = ask("workspace/configuration", {"items": [{"section": "nasty.level"}, {"section": "other"}]})
+        log.append("configuration: %s" % json.dumps(said["result"]))
+        log.append("unknown request: %s" % ask("nasty/tellMeAll", {})["error"]["code"])
+        if behaviour in ("empty-while-reading", "reads-for-ever"):
+            progress("begin", title="Reading", percentage=3)
+    elif method == "textDocument/didOpen":
+        log.append("open %s: %s" % (document["languageId"], document["text"]))
+        changed(document, document["text"])
+    elif method == "textDocument/didChange":
+        log.append("change: " + params["contentChanges"][0]["text"])
+        changed(document, params["contentChanges"][0]["text"])
+        if behaviour == "empty-while-reading":
+            pass
+    elif method == "textDocument/didClose":
+        log.append("close")
+    elif method == "$/cancelRequest":
+        log.append("cancel")
+    elif method == "exit":
+        sys.exit(0)
+    elif "id" in message:
+        request(message)
+        if behaviour == "empty-while-reading" and method == "textDocument/definition" and not answers.get("read"):
+            time.sleep(0.8)
+            answers["read"] = True
+            progress("end")
+
+
+while True:
+    handle(held.pop(0) if held else read())
