@@ -19,8 +19,7 @@ export type Entry = { key: string; version: number } & (
   | OwnEntry
   | { kind: 'files' } & FileNews
   | { kind: 'plan'; steps: PlanEntry[] }
-  /** `call` is the title of the call that it is about, where that has more to say than the question: what the sandbox has refused. */
-  | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined; call: string | undefined }
+  | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
   | { kind: 'end'; reason: StopReason; error: string | undefined; usage: Usage; cost: number | undefined }
@@ -309,7 +308,7 @@ export class Chat {
         break;
       case 'permissionAsked':
         this.doing = `Waiting for you: ${event.request.title}`;
-        this.add(`q${event.request.permissionId}`, { kind: 'question', request: event.request, outcome: undefined, call: this.callOf(event.request) });
+        this.add(`q${event.request.permissionId}`, { kind: 'question', request: event.request, outcome: undefined });
         break;
       case 'permissionAnswered':
         this.answered(event.permissionId, event.outcome);
@@ -416,11 +415,6 @@ export class Chat {
   private ran(id: ToolCallId): (ToolEntry | OwnEntry) | undefined {
     const entry = this.byKey.get(`t${id}`);
     return entry?.kind === 'tool' || entry?.kind === 'own' ? entry : undefined;
-  }
-
-  private callOf({ about, toolCallId }: PermissionRequest): string | undefined {
-    const ran = about === 'outside' && toolCallId !== undefined ? this.ran(toolCallId) : undefined;
-    return ran?.kind === 'tool' ? ran.title : undefined;
   }
 
   private own({ toolCallId, text, exitCode, durationMs }: Extract<Event, { type: 'userCommandEnded' }>): void {

@@ -230,6 +230,8 @@ export interface ClientRequests {
   'azimuth/editor/text': { params: EditorDocumentParams; result: EditorTextResult };
   /** Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability `format`. */
   'azimuth/editor/format': { params: EditorFormatParams; result: EditorFormatResult };
+  /** Passes a question about code to the language servers that the editor runs, never to this one, and gives what they say. Nothing is changed by it. Needs the capability `query`. */
+  'azimuth/editor/query': { params: EditorQueryParams; result: LangResult };
 }
 
 /** Notifications from server to client, by method. */
@@ -270,6 +272,8 @@ export const errorCodes = {
   storeFailed: -32015,
   /** The operation could not be done; the message says why and what to do. */
   operationFailed: -32016,
+  /** It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`. */
+  notConfirmed: -32017,
 } as const;
 
 /** The name of an error. */
@@ -468,6 +472,8 @@ export interface ClientCapabilities {
   text?: boolean;
   /** It answers `azimuth/editor/format`. */
   format?: boolean;
+  /** It answers `azimuth/editor/query`. */
+  query?: boolean;
 }
 
 /** A completion of the prompt. */
@@ -550,6 +556,14 @@ export interface EditorFormatResult {
   text?: string;
   /** What formats it, for people, such as a language server's name; absent where that is not known. */
   by?: string;
+}
+
+/** Parameters of `azimuth/editor/query`. */
+export interface EditorQueryParams {
+  /** The question. */
+  query: LangQuery;
+  /** How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has as `partial`. */
+  timeoutMs: number;
 }
 
 /** Result of `azimuth/editor/save`. */
@@ -1121,6 +1135,425 @@ export type HunkState =
   | 'conflicted'
   /** Accepted, then taken back by the user in the editor. */
   | 'undone';
+
+/** Something that can be done. */
+export interface LangAction {
+  /** What it does, for people; its name in `codeAction`. */
+  title: string;
+  /** Its kind, such as `quickfix` or `refactor.extract`. */
+  kind?: string;
+  /** Whether it is the one that is likely meant. */
+  preferred?: boolean;
+  /** Why it cannot be done here, if it cannot. */
+  disabled?: string;
+}
+
+/** An answer, by what was asked. */
+export type LangAnswer =
+  | LangAnswerNothing
+  | LangAnswerLocations
+  | LangAnswerText
+  | LangAnswerSymbols
+  | LangAnswerCalls
+  | LangAnswerEdit
+  | LangAnswerDiagnostics
+  | LangAnswerActions;
+
+/** There is no answer; the status says why. */
+export interface LangAnswerNothing {
+  type: 'nothing';
+}
+
+/** Places in code. */
+export interface LangAnswerLocations {
+  type: 'locations';
+  /** The places. */
+  locations: LangLocation[];
+}
+
+/** Text in Markdown. */
+export interface LangAnswerText {
+  type: 'text';
+  /** The text; empty where nothing is known. */
+  text: string;
+}
+
+/** Symbols. */
+export interface LangAnswerSymbols {
+  type: 'symbols';
+  /** The symbols. */
+  symbols: LangSymbol[];
+}
+
+/** What calls or is called. */
+export interface LangAnswerCalls {
+  type: 'calls';
+  /** The callers, or the called. */
+  calls: LangCall[];
+}
+
+/** A change of files that was not made. */
+export interface LangAnswerEdit {
+  type: 'edit';
+  /** Its steps, in their order; empty where nothing would have to change. */
+  changes: LangChange[];
+}
+
+/** Problems. */
+export interface LangAnswerDiagnostics {
+  type: 'diagnostics';
+  /** The documents, those without problems too where they are known to have none. */
+  documents: LangDiagnostics[];
+}
+
+/** Things that can be done. */
+export interface LangAnswerActions {
+  type: 'actions';
+  /** The actions. */
+  actions: LangAction[];
+}
+
+/** A caller, or something called. */
+export interface LangCall {
+  /** What calls, or is called. */
+  symbol: LangSymbol;
+  /** Where the calls stand: in the caller, whichever that is. */
+  ranges: Range[];
+}
+
+/** A step of a change of files. */
+export type LangChange =
+  | LangChangeText
+  | LangChangeCreate
+  | LangChangeRename
+  | LangChangeDelete;
+
+/** Parts of a document's text are replaced. */
+export interface LangChangeText {
+  type: 'text';
+  /** The document. */
+  uri: string;
+  /** The edits, all of the text before any of them, not overlapping. */
+  edits: LangTextEdit[];
+  /** The version of it that the edits are made for, if it is open. */
+  version?: number;
+}
+
+/** A file is made. */
+export interface LangChangeCreate {
+  type: 'create';
+  /** The file. */
+  uri: string;
+}
+
+/** A file or folder is moved. */
+export interface LangChangeRename {
+  type: 'rename';
+  /** Where it is. */
+  from: string;
+  /** Where it goes. */
+  to: string;
+}
+
+/** A file or folder is deleted. */
+export interface LangChangeDelete {
+  type: 'delete';
+  /** The file. */
+  uri: string;
+}
+
+/** A problem. */
+export interface LangDiagnostic {
+  /** Where. */
+  range: Range;
+  /** How bad. */
+  severity: LangSeverity;
+  /** What. */
+  message: string;
+  /** Who says so, such as `rustc`. */
+  source?: string;
+  /** Its code there, such as `E0308`. */
+  code?: string;
+}
+
+/** The problems of a document. */
+export interface LangDiagnostics {
+  /** The document. */
+  uri: string;
+  /** The problems. */
+  diagnostics: LangDiagnostic[];
+  /** The version of it that they belong to, where that is known. */
+  version?: number;
+}
+
+/** A place in code. */
+export interface LangLocation {
+  /** The document. */
+  uri: string;
+  /** The place in it. */
+  range: Range;
+}
+
+/** A question about code. The document of a question need not be open. */
+export type LangQuery =
+  | LangQueryDefinition
+  | LangQueryTypeDefinition
+  | LangQueryImplementation
+  | LangQueryReferences
+  | LangQueryHover
+  | LangQueryDocumentSymbols
+  | LangQueryWorkspaceSymbols
+  | LangQueryIncomingCalls
+  | LangQueryOutgoingCalls
+  | LangQuerySupertypes
+  | LangQuerySubtypes
+  | LangQueryRename
+  | LangQueryMoveFile
+  | LangQueryDiagnostics
+  | LangQueryCodeActions
+  | LangQueryCodeAction
+  | LangQueryFormat
+  | LangQueryServers;
+
+/** Where is what stands here defined? Answered with `locations`. */
+export interface LangQueryDefinition {
+  type: 'definition';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** Where is the type of what stands here defined? Answered with `locations`. */
+export interface LangQueryTypeDefinition {
+  type: 'typeDefinition';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What implements what stands here? Answered with `locations`. */
+export interface LangQueryImplementation {
+  type: 'implementation';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** Where is what stands here used? Its declaration is among them. Answered with `locations`. */
+export interface LangQueryReferences {
+  type: 'references';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What is known of what stands here? Answered with `text`. */
+export interface LangQueryHover {
+  type: 'hover';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What symbols are in a document? Answered with `symbols`, each before those that are in it. */
+export interface LangQueryDocumentSymbols {
+  type: 'documentSymbols';
+  /** The document. */
+  uri: string;
+}
+
+/** What symbols of the workspace are called like this? Answered with `symbols`. */
+export interface LangQueryWorkspaceSymbols {
+  type: 'workspaceSymbols';
+  /** What they are called, or a part of it. */
+  query: string;
+  /** A document whose language servers are asked; all that run without one. */
+  uri?: string;
+}
+
+/** What calls what stands here? Answered with `calls`. */
+export interface LangQueryIncomingCalls {
+  type: 'incomingCalls';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What does that call which stands here? Answered with `calls`. */
+export interface LangQueryOutgoingCalls {
+  type: 'outgoingCalls';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What are the supertypes of the type that stands here? Answered with `symbols`. */
+export interface LangQuerySupertypes {
+  type: 'supertypes';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What are the subtypes of the type that stands here? Answered with `symbols`. */
+export interface LangQuerySubtypes {
+  type: 'subtypes';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+}
+
+/** What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with `edit`. */
+export interface LangQueryRename {
+  type: 'rename';
+  /** The document. */
+  uri: string;
+  /** The place. */
+  position: Position;
+  /** The new name. */
+  newName: string;
+}
+
+/** What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the moving itself is not in the answer. Answered with `edit`. */
+export interface LangQueryMoveFile {
+  type: 'moveFile';
+  /** Where it is. */
+  from: string;
+  /** Where it would be. */
+  to: string;
+}
+
+/** What problems are known? Answered with `diagnostics`. */
+export interface LangQueryDiagnostics {
+  type: 'diagnostics';
+  /** The document; all of which something is known without it. */
+  uri?: string;
+}
+
+/** What can be done for a part of a document? Answered with `actions`. */
+export interface LangQueryCodeActions {
+  type: 'codeActions';
+  /** The document. */
+  uri: string;
+  /** The part. */
+  range: Range;
+  /** Only actions of this kind, or of those below it, such as `quickfix`. */
+  kind?: string;
+}
+
+/** What would an action change? Nothing is changed. Answered with `edit`; an action that does more than edit is `unsupported`. */
+export interface LangQueryCodeAction {
+  type: 'codeAction';
+  /** The document. */
+  uri: string;
+  /** The part. */
+  range: Range;
+  /** The action, by its title. */
+  title: string;
+}
+
+/** What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`. */
+export interface LangQueryFormat {
+  type: 'format';
+  /** The document. */
+  uri: string;
+}
+
+/** Which servers run for a document, or at all? Answered with `nothing`; `servers` says it. */
+export interface LangQueryServers {
+  type: 'servers';
+  /** The document. */
+  uri?: string;
+}
+
+/** What a question came to: result of `azimuth/editor/query`. */
+export interface LangResult {
+  /** How far the answer can be relied on. */
+  status: LangStatus;
+  /** The answer. */
+  answer: LangAnswer;
+  /** Who answered, or would have. Empty where that cannot be told. */
+  servers?: LangServer[];
+  /** The version of the document that it was answered for; none where it is not open. */
+  version?: number;
+  /** What went wrong, or what is still missing, for people. */
+  message?: string;
+}
+
+/** A language server. */
+export interface LangServer {
+  /** Its name, as it or its configuration says it. */
+  name: string;
+  /** Its version, if it says one. */
+  version?: string;
+}
+
+/** How bad a problem is. */
+export type LangSeverity =
+  /** An error. */
+  | 'error'
+  /** A warning. */
+  | 'warning'
+  /** A remark. */
+  | 'information'
+  /** A hint. */
+  | 'hint';
+
+/** How far an answer can be relied on. "There is none" is `ready` with an empty answer, and nothing else. */
+export type LangStatus =
+  /** It is whole. */
+  | 'ready'
+  /** The server still reads the project: what there is may be there, more may come. */
+  | 'indexing'
+  /** There is more than was given, or one of several servers did not answer. */
+  | 'partial'
+  /** No server is there for the document. */
+  | 'noServer'
+  /** The servers that are there cannot answer this. */
+  | 'unsupported'
+  /** The server said that it could not; the message says why. */
+  | 'failed'
+  /** The server ended while it was asked. */
+  | 'crashed'
+  /** There was no answer in time. */
+  | 'timedOut'
+  /** The editor was busy and did not pass the question on. */
+  | 'editorBusy';
+
+/** A symbol. */
+export interface LangSymbol {
+  /** Its name. */
+  name: string;
+  /** What it is: the number of LSP's `SymbolKind`. */
+  kind: number;
+  /** All of it. */
+  location: LangLocation;
+  /** Its name in its definition; where that is not known, its beginning. */
+  selection: Range;
+  /** More about it, such as its signature. */
+  detail?: string;
+  /** The name of what it is in. */
+  container?: string;
+  /** In how many symbols of the same answer it lies. */
+  depth?: number;
+}
+
+/** A part of a text, and what stands there instead. */
+export interface LangTextEdit {
+  /** The part. */
+  range: Range;
+  /** The new text. */
+  newText: string;
+}
 
 /** Whole lines of a document. */
 export interface LineRange {

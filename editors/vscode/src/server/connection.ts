@@ -5,7 +5,8 @@ import * as vscode from 'vscode';
 import {
   CloseAction, DidChangeConfigurationNotification, ErrorAction, LanguageClient, type LanguageClientOptions, type StaticFeature,
 } from 'vscode-languageclient/node';
-import type { ClientCapabilities, Notifications } from '../generated/protocol';
+import type { ClientCapabilities, ClientRequests, Notifications } from '../generated/protocol';
+import type { Languages } from '../lang/languages';
 import * as documents from './documents';
 import { format } from './format';
 import { initializationOptions, settings, type Inspect } from './settings';
@@ -19,6 +20,8 @@ export interface Ends {
   file: string;
   environment: NodeJS.ProcessEnv;
   output: vscode.LogOutputChannel;
+  /** Answers questions about code. */
+  languages: Languages;
   onEvent: (params: EventParams) => void;
   onTerminalOutput: (params: OutputParams) => void;
   /** The server has ended, asked to or not. */
@@ -40,6 +43,7 @@ export function connect(ends: Ends): LanguageClient {
       },
     },
     middleware: {
+      provideCodeActions: (document, range, context, token, next) => (ends.languages.isAsking(document.uri) ? [] : next(document, range, context, token)),
       workspace: {
         configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
         // The settings as they are hold names that are none of the server's; it asks again for what it knows.
@@ -58,10 +62,11 @@ export function connect(ends: Ends): LanguageClient {
   client.onRequest('azimuth/editor/save', documents.save);
   client.onRequest('azimuth/editor/text', documents.text);
   client.onRequest('azimuth/editor/format', format);
+  client.onRequest('azimuth/editor/query', (params: ClientRequests['azimuth/editor/query']['params'], token: vscode.CancellationToken) => ends.languages.query(params, token));
   return client;
 }
 
-const capabilities: ClientCapabilities = { panel: true, save: true, text: true, format: true };
+const capabilities: ClientCapabilities = { panel: true, save: true, text: true, format: true, query: true };
 
 /** Says in `initialize` what this client can do beyond LSP. */
 const advertise: StaticFeature = {

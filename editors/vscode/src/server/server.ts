@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { ServerFact } from '../chat/messages';
 import type { Notifications, Requests } from '../generated/protocol';
+import { Languages } from '../lang/languages';
 import { unlinked } from '../text';
 import { findServer, misfit } from './find';
 import type { Keys } from './keys';
@@ -20,7 +21,8 @@ export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<ServerFact>();
   private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
   private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
-  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly languages = new Languages();
+  private readonly subscriptions: vscode.Disposable[] = [this.languages];
   private client: LanguageClient | undefined;
   private starting: Promise<void> | undefined;
   private crashes: number[] = [];
@@ -102,6 +104,7 @@ export class Server implements vscode.Disposable {
       file: found.file,
       environment: { ...process.env, ...(await this.keys.environment()) },
       output: this.output,
+      languages: this.languages,
       onEvent: (params) => this.happened.fire(params),
       onTerminalOutput: (params) => this.printed.fire(params),
       onClosed: (closed) => this.crashed(closed),

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Mode, ModelInfo, SessionInfo } from '../generated/protocol';
-import { messageOf, type Request } from '../server/requests';
+import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
 import type { Session } from './session';
 
@@ -111,11 +111,9 @@ export async function chooseMode(session: Session, mode: Mode): Promise<void> {
   try {
     await session.setMode(mode);
   } catch (error) {
-    // It may also be forbidden, which no confirmation changes.
-    const [, meaning] = /has to be confirmed\.?\s*(.*)$/su.exec(messageOf(error)) ?? [];
-    if (mode !== 'bypass' || meaning === undefined) throw error;
+    if (!isError(error, 'notConfirmed')) throw error;
     const confirm = 'Switch to Bypass';
-    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(`${meaning.replaceAll('`', '"').replace(/\.$/, '')}.`) }, confirm);
+    const chosen = await vscode.window.showWarningMessage('Let Azimuth act without asking?', { modal: true, detail: visible(`${messageOf(error).replaceAll('`', '"')}.`) }, confirm);
     if (chosen === confirm) await session.setMode(mode, true);
   }
 }

@@ -72,7 +72,7 @@ export class EntryView {
         element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
         break;
       case 'question':
-        this.drawQuestion(entry.request, entry.outcome && outcomeInWords(entry), entry.call);
+        this.drawQuestion(entry.request, entry.outcome && outcomeInWords(entry));
         break;
       case 'note':
         element.classList.add(entry.tone);
@@ -236,7 +236,7 @@ export class EntryView {
     });
   }
 
-  private drawQuestion(request: PermissionRequest, outcome: string | undefined, call: string | undefined): void {
+  private drawQuestion(request: PermissionRequest, outcome: string | undefined): void {
     const { element } = this;
     element.setAttribute('aria-label', `Azimuth asks: ${request.title}`);
     element.classList.toggle('open', outcome === undefined);
@@ -253,7 +253,6 @@ export class EntryView {
     refill(element,
       h('div', { class: 'question-title' }, request.about === 'outside' && h('span', { class: 'badge' }, 'outside the sandbox'), visible(request.title)),
       h('pre', { tabindex: 0, 'aria-label': 'What would be done' }, visible(request.detail)),
-      call !== undefined && h('div', {}, visible(call)),
       h('div', { class: 'dim' }, visible(request.reason)),
       ...(outcome === undefined
         ? [h('div', { class: 'answers', role: 'group', 'aria-label': request.title }, ...answers), reason]

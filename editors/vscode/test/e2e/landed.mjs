@@ -25,7 +25,14 @@ await page.setViewportSize({ width: 1600, height: 900 });
 let count = 0;
 const shot = (name) => page.screenshot({ path: path.join(shots, `${String(++count).padStart(2, '0')}-${name}.png`) });
 const told = (what) => console.log(`ok: ${what}`);
-const read = (name) => (fs.existsSync(path.join(project, name)) ? fs.readFileSync(path.join(project, name), 'utf8') : undefined);
+const read = (name) => {
+  try {
+    return fs.readFileSync(path.join(project, name), 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+};
 const row = (text) => page.locator('.pane', { has: page.locator('.pane-header[aria-label^="Review"]') }).locator('.monaco-list-row').filter({ hasText: text }).first();
 
 try {

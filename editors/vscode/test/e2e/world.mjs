@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { openVsCode, startCodeServer } from '../../../../tests/tools/vscode-smoke.mjs';
+import { zip } from '../../scripts/zip.mjs';
 import { startModel } from './model.mjs';
 
 /** code-server, as `install-code-server` puts it; `CODE_SERVER` names another program. */
@@ -10,10 +11,10 @@ export const codeServer = process.env.CODE_SERVER ?? path.join(os.homedir(), '.c
 
 /**
  * Starts all of it. `files` are the project's, by path, and `name` is its folder's; `prepare({ program, project, env })` is done before there is a
- * window, with the server's program and its environment. With `trust`, VS Code asks whether the project is trusted. Resolves to the world that the steps work on:
+ * window, with the server's program and its environment. `extensions` are others', by name, each a manifest and CommonJS code. With `trust`, VS Code asks whether the project is trusted. Resolves to the world that the steps work on:
  * `{ page, messages, model, project, home, server, open(), stop() }`.
  */
-export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], trust = false, name = 'project', prepare = async () => {} }) {
+export async function startWorld({ vsix, files, answers = [], settings = {}, key = 'key = "key-of-the-test"', models = ['model-1'], trust = false, name = 'project', extensions = {}, prepare = async () => {} }) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), 'azimuth-e2e-'));
   const project = path.join(home, name);
   for (const [file, text] of Object.entries(files)) {
@@ -21,6 +22,12 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
     fs.mkdirSync(path.dirname(place), { recursive: true });
     fs.writeFileSync(place, text);
   }
+  const vsixes = Object.entries(extensions).map(([of, { manifest, code }]) => {
+    const file = path.join(home, `${of}.vsix`);
+    const whole = { name: of, publisher: 'test', version: '1.0.0', engines: { vscode: '^1.90.0' }, main: './main.js', ...manifest };
+    fs.writeFileSync(file, zip([['package.json', JSON.stringify(whole)], ['main.js', code]].map(([entry, text]) => ({ name: `extension/${entry}`, data: Buffer.from(text) }))));
+    return file;
+  });
   const model = await startModel(...answers);
   const config = path.join(home, 'config.toml');
   fs.writeFileSync(config, `model = "test/model-1"\n[providers.test]\nbase_url = "${model.url}"\n${key}\nwire = "openai-chat"\nmodels = ${JSON.stringify(models)}\n`);
@@ -42,7 +49,7 @@ export async function startWorld({ vsix, files, answers = [], settings = {}, key
     fs.rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
   try {
-    server = await startCodeServer({ bin: codeServer, extensions: [vsix], settings, env, trust });
+    server = await startCodeServer({ bin: codeServer, extensions: [vsix, ...vsixes], settings, env, trust });
     const [extension] = fs.readdirSync(path.join(server.dir, 'extensions')).filter((name) => name.startsWith('azimuth.azimuth-'));
     await prepare({ program: path.join(server.dir, 'extensions', extension, 'server/azimuth'), project, env });
     const { page, console: messages } = await open();

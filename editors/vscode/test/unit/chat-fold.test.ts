@@ -281,16 +281,6 @@ describe('commands in the chat', () => {
     assert.equal(chat.terminals.get('shell-s')?.alive, false);
   });
 
-  it('says with a question about the outside what the sandbox has refused', () => {
-    const request: PermissionRequest = {
-      permissionId: 'q', toolCallId: 'a', about: 'outside', title: 'Run a command outside the sandbox?', detail: 'a', reason: '', options: [],
-    };
-    const asked = chatOf(started, call('a'), { type: 'permissionAsked', turnId: 't', request }).entries.at(-1);
-    assert.ok(asked?.kind === 'question' && asked.call === 'Running a');
-    const other = chatOf(started, call('a'), { type: 'permissionAsked', turnId: 't', request: { ...request, about: 'tool_call' } }).entries.at(-1);
-    assert.ok(other?.kind === 'question' && other.call === undefined);
-  });
-
   it('says who typed what, and nothing of what was not shown', () => {
     const typed = (by: 'user' | 'model', text: string, hidden = false): Event => ({ type: 'terminalInput', terminalId: 'shell-s', toolCallId: 'a', by, text, hidden });
     const chat = chatOf(started, call('a'), begins('a'), typed('model', 'yes'), typed('user', '', true));

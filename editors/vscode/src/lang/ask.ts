@@ -1,0 +1,111 @@
+// Each question, put to the providers that VS Code knows for a document.
+
+import * as vscode from 'vscode';
+import type { LangQuery, LangStatus, Range } from '../generated/protocol';
+import { openDocument } from '../server/documents';
+import * as convert from './convert';
+
+/** A question that providers answer. The others are answered by what VS Code knows itself. */
+export type Question = Exclude<LangQuery, { type: 'diagnostics' | 'servers' | 'moveFile' }>;
+
+/** What providers said. Without a status, it can be relied on. */
+export interface Said extends convert.Told {
+  status?: LangStatus;
+  message?: string;
+}
+
+/** So many code actions are asked what they would change, when one is wanted. */
+const RESOLVED = 50;
+
+const run: typeof vscode.commands.executeCommand = (command, ...of: unknown[]) => vscode.commands.executeCommand(command, ...of);
+
+/** Puts a question. Providers that fail are passed over by VS Code, without a word; it throws where VS Code itself refuses. */
+export async function ask(question: Question): Promise<Said> {
+  const uri = question.uri === undefined ? undefined : vscode.Uri.parse(question.uri);
+  const at = 'position' in question ? new vscode.Position(question.position.line, question.position.character) : undefined;
+  switch (question.type) {
+    case 'definition': return convert.locations(await run('vscode.executeDefinitionProvider', uri, at));
+    case 'typeDefinition': return doubted(convert.locations(await run('vscode.executeTypeDefinitionProvider', uri, at)));
+    case 'implementation': return doubted(convert.locations(await run('vscode.executeImplementationProvider', uri, at)));
+    case 'references': return convert.locations(await run('vscode.executeReferenceProvider', uri, at));
+    case 'hover': return convert.hover(await run('vscode.executeHoverProvider', uri, at));
+    case 'documentSymbols': return convert.outline(question.uri, await run('vscode.executeDocumentSymbolProvider', uri));
+    case 'workspaceSymbols': return convert.symbols(await run('vscode.executeWorkspaceSymbolProvider', question.query));
+    case 'incomingCalls': return related(await prepared('vscode.prepareCallHierarchy', uri, at), (item) => run('vscode.provideIncomingCalls', item), convert.callers);
+    case 'outgoingCalls': return related(await prepared('vscode.prepareCallHierarchy', uri, at), (item) => run('vscode.provideOutgoingCalls', item), convert.called);
+    case 'supertypes': return related(await prepared('vscode.prepareTypeHierarchy', uri, at), (item) => run('vscode.provideSupertypes', item), convert.types);
+    case 'subtypes': return related(await prepared('vscode.prepareTypeHierarchy', uri, at), (item) => run('vscode.provideSubtypes', item), convert.types);
+    case 'rename': return edit(await run<vscode.WorkspaceEdit | undefined>('vscode.executeDocumentRenameProvider', uri, at, question.newName));
+    case 'codeActions': return convert.actions(await actions(uri, question.range, question.kind), question.kind);
+    case 'codeAction': return action(question.title, await actions(uri, question.range, undefined, RESOLVED));
+    case 'format': return format(question.uri, await run<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', uri));
+  }
+}
+
+/** Whether anything that VS Code runs says something of a document, or could: the nearest there is to "is a server there?". */
+export async function isAlive(document: vscode.TextDocument): Promise<boolean> {
+  const [symbols, ...legends] = await Promise.all([
+    run<unknown[] | undefined>('vscode.executeDocumentSymbolProvider', document.uri),
+    run('vscode.provideDocumentSemanticTokensLegend', document.uri),
+    run('vscode.provideDocumentRangeSemanticTokensLegend', document.uri),
+  ]);
+  return (symbols?.length ?? 0) > 0 || legends.some((legend) => legend !== undefined);
+}
+
+async function prepared(command: string, uri?: vscode.Uri, at?: vscode.Position): Promise<unknown[]> {
+  return await run<unknown[] | undefined>(command, uri, at) ?? [];
+}
+
+/** Most servers have no hierarchy of types, some none of calls: without an item to begin with nobody has looked. */
+async function related<T>(items: readonly unknown[], of: (item: unknown) => Thenable<T[] | undefined>, telling: (found: T[]) => convert.Told): Promise<Said> {
+  if (items.length === 0) return without('unsupported', 'Nothing stands here that has such relations, or the editor has nobody who tells them; it does not say which.');
+  const found = await Promise.all(items.map(of));
+  return telling(found.flatMap((some) => some ?? []));
+}
+
+async function actions(uri: vscode.Uri | undefined, { start, end }: Range, kind?: string, resolved?: number): Promise<(vscode.CodeAction | vscode.Command)[]> {
+  const range = new vscode.Range(start.line, start.character, end.line, end.character);
+  // A kind that is left out is left out where it stands, before the number.
+  const found = await run<(vscode.CodeAction | vscode.Command)[] | undefined>('vscode.executeCodeActionProvider', uri, range, kind, resolved);
+  return found ?? [];
+}
+
+function action(title: string, found: readonly (vscode.CodeAction | vscode.Command)[]): Said {
+  const titled = found.filter((one) => one.title === title);
+  const chosen = titled.find((one): one is vscode.CodeAction => (one as vscode.CodeAction).edit !== undefined);
+  if (chosen?.edit === undefined) {
+    return titled.length === 0
+      ? without('failed', `There is no action "${title}" here, or no longer.`)
+      : without('unsupported', `"${title}" runs a command of its extension, and does not say what it would change.`);
+  }
+  const said = edit(chosen.edit);
+  return chosen.command === undefined || said.status !== undefined
+    ? said
+    : { ...said, message: `In the editor the action also runs the command ${chosen.command.command}; that is not done.` };
+}
+
+function edit(edited: vscode.WorkspaceEdit | undefined): Said {
+  if (edited === undefined) return without('failed', 'The server gave no edit.');
+  const changes = convert.changes(edited, (uri) => openDocument(uri)?.version);
+  if (changes === undefined) return without('unsupported', 'The edit has steps that VS Code does not give to an extension, such as snippets.');
+  return bounded({ answer: { type: 'edit', changes }, cut: false });
+}
+
+function format(uri: string, edits: vscode.TextEdit[] | undefined): Said {
+  return doubted(bounded({ answer: { type: 'edit', changes: convert.textEdits(uri, openDocument(uri)?.version, edits) }, cut: false }));
+}
+
+/** Not every server tells this, and VS Code does not say whether one does. */
+function doubted(told: Said): Said {
+  return told.status === undefined && convert.isEmpty(told.answer) ? { ...told, message: 'There is none, or the editor has nobody for this; it does not say which.' } : told;
+}
+
+/** An edit is whole or not at all. */
+function bounded(said: Said): Said {
+  const count = said.answer.type !== 'edit' ? 0 : said.answer.changes.reduce((sum, step) => sum + (step.type === 'text' ? step.edits.length : 1), 0);
+  return count > convert.MOST.edits ? without('failed', `The edit has ${count} parts; at most ${convert.MOST.edits} are taken.`) : said;
+}
+
+function without(status: LangStatus, message: string): Said {
+  return { answer: { type: 'nothing' }, cut: false, status, message };
+}

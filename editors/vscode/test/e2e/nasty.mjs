@@ -1,0 +1,136 @@
+// Questions about code to extensions that are slow, silent, late, too talkative or broken: `node test/e2e/nasty.mjs --vsix FILE
+// [--shots FOLDER]`.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { pathToFileURL } from 'node:url';
+import { standBetween } from './asker.mjs';
+import * as steps from './steps.mjs';
+import { startWorld } from './world.mjs';
+
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' } } });
+const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-nasty'));
+fs.mkdirSync(shots, { recursive: true });
+
+const language = (id) => ({ contributes: { languages: [{ id, extensions: [`.${id}`] }] }, activationEvents: [`onLanguage:${id}`] });
+const symbols = "vscode.languages.registerDocumentSymbolProvider(of, { provideDocumentSymbols: () => [new vscode.DocumentSymbol('it', '', 11, at(0), at(0))] });";
+const code = (id, body) => `
+const vscode = require('vscode');
+const of = { language: ${JSON.stringify(id)} };
+const at = (line) => new vscode.Range(line, 0, line, 1);
+exports.activate = () => { ${body} };
+`;
+const extensions = {
+  nasty: {
+    manifest: language('nasty'),
+    code: code('nasty', `
+      ${symbols}
+      const { languages, CodeAction, CodeActionKind, Location, Uri, WorkspaceEdit } = vscode;
+      languages.registerDefinitionProvider(of, { provideDefinition: () => new Promise(() => {}) });
+      languages.registerReferenceProvider(of, { provideReferences: ({ uri }) => Array.from({ length: 100_000 }, (_, line) => new Location(uri, at(line))) });
+      languages.registerHoverProvider(of, { provideHover: () => { throw new Error('broken'); } });
+      languages.registerImplementationProvider(of, { provideImplementation: () => ({ not: 'a place' }) });
+      languages.registerRenameProvider(of, { provideRenameEdits: ({ uri }, _, name) => {
+        if (name === 'no') throw new Error('this cannot be called so');
+        const edit = new WorkspaceEdit();
+        const made = Uri.joinPath(uri, '../made.txt');
+        edit.replace(uri, at(0), name);
+        edit.renameFile(uri, Uri.joinPath(uri, '../' + name + '.nasty'));
+        edit.createFile(made);
+        edit.insert(made, new vscode.Position(0, 0), 'made');
+        return edit;
+      } });
+      languages.registerCodeActionsProvider(of, { provideCodeActions: ({ uri }) => {
+        const action = (title, fields) => Object.assign(new CodeAction(title, CodeActionKind.QuickFix), fields);
+        const [plain, snippet] = [new WorkspaceEdit(), new WorkspaceEdit()];
+        plain.replace(uri, at(0), 'x');
+        snippet.set(uri, [new vscode.SnippetTextEdit(at(0), new vscode.SnippetString('$' + '{1:x}'))]);
+        const command = { title: 'More', command: 'nasty.more' };
+        return [action('edits', { edit: plain }), action('edits and more', { edit: plain, command }), action('snippet', { edit: snippet }), action('command', { command })];
+      } });`),
+  },
+  silent: { manifest: language('silent'), code: code('silent', '') },
+  late: { manifest: language('late'), code: code('late', `setTimeout(() => { ${symbols} }, 2_000);`) },
+};
+
+let ask;
+const world = await startWorld({
+  vsix: path.resolve(values.vsix),
+  files: Object.fromEntries(Object.keys(extensions).map((id) => [`a.${id}`, 'it\n'])),
+  extensions,
+  prepare: async (parts) => { ask = await standBetween(parts); },
+});
+const { page, project } = world;
+const told = (what) => console.log(`ok: ${what}`);
+const uri = (file) => pathToFileURL(path.join(project, file)).toString();
+const start = { line: 0, character: 0 };
+const query = (type, more, timeoutMs = 20_000) => ask('azimuth/editor/query', { query: { type, ...more }, timeoutMs });
+const about = (id, more) => ({ uri: uri(`a.${id}`), position: start, ...more });
+
+/** As `query`, with how long it took. */
+async function timed(type, more, timeoutMs) {
+  const began = performance.now();
+  return { ...await query(type, more, timeoutMs), ms: performance.now() - began };
+}
+
+try {
+  await steps.azimuth(world, 'Open Chat');
+  await steps.chatFrame(world);
+  await steps.status(world, /ready/);
+
+  const early = await timed('definition', about('silent'), 1_500);
+  assert.equal(early.status, 'indexing', JSON.stringify(early));
+  assert.ok(early.ms < 2_500, String(early.ms));
+  assert.match(early.message, /test\.silent/);
+  const silent = await query('definition', about('silent'));
+  assert.equal(silent.status, 'unsupported', JSON.stringify(silent));
+  const again = await timed('definition', about('silent'));
+  assert.ok(again.status === 'unsupported' && again.ms < 2_000, JSON.stringify(again));
+  told('an extension that says nothing is waited for once, and is not one that found nothing');
+
+  const late = await query('documentSymbols', about('late', { position: undefined }));
+  assert.equal(late.answer.symbols[0].name, 'it');
+  assert.equal(late.status, 'indexing', 'it has only just begun');
+  await steps.until('its being there', async () => (await query('documentSymbols', about('late', { position: undefined }))).status === 'ready');
+  told('one that comes late is waited for, and is taken at its word some seconds later');
+
+  const slow = await timed('definition', about('nasty'), 2_000);
+  assert.equal(slow.status, 'timedOut', JSON.stringify(slow));
+  assert.ok(slow.ms < 3_000, String(slow.ms));
+  const flood = await timed('references', about('nasty'));
+  assert.equal(flood.status, 'partial');
+  assert.equal(flood.answer.locations.length, 500);
+  assert.equal((await query('hover', about('nasty'))).answer.text, '', 'VS Code does not say that it failed');
+  const garbage = await query('implementation', about('nasty'));
+  assert.ok(['ready', 'failed'].includes(garbage.status) && (garbage.answer.locations ?? []).length === 0, JSON.stringify(garbage));
+  const hidden = await query('diagnostics', { uri: uri('a.nasty') });
+  assert.equal(hidden.status, 'unsupported');
+  told('no answer, a flood of answers and broken answers stay within the time and the bounds');
+
+  const refused = await query('rename', about('nasty', { newName: 'no' }));
+  assert.equal(refused.status, 'failed');
+  assert.match(refused.message, /cannot be called so/);
+  const { answer: { changes } } = await query('rename', about('nasty', { newName: 'new' }));
+  assert.deepEqual(changes.map(({ type, uri: of, from, to }) => [type, ...[of, from, to].filter(Boolean).map((place) => path.basename(place))]), [
+    ['text', 'a.nasty'], ['rename', 'a.nasty', 'new.nasty'], ['create', 'made.txt'], ['text', 'made.txt'],
+  ]);
+  assert.deepEqual(fs.readdirSync(project).toSorted(), Object.keys(extensions).map((id) => `a.${id}`).toSorted(), 'nothing is made or moved');
+  const action = (title) => query('codeAction', { uri: uri('a.nasty'), range: { start, end: start }, title });
+  // On a slow machine the extension may have only just begun.
+  const plain = await steps.until('an answer of one that has begun', async () => {
+    const found = await action('edits');
+    return found.status === 'indexing' ? undefined : found;
+  });
+  assert.deepEqual([plain.status, plain.message], ['ready', undefined]);
+  const more = await action('edits and more');
+  assert.equal(more.status, 'ready');
+  assert.match(more.message, /nasty\.more/);
+  for (const title of ['snippet', 'command']) assert.equal((await action(title)).status, 'unsupported', title);
+  told('an edit is told with the files that it makes and moves, and one that cannot be told whole is not told');
+} catch (error) {
+  await page.screenshot({ path: path.join(shots, 'failure.png') }).catch(() => {});
+  throw error;
+} finally {
+  await world.stop();
+}
