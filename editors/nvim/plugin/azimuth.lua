@@ -16,5 +16,13 @@ end, {
   end,
 })
 
+-- What language servers say of a document is noted from their first word on.
+vim.api.nvim_create_autocmd("LspAttach", {
+  once = true,
+  callback = function()
+    require("azimuth.lang.diagnostics").watch()
+  end,
+})
+
 -- `setup` before or after this may say otherwise.
 require("azimuth.mappings").set()

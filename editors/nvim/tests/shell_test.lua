@@ -434,6 +434,7 @@ function T.a_command_outside_the_sandbox_is_asked_as_such_and_has_a_terminal_of_
     child:prompt("Make it.")
     child:wait_for_question()
     support.contains(child:screen(), "Azimuth asks: outside the sandbox")
+    support.contains(child:screen(), "The sandbox refused it.")
     to_transcript(child)
     child:type("a")
     child:wait_for("It is made.")

@@ -9,6 +9,7 @@
 --- one) and `connection`, with `state` `ready`, `lost` or `failed` and no session.
 
 local config = require("azimuth.config")
+local documents = require("azimuth.lang.documents")
 local fold = require("azimuth.fold")
 local protocol = require("azimuth.generated.protocol")
 local server = require("azimuth.server")
@@ -404,23 +405,10 @@ end
 
 -- Requests of the server --------------------------------------------------------------------------------------------
 
----@param uri string
----@return integer? bufnr The loaded buffer of a document.
-local function loaded(uri)
-  local wanted = vim.uri_to_fname(uri)
-  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(bufnr) and vim.api.nvim_buf_get_name(bufnr) == wanted then
-      return bufnr
-    end
-  end
-  local found = vim.fn.bufnr("^" .. vim.fn.escape(wanted, "\\*?[]{}^$,") .. "$")
-  return found > 0 and vim.api.nvim_buf_is_loaded(found) and found or nil
-end
-
 ---@param params azimuth.EditorDocumentParams
 ---@return azimuth.EditorSaveResult
 local function save(_, params)
-  local bufnr = loaded(params.uri)
+  local bufnr = documents.open(params.uri)
   if not bufnr then
     return { saved = false }
   end
@@ -436,7 +424,7 @@ end
 ---@param params azimuth.EditorDocumentParams
 ---@return azimuth.EditorTextResult
 local function text(_, params)
-  local bufnr = loaded(params.uri)
+  local bufnr = documents.open(params.uri)
   if not bufnr then
     return vim.empty_dict()
   end
@@ -454,25 +442,33 @@ end
 ---@param context lsp.HandlerContext
 ---@return azimuth.EditorFormatResult
 local function format(_, params, context)
-  local bufnr = loaded(params.uri)
+  local bufnr = documents.open(params.uri)
   return bufnr and require("azimuth.format").formatted(bufnr, params, context.client_id) or vim.empty_dict()
+end
+
+---@param params azimuth.EditorQueryParams
+---@param context lsp.HandlerContext
+---@return azimuth.LangResult
+local function query(_, params, context)
+  return require("azimuth.lang").answer(params, context.client_id)
 end
 
 -- Documents ---------------------------------------------------------------------------------------------------------
 
---- Whether a buffer is a document of a file, be the file there already or not.
+--- Whether a buffer is a document of a file, be the file there already or not. One that is read for a question alone is none.
 ---@param bufnr integer
 ---@return boolean
 function M.is_document(bufnr)
-  if not vim.api.nvim_buf_is_loaded(bufnr) or vim.bo[bufnr].buftype ~= "" then
+  if not vim.api.nvim_buf_is_loaded(bufnr) or vim.bo[bufnr].buftype ~= "" or documents.is_held(bufnr) then
     return false
   end
   local name = vim.api.nvim_buf_get_name(bufnr)
   return name ~= "" and not name:match("^%a[%w+.-]+://") and vim.fn.isdirectory(name) == 0
 end
 
+--- Tells the server of a document.
 ---@param bufnr integer
-local function attach(bufnr)
+function M.attach(bufnr)
   local id = lsp_client and lsp_client.id or starting
   if id and M.is_document(bufnr) and not vim.lsp.buf_is_attached(bufnr, id) then
     vim.lsp.buf_attach_client(bufnr, id)
@@ -484,11 +480,11 @@ local function attach_all()
   vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost", "BufEnter" }, {
     group = vim.api.nvim_create_augroup("azimuth.documents", { clear = true }),
     callback = function(args)
-      attach(args.buf)
+      M.attach(args.buf)
     end,
   })
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    attach(bufnr)
+    M.attach(bufnr)
   end
 end
 
@@ -496,7 +492,7 @@ end
 --- unsaved text is left to the user, as Neovim would ask what to do.
 M.on("filesChanged", function(_, event)
   for _, file in ipairs(event.files) do
-    local bufnr = (file.after or file.unknown) and loaded(file.uri)
+    local bufnr = (file.after or file.unknown) and documents.open(file.uri)
     local own = bufnr and vim.bo[bufnr].autoread
     -- A buffer that says nothing of it does as the editor does.
     if bufnr and not vim.bo[bufnr].modified and (own or own == nil and vim.go.autoread) then
@@ -538,7 +534,7 @@ end
 
 --- Loads what shows by itself what happens in a session.
 local function load_views()
-  for _, view in ipairs({ "permission", "review", "terminal" }) do
+  for _, view in ipairs({ "permission", "review", "terminal", "follow" }) do
     if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
       require("azimuth." .. view)
     end
@@ -564,6 +560,7 @@ local function adopt(client, answer)
   starting = nil
   stopping = false
   load_views()
+  require("azimuth.lang.diagnostics").watch()
   attach_all()
   -- The sessions first, so that what waited finds them attached.
   for session_id, session in pairs(sessions) do
@@ -637,12 +634,13 @@ end
 function M.lsp_config()
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.experimental = vim.tbl_extend("force", capabilities.experimental or {}, {
-    azimuth = { panel = true, save = true, text = true, format = true },
+    azimuth = { panel = true, save = true, text = true, format = true, query = true },
   })
   local handlers = {
     [protocol.client_requests.editor_save] = save,
     [protocol.client_requests.editor_text] = text,
     [protocol.client_requests.editor_format] = format,
+    [protocol.client_requests.editor_query] = query,
     [protocol.notifications.event] = function(_, params)
       on_event(params)
     end,

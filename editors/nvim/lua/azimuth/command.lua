@@ -183,6 +183,7 @@ M.subcommands = {
   diff = { run = review },
   hunks = { run = review },
   auto = { run = review, complete = { "on", "off", "project" } },
+  follow = { run = delegate("azimuth.follow"), complete = { "on", "off" } },
   undo = { run = undo },
   redo = { run = undo },
   terminal = { run = terminal, complete = terminals({ "close", "kill", "shell" }) },

@@ -12,6 +12,7 @@ local M = {}
 ---@field prefix string What the default mappings begin with.
 ---@field chat azimuth.Config.Chat
 ---@field permission azimuth.Config.Permission
+---@field follow boolean Whether a window shows the file and the line that the agent looks at.
 
 ---@class azimuth.Config.Chat
 ---@field position "right"|"left" The side of the chat.
@@ -40,6 +41,7 @@ M.defaults = {
     popup = true,
   },
   permission = { float = true },
+  follow = false,
 }
 
 ---@type azimuth.Config

@@ -1,6 +1,7 @@
 --- What a document would be, formatted by a language server that has it. Nothing is changed by asking: the server puts the
 --- text into the document as it does an accepted edit.
 
+local clients = require("azimuth.lang.clients")
 local text = require("azimuth.text")
 
 local M = {}
@@ -9,53 +10,19 @@ local M = {}
 --- than ten seconds.
 M.PATIENCE = 5000
 
-local is_011 = vim.fn.has("nvim-0.11") == 1
-
 --- Asks a language client, and waits for its answer without holding up the editor. Is called in a coroutine.
 ---@param from vim.lsp.Client
 ---@param method string
 ---@param params table
 ---@param bufnr integer
----@param deadline integer In milliseconds of `vim.uv.now`.
+---@param deadline number In milliseconds of `clients.now`.
 ---@return any? result Nil also where it failed; the log of Neovim's language clients says why.
 local function ask(from, method, params, bufnr, deadline)
-  local asker = assert(coroutine.running())
-  local came, result = false, nil
-  local function answered(err, answer)
-    if came then
-      return
-    end
-    came, result = true, not err and answer or nil
-    if err then
-      vim.lsp.log.error("azimuth", from.name, method, err.message)
-    end
-    if coroutine.status(asker) == "suspended" then
-      assert(coroutine.resume(asker))
-    end
+  local reply = clients.ask({ { client = from, method = method, params = params, bufnr = bufnr } }, deadline)[1]
+  if reply.problem then
+    vim.lsp.log.error("azimuth", from.name, method, reply.message)
   end
-  local sent, id
-  if is_011 then
-    sent, id = from:request(method, params, answered, bufnr)
-  else
-    sent, id = from.request(method, params, answered, bufnr)
-  end
-  if sent and not came then
-    -- A client that ends meanwhile never says so.
-    local timer = vim.defer_fn(function()
-      if is_011 then
-        from:cancel_request(id)
-      else
-        from.cancel_request(id)
-      end
-      answered({ message = "it took too long" })
-    end, math.max(0, deadline - vim.uv.now()))
-    coroutine.yield()
-    if not timer:is_closing() then
-      timer:stop()
-      timer:close()
-    end
-  end
-  return result
+  return reply.result
 end
 
 --- The length of a line in the units of a client.
@@ -108,7 +75,7 @@ local function edits_of(from, bufnr, lines)
     textDocument = { uri = vim.uri_from_bufnr(bufnr) },
     options = { tabSize = vim.lsp.util.get_effective_tabstop(bufnr), insertSpaces = vim.bo[bufnr].expandtab },
   }
-  local deadline = vim.uv.now() + M.PATIENCE
+  local deadline = clients.now() + M.PATIENCE
   if #lines == 0 then
     return ask(from, "textDocument/formatting", params, bufnr, deadline)
   end

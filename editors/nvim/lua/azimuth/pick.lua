@@ -164,7 +164,7 @@ local function set_mode(item, here, confirmed)
     end
     local params = { sessionId = session_id, mode = item.mode, confirmed = confirmed }
     client.request(requests.session_mode, params, function(err)
-      if err and err.code == protocol.error_codes.invalidParams and item.mode == "bypass" and not confirmed then
+      if err and err.code == protocol.error_codes.notConfirmed and not confirmed then
         require("azimuth.confirm").ask({
           title = "Bypass permission?",
           said = err.message,

@@ -126,6 +126,7 @@
 ---@field save? boolean It answers `azimuth/editor/save`.
 ---@field text? boolean It answers `azimuth/editor/text`.
 ---@field format? boolean It answers `azimuth/editor/format`.
+---@field query? boolean It answers `azimuth/editor/query`.
 
 ---A completion of the prompt.
 ---@class azimuth.CompletionItem
@@ -179,6 +180,11 @@
 ---@class azimuth.EditorFormatResult
 ---@field text? string What the whole document would be, formatted; absent where nothing formats it, or it is at another version.
 ---@field by? string What formats it, for people, such as a language server's name; absent where that is not known.
+
+---Parameters of `azimuth/editor/query`.
+---@class azimuth.EditorQueryParams
+---@field query azimuth.LangQuery The question.
+---@field timeoutMs integer How long the client may take, in milliseconds. Then it answers with the status `timedOut`, or with what it has as `partial`.
 
 ---Result of `azimuth/editor/save`.
 ---@class azimuth.EditorSaveResult
@@ -553,6 +559,292 @@
 ---| "rejected" # Rejected.
 ---| "conflicted" # The text it was made for has changed; it cannot be accepted as it is.
 ---| "undone" # Accepted, then taken back by the user in the editor.
+
+---Something that can be done.
+---@class azimuth.LangAction
+---@field title string What it does, for people; its name in `codeAction`.
+---@field kind? string Its kind, such as `quickfix` or `refactor.extract`.
+---@field preferred? boolean Whether it is the one that is likely meant.
+---@field disabled? string Why it cannot be done here, if it cannot.
+
+---There is no answer; the status says why.
+---@class azimuth.LangAnswer.Nothing
+---@field type "nothing"
+
+---Places in code.
+---@class azimuth.LangAnswer.Locations
+---@field type "locations"
+---@field locations azimuth.LangLocation[] The places.
+
+---Text in Markdown.
+---@class azimuth.LangAnswer.Text
+---@field type "text"
+---@field text string The text; empty where nothing is known.
+
+---Symbols.
+---@class azimuth.LangAnswer.Symbols
+---@field type "symbols"
+---@field symbols azimuth.LangSymbol[] The symbols.
+
+---What calls or is called.
+---@class azimuth.LangAnswer.Calls
+---@field type "calls"
+---@field calls azimuth.LangCall[] The callers, or the called.
+
+---A change of files that was not made.
+---@class azimuth.LangAnswer.Edit
+---@field type "edit"
+---@field changes azimuth.LangChange[] Its steps, in their order; empty where nothing would have to change.
+
+---Problems.
+---@class azimuth.LangAnswer.Diagnostics
+---@field type "diagnostics"
+---@field documents azimuth.LangDiagnostics[] The documents, those without problems too where they are known to have none.
+
+---Things that can be done.
+---@class azimuth.LangAnswer.Actions
+---@field type "actions"
+---@field actions azimuth.LangAction[] The actions.
+
+---An answer, by what was asked.
+---@alias azimuth.LangAnswer
+---| azimuth.LangAnswer.Nothing
+---| azimuth.LangAnswer.Locations
+---| azimuth.LangAnswer.Text
+---| azimuth.LangAnswer.Symbols
+---| azimuth.LangAnswer.Calls
+---| azimuth.LangAnswer.Edit
+---| azimuth.LangAnswer.Diagnostics
+---| azimuth.LangAnswer.Actions
+
+---A caller, or something called.
+---@class azimuth.LangCall
+---@field symbol azimuth.LangSymbol What calls, or is called.
+---@field ranges azimuth.Range[] Where the calls stand: in the caller, whichever that is.
+
+---Parts of a document's text are replaced.
+---@class azimuth.LangChange.Text
+---@field type "text"
+---@field uri string The document.
+---@field edits azimuth.LangTextEdit[] The edits, all of the text before any of them, not overlapping.
+---@field version? integer The version of it that the edits are made for, if it is open.
+
+---A file is made.
+---@class azimuth.LangChange.Create
+---@field type "create"
+---@field uri string The file.
+
+---A file or folder is moved.
+---@class azimuth.LangChange.Rename
+---@field type "rename"
+---@field from string Where it is.
+---@field to string Where it goes.
+
+---A file or folder is deleted.
+---@class azimuth.LangChange.Delete
+---@field type "delete"
+---@field uri string The file.
+
+---A step of a change of files.
+---@alias azimuth.LangChange
+---| azimuth.LangChange.Text
+---| azimuth.LangChange.Create
+---| azimuth.LangChange.Rename
+---| azimuth.LangChange.Delete
+
+---A problem.
+---@class azimuth.LangDiagnostic
+---@field range azimuth.Range Where.
+---@field severity azimuth.LangSeverity How bad.
+---@field message string What.
+---@field source? string Who says so, such as `rustc`.
+---@field code? string Its code there, such as `E0308`.
+
+---The problems of a document.
+---@class azimuth.LangDiagnostics
+---@field uri string The document.
+---@field diagnostics azimuth.LangDiagnostic[] The problems.
+---@field version? integer The version of it that they belong to, where that is known.
+
+---A place in code.
+---@class azimuth.LangLocation
+---@field uri string The document.
+---@field range azimuth.Range The place in it.
+
+---Where is what stands here defined? Answered with `locations`.
+---@class azimuth.LangQuery.Definition
+---@field type "definition"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---Where is the type of what stands here defined? Answered with `locations`.
+---@class azimuth.LangQuery.TypeDefinition
+---@field type "typeDefinition"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What implements what stands here? Answered with `locations`.
+---@class azimuth.LangQuery.Implementation
+---@field type "implementation"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---Where is what stands here used? Its declaration is among them. Answered with `locations`.
+---@class azimuth.LangQuery.References
+---@field type "references"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What is known of what stands here? Answered with `text`.
+---@class azimuth.LangQuery.Hover
+---@field type "hover"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What symbols are in a document? Answered with `symbols`, each before those that are in it.
+---@class azimuth.LangQuery.DocumentSymbols
+---@field type "documentSymbols"
+---@field uri string The document.
+
+---What symbols of the workspace are called like this? Answered with `symbols`.
+---@class azimuth.LangQuery.WorkspaceSymbols
+---@field type "workspaceSymbols"
+---@field query string What they are called, or a part of it.
+---@field uri? string A document whose language servers are asked; all that run without one.
+
+---What calls what stands here? Answered with `calls`.
+---@class azimuth.LangQuery.IncomingCalls
+---@field type "incomingCalls"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What does that call which stands here? Answered with `calls`.
+---@class azimuth.LangQuery.OutgoingCalls
+---@field type "outgoingCalls"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What are the supertypes of the type that stands here? Answered with `symbols`.
+---@class azimuth.LangQuery.Supertypes
+---@field type "supertypes"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What are the subtypes of the type that stands here? Answered with `symbols`.
+---@class azimuth.LangQuery.Subtypes
+---@field type "subtypes"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+
+---What would have to change, so that what stands here is called otherwise? Nothing is changed. Answered with `edit`.
+---@class azimuth.LangQuery.Rename
+---@field type "rename"
+---@field uri string The document.
+---@field position azimuth.Position The place.
+---@field newName string The new name.
+
+---What would have to change elsewhere, if a file or folder lay in another place? Nothing is changed, and the moving itself is not in the answer. Answered with `edit`.
+---@class azimuth.LangQuery.MoveFile
+---@field type "moveFile"
+---@field from string Where it is.
+---@field to string Where it would be.
+
+---What problems are known? Answered with `diagnostics`.
+---@class azimuth.LangQuery.Diagnostics
+---@field type "diagnostics"
+---@field uri? string The document; all of which something is known without it.
+
+---What can be done for a part of a document? Answered with `actions`.
+---@class azimuth.LangQuery.CodeActions
+---@field type "codeActions"
+---@field uri string The document.
+---@field range azimuth.Range The part.
+---@field kind? string Only actions of this kind, or of those below it, such as `quickfix`.
+
+---What would an action change? Nothing is changed. Answered with `edit`; an action that does more than edit is `unsupported`.
+---@class azimuth.LangQuery.CodeAction
+---@field type "codeAction"
+---@field uri string The document.
+---@field range azimuth.Range The part.
+---@field title string The action, by its title.
+
+---What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`.
+---@class azimuth.LangQuery.Format
+---@field type "format"
+---@field uri string The document.
+
+---Which servers run for a document, or at all? Answered with `nothing`; `servers` says it.
+---@class azimuth.LangQuery.Servers
+---@field type "servers"
+---@field uri? string The document.
+
+---A question about code. The document of a question need not be open.
+---@alias azimuth.LangQuery
+---| azimuth.LangQuery.Definition
+---| azimuth.LangQuery.TypeDefinition
+---| azimuth.LangQuery.Implementation
+---| azimuth.LangQuery.References
+---| azimuth.LangQuery.Hover
+---| azimuth.LangQuery.DocumentSymbols
+---| azimuth.LangQuery.WorkspaceSymbols
+---| azimuth.LangQuery.IncomingCalls
+---| azimuth.LangQuery.OutgoingCalls
+---| azimuth.LangQuery.Supertypes
+---| azimuth.LangQuery.Subtypes
+---| azimuth.LangQuery.Rename
+---| azimuth.LangQuery.MoveFile
+---| azimuth.LangQuery.Diagnostics
+---| azimuth.LangQuery.CodeActions
+---| azimuth.LangQuery.CodeAction
+---| azimuth.LangQuery.Format
+---| azimuth.LangQuery.Servers
+
+---What a question came to: result of `azimuth/editor/query`.
+---@class azimuth.LangResult
+---@field status azimuth.LangStatus How far the answer can be relied on.
+---@field answer azimuth.LangAnswer The answer.
+---@field servers? azimuth.LangServer[] Who answered, or would have. Empty where that cannot be told.
+---@field version? integer The version of the document that it was answered for; none where it is not open.
+---@field message? string What went wrong, or what is still missing, for people.
+
+---A language server.
+---@class azimuth.LangServer
+---@field name string Its name, as it or its configuration says it.
+---@field version? string Its version, if it says one.
+
+---How bad a problem is.
+---@alias azimuth.LangSeverity
+---| "error" # An error.
+---| "warning" # A warning.
+---| "information" # A remark.
+---| "hint" # A hint.
+
+---How far an answer can be relied on. "There is none" is `ready` with an empty answer, and nothing else.
+---@alias azimuth.LangStatus
+---| "ready" # It is whole.
+---| "indexing" # The server still reads the project: what there is may be there, more may come.
+---| "partial" # There is more than was given, or one of several servers did not answer.
+---| "noServer" # No server is there for the document.
+---| "unsupported" # The servers that are there cannot answer this.
+---| "failed" # The server said that it could not; the message says why.
+---| "crashed" # The server ended while it was asked.
+---| "timedOut" # There was no answer in time.
+---| "editorBusy" # The editor was busy and did not pass the question on.
+
+---A symbol.
+---@class azimuth.LangSymbol
+---@field name string Its name.
+---@field kind integer What it is: the number of LSP's `SymbolKind`.
+---@field location azimuth.LangLocation All of it.
+---@field selection azimuth.Range Its name in its definition; where that is not known, its beginning.
+---@field detail? string More about it, such as its signature.
+---@field container? string The name of what it is in.
+---@field depth? integer In how many symbols of the same answer it lies.
+
+---A part of a text, and what stands there instead.
+---@class azimuth.LangTextEdit
+---@field range azimuth.Range The part.
+---@field newText string The new text.
 
 ---Whole lines of a document.
 ---@class azimuth.LineRange
@@ -1297,6 +1589,8 @@ M.client_requests = {
   editor_text = "azimuth/editor/text",
   ---Gives what a document would be, formatted by the editor or one of its language servers. Needs the capability `format`. Params: `azimuth.EditorFormatParams`. Result: `azimuth.EditorFormatResult`.
   editor_format = "azimuth/editor/format",
+  ---Passes a question about code to the language servers that the editor runs, never to this one, and gives what they say. Nothing is changed by it. Needs the capability `query`. Params: `azimuth.EditorQueryParams`. Result: `azimuth.LangResult`.
+  editor_query = "azimuth/editor/query",
 }
 
 ---The names of notifications from server to client.
@@ -1337,6 +1631,8 @@ M.error_codes = {
   storeFailed = -32015,
   ---The operation could not be done; the message says why and what to do.
   operationFailed = -32016,
+  ---It needs the user's confirmation: show them the message, which says what it means, and ask again with `confirmed`.
+  notConfirmed = -32017,
 }
 
 return M

@@ -1,0 +1,166 @@
+--- Answers `azimuth/editor/query`: passes a question about code to the language servers that the editor runs, ours excepted,
+--- and tells what they say, how far it can be relied on, and who said it.
+---
+--- Nothing here holds up the editor, and nothing is changed by asking.
+
+local clients = require("azimuth.lang.clients")
+local diagnostics = require("azimuth.lang.diagnostics")
+local documents = require("azimuth.lang.documents")
+local edits = require("azimuth.lang.edits")
+local places = require("azimuth.lang.places")
+local problems = require("azimuth.lang.problems")
+local questions = require("azimuth.lang.question")
+
+local M = {}
+
+--- How long a client is waited for that is not there yet for a document that has just been read, in milliseconds. Some find out
+--- first, by running programs, where the project is.
+M.ATTACHING = 1500
+--- The same for a type of file to which no client has come before.
+local ATTACHING_AGAIN = 200
+
+---@type table<string, true> The types of files to which no client came.
+local alone = {}
+
+--- Gives the answer, or the whole result where the answer is not all that there is to say.
+---@alias azimuth.lang.Answerer fun(question: azimuth.lang.Question): azimuth.LangAnswer?, azimuth.LangResult?
+
+---@type table<string, azimuth.lang.Answerer> By the type of the query.
+local answers = {
+  definition = places.definition,
+  typeDefinition = places.typeDefinition,
+  implementation = places.implementation,
+  references = places.references,
+  hover = places.hover,
+  documentSymbols = places.documentSymbols,
+  workspaceSymbols = places.workspaceSymbols,
+  incomingCalls = places.incomingCalls,
+  outgoingCalls = places.outgoingCalls,
+  supertypes = places.supertypes,
+  subtypes = places.subtypes,
+  rename = edits.rename,
+  moveFile = edits.moveFile,
+  format = edits.format,
+  diagnostics = problems.diagnostics,
+  codeActions = problems.codeActions,
+  codeAction = problems.codeAction,
+  servers = function(question)
+    question.servers = question.clients
+    return { type = "nothing" }
+  end,
+}
+
+--- Waits until it is known whom a question can go to. Clients that are still starting get half of the time, where others wait.
+---@param question azimuth.lang.Question
+---@return vim.lsp.Client[] starting Those for which there was no time.
+local function find_clients(question)
+  local document = question.document
+  local bufnr = document and document.bufnr
+  local attaching = 0
+  if document and not document.is_open and vim.bo[document.bufnr].filetype ~= "" then
+    attaching = alone[vim.bo[document.bufnr].filetype] and ATTACHING_AGAIN or M.ATTACHING
+  end
+  local half = question.began + (question.deadline - question.began) / 2
+  local found
+  clients.waiter().wait(question.deadline, function()
+    found = clients.others(question.own, bufnr)
+    local now = clients.now()
+    if #found.starting > 0 then
+      return #found.ready > 0 and now >= half
+    end
+    return #found.ready > 0 or now >= question.began + attaching
+  end)
+  if bufnr and vim.api.nvim_buf_is_valid(bufnr) and vim.bo[bufnr].filetype ~= "" then
+    alone[vim.bo[bufnr].filetype] = #found.ready + #found.starting == 0 or nil
+  end
+  question.clients = found.ready
+  return found.starting
+end
+
+---@param own integer The id of our client.
+---@return table<string, integer> # What our server was told last, by URI.
+local function versions_of_open_documents(own)
+  local versions = {}
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.lsp.buf_is_attached(bufnr, own) then
+      versions[documents.normal(vim.uri_from_bufnr(bufnr))] = diagnostics.version(own, bufnr)
+    end
+  end
+  return versions
+end
+
+---@param question azimuth.lang.Question
+---@return azimuth.LangResult
+local function answer(question)
+  local starting = find_clients(question)
+  if #question.clients == 0 then
+    if #starting > 0 then
+      return questions.without_answer("timedOut", "The language server is still starting.", starting)
+    end
+    return questions.without_answer("noServer", nil)
+  end
+  local bufnr = question.document and question.document.bufnr
+  if bufnr and not vim.api.nvim_buf_is_loaded(bufnr) then
+    return questions.without_answer("failed", "The document was closed meanwhile.", question.clients)
+  end
+  vim.tbl_map(clients.flush, question.clients)
+  question.versions = versions_of_open_documents(question.own)
+  question.version = question.uri and question.versions[documents.normal(question.uri)]
+  local reply, other = answers[question.query.type](question)
+  if other then
+    other.version = other.version or question.version
+    return other
+  end
+  if #question.servers > 0 then
+    for _, client in ipairs(starting) do
+      table.insert(question.servers, client)
+      question:note({ client = client, problem = "timedOut", message = "it is still starting" })
+    end
+  end
+  return question:result(reply)
+end
+
+--- The document that a question is about. A folder that is moved is none.
+---@param query azimuth.LangQuery
+---@return string?
+local function document_uri(query)
+  if query.type ~= "moveFile" then
+    return query.uri
+  end
+  local ok, path = pcall(vim.uri_to_fname, query.from)
+  return not (ok and vim.fn.isdirectory(path) == 1) and query.from or nil
+end
+
+--- Answers a question. Is called in a coroutine, as Neovim calls all handlers of requests.
+---@param params azimuth.EditorQueryParams
+---@param own integer The id of our own client.
+---@return azimuth.LangResult
+function M.answer(params, own)
+  local query = params.query
+  if not answers[query.type] then
+    return questions.without_answer("unsupported", "This plugin does not know such questions.")
+  elseif vim.in_fast_event() then
+    return questions.without_answer("editorBusy", "Neovim cannot answer just now.")
+  end
+  diagnostics.watch()
+  local question = questions.new(params, own)
+  local uri = document_uri(query)
+  if uri then
+    local document, status, message = documents.take(uri)
+    if not document then
+      return questions.without_answer(status --[[@as azimuth.LangStatus]], message)
+    end
+    question.document, question.uri = document, vim.uri_from_bufnr(document.bufnr)
+  end
+  local ok, found = xpcall(answer, debug.traceback, question)
+  if question.document then
+    documents.release(question.document.bufnr)
+  end
+  if not ok then
+    vim.lsp.log.error("azimuth", query.type, found)
+    return questions.without_answer("failed", "The plugin failed: " .. vim.split(found, "\n")[1], question.clients)
+  end
+  return found
+end
+
+return M

@@ -1,0 +1,265 @@
+--- A question about code on its way: whom it goes to, who answered, and what the answers came to together.
+
+local clients = require("azimuth.lang.clients")
+local convert = require("azimuth.lang.convert")
+
+local M = {}
+
+--- How many places, calls or actions an answer has at most; more make it `partial`.
+M.MAX_ITEMS = 500
+--- How many symbols, and how many problems.
+M.MAX_MANY = 2000
+
+---@class azimuth.lang.Question
+---@field query azimuth.LangQuery
+---@field own integer The id of our client.
+---@field began number
+---@field deadline number In milliseconds of `clients.now`.
+---@field document? azimuth.lang.Document
+---@field uri? string The document, as the editor's clients know it.
+---@field clients vim.lsp.Client[] Whom the question can go to.
+---@field servers vim.lsp.Client[] Whom it goes to.
+---@field troubles azimuth.lang.Reply[] Who did not answer, and why not.
+---@field lines azimuth.lang.Lines
+---@field versions table<string, integer> Of open documents, when it was asked.
+---@field version? integer Of its document.
+---@field is_cut boolean Whether there was more than is told.
+local Question = {}
+Question.__index = Question
+
+--- A question, with all of its time ahead.
+---@param params azimuth.EditorQueryParams
+---@param own integer The id of our client.
+---@return azimuth.lang.Question
+function M.new(params, own)
+  local began = clients.now()
+  return setmetatable({
+    query = params.query,
+    own = own,
+    began = began,
+    deadline = began + params.timeoutMs,
+    clients = {},
+    servers = {},
+    troubles = {},
+    lines = convert.lines(),
+    versions = {},
+    is_cut = false,
+  }, Question)
+end
+
+-- The result --------------------------------------------------------------------------------------------------------
+
+---@param status azimuth.LangStatus
+---@param message? string
+---@param servers? vim.lsp.Client[]
+---@return azimuth.LangResult
+function M.without_answer(status, message, servers)
+  return {
+    status = status,
+    message = message,
+    servers = servers and #servers > 0 and vim.tbl_map(clients.server, servers) or nil,
+    answer = { type = "nothing" },
+  }
+end
+
+---@param question azimuth.lang.Question
+---@return string[] lines Who did not answer, and why not.
+local function troubles(question)
+  return vim.tbl_map(function(trouble)
+    return ("%s: %s"):format(trouble.client.name, trouble.message or trouble.problem)
+  end, question.troubles)
+end
+
+---@param question azimuth.lang.Question
+---@return string[] lines Who is still busy, and with what.
+local function busy(question)
+  local lines = {}
+  for _, client in ipairs(question.servers) do
+    local title = clients.busy_with(client)
+    if title then
+      table.insert(lines, ("%s is still busy: %s"):format(client.name, title))
+    end
+  end
+  return lines
+end
+
+--- The result, out of an answer and what became of asking for it.
+---@param answer azimuth.LangAnswer
+---@return azimuth.LangResult
+function Question:result(answer)
+  local failed, working = troubles(self), busy(self)
+  local status, message = "ready", nil
+  if #self.servers == 0 then
+    return M.without_answer("unsupported", "The language servers that run cannot answer this.", self.clients)
+  elseif #failed == #self.servers then
+    local worst = "timedOut"
+    for _, trouble in ipairs(self.troubles) do
+      worst = worst ~= "failed" and trouble.problem or worst
+    end
+    answer, status, message = { type = "nothing" }, worst, failed
+  elseif #failed > 0 then
+    status, message = "partial", failed
+  elseif #working > 0 then
+    status, message = "indexing", working
+  elseif self.is_cut then
+    status, message = "partial", { "There is more than this." }
+  end
+  return {
+    status = status,
+    message = message and table.concat(message, "\n") or nil,
+    servers = vim.tbl_map(clients.server, self.servers),
+    version = self.version,
+    answer = answer,
+  }
+end
+
+-- Asking ------------------------------------------------------------------------------------------------------------
+
+--- Notes that a client did not answer, once.
+---@param trouble azimuth.lang.Reply
+function Question:note(trouble)
+  for _, noted in ipairs(self.troubles) do
+    if noted.client.id == trouble.client.id then
+      return
+    end
+  end
+  table.insert(self.troubles, trouble)
+end
+
+---@param client vim.lsp.Client
+---@return azimuth.lang.Reader
+function Question:reader(client)
+  return convert.reader(client, self.lines, self.versions)
+end
+
+--- Reads what a client said. What is not LSP is the client's failure, and not ours.
+---@generic T
+---@param reply azimuth.lang.Reply
+---@param read fun(reader: azimuth.lang.Reader): T
+---@return T?
+function Question:understood(reply, read)
+  if reply.problem then
+    self:note(reply)
+    return nil
+  end
+  local ok, answer = pcall(read, self:reader(reply.client))
+  if not ok then
+    local why = tostring(answer):gsub("^.-:%d+: ", "")
+    self:note({ client = reply.client, problem = "failed", message = "its answer cannot be understood: " .. why })
+    return nil
+  end
+  return answer
+end
+
+--- What a client said, where that is a list whose items go back to it as they came.
+---@param reply azimuth.lang.Reply
+---@return table[]
+function Question:listed(reply)
+  return self:understood(reply, function()
+    return vim.tbl_filter(function(item)
+      return type(item) == "table"
+    end, convert.list(reply.result))
+  end) or {}
+end
+
+--- The clients that can be asked something. They are those who answer, from now on.
+---@param method string
+---@return vim.lsp.Client[]
+function Question:able(method)
+  local bufnr = self.document and self.document.bufnr
+  local found = vim.tbl_filter(function(client)
+    return clients.supports(client, method, bufnr)
+  end, self.clients)
+  vim.list_extend(self.servers, found)
+  return found
+end
+
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@return azimuth.lang.Request
+function Question:request(client, method, params)
+  return { client = client, method = method, params = params, bufnr = self.document and self.document.bufnr }
+end
+
+--- The place that is asked about, as a client counts.
+---@param client vim.lsp.Client
+---@param more? table
+---@return table
+function Question:at_place(client, more)
+  return vim.tbl_extend("error", {
+    textDocument = { uri = self.uri },
+    position = self:reader(client):theirs(self.uri, self.query.position),
+  }, more or {})
+end
+
+--- Asks all clients that can answer, at once.
+---@param method string
+---@param params fun(client: vim.lsp.Client): table
+---@return azimuth.lang.Reply[]
+function Question:ask_all(method, params)
+  local requests = vim.tbl_map(function(client)
+    return self:request(client, method, params(client))
+  end, self:able(method))
+  return clients.ask(requests, self.deadline)
+end
+
+--- Asks the clients that can answer, one after the other, until one has something to say. What two of them would change
+--- cannot both be done.
+---@param method string
+---@param params fun(client: vim.lsp.Client): table
+---@param read fun(reader: azimuth.lang.Reader, result: any): azimuth.LangChange[]
+---@return azimuth.LangAnswer.Edit
+function Question:ask_in_turn(method, params, read)
+  for _, client in ipairs(self:able(method)) do
+    local reply = clients.ask({ self:request(client, method, params(client)) }, self.deadline)[1]
+    local changes = self:understood(reply, function(with)
+      return reply.result ~= nil and read(with, reply.result) or false
+    end)
+    if changes then
+      self.servers, self.troubles = { client }, {}
+      return { type = "edit", changes = changes }
+    end
+  end
+  return { type = "edit", changes = {} }
+end
+
+--- Puts items of several clients together, each once, as many as an answer may have.
+---@param limit integer
+---@param identity fun(item: table): string
+---@return { items: table[], add: fun(more: table[]?) }
+function Question:collection(limit, identity)
+  local items, seen = {}, {}
+  local function add(more)
+    for _, item in ipairs(more or {}) do
+      local key = identity(item)
+      if not seen[key] then
+        if #items >= limit then
+          self.is_cut = true
+          return
+        end
+        seen[key] = true
+        table.insert(items, item)
+      end
+    end
+  end
+  return { items = items, add = add }
+end
+
+--- What tells one place from another.
+---@param uri string
+---@param range azimuth.Range
+---@return string
+function M.place_key(uri, range)
+  return ("%s %d %d %d %d"):format(uri, range.start.line, range.start.character, range["end"].line, range["end"].character)
+end
+
+--- What tells one symbol from another.
+---@param symbol azimuth.LangSymbol
+---@return string
+function M.symbol_key(symbol)
+  local start = symbol.location.range.start
+  return ("%s %s %d %d"):format(symbol.name, symbol.location.uri, start.line, start.character)
+end
+
+return M

@@ -1,0 +1,116 @@
+--- Following the agent: a window shows where it looks.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+--- A turn in which the agent reads `b.txt`, from its line 40 on.
+local function answers()
+  return {
+    { calls = { { name = "read_file", input = { path = "b.txt", start_line = 40, end_line = 45 } } } },
+    { text = "Read." },
+    { calls = { { name = "read_file", input = { path = "a.txt" } } } },
+    { text = "Read again." },
+  }
+end
+
+---@param setup string
+---@param test fun(child: Child)
+local function with_agent(setup, test)
+  local lines = {}
+  for number = 1, 100 do
+    table.insert(lines, "line " .. number)
+  end
+  local place = support.place({ ["a.txt"] = "a\n", ["b.txt"] = table.concat(lines, "\n") .. "\n" })
+  local model = models.start(answers())
+  support.use_model(place, model)
+  local child = support.start(place, { setup = setup })
+  local ok, problem = xpcall(function()
+    child:command("edit a.txt")
+    child:open_chat()
+    test(child)
+  end, debug.traceback)
+  child:stop()
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- The files in windows, the chat's not counted.
+---@param child Child
+---@return string[]
+local function shown(child)
+  return child:lua([[
+    local names = {}
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      local bufnr = vim.api.nvim_win_get_buf(window)
+      if vim.bo[bufnr].buftype == "" then
+        table.insert(names, vim.fs.basename(vim.api.nvim_buf_get_name(bufnr)))
+      end
+    end
+    table.sort(names)
+    return names
+  ]])
+end
+
+function T.a_window_shows_where_the_agent_looks_and_the_cursor_stays()
+  with_agent("{ follow = true }", function(child)
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    support.equal(shown(child), { "a.txt", "b.txt" })
+    support.equal(child:lua("return vim.api.nvim_buf_get_name(0):match('azimuth') ~= nil"), true)
+    local line = child:lua("return vim.api.nvim_win_get_cursor(vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))[1])[1]")
+    assert(line == 40, "the window is at line " .. line)
+    -- It is the same window for what comes next.
+    child:prompt("And the other.")
+    child:wait_for("Read again.")
+    support.equal(shown(child), { "a.txt", "a.txt" })
+  end)
+end
+
+function T.a_window_that_the_user_closes_stays_closed_until_the_next_turn()
+  local place = support.place({ ["a.txt"] = "a\n", ["b.txt"] = "b\n" })
+  local model = models.start({})
+  model.answers = {
+    { calls = { { name = "read_file", input = { path = "b.txt" } } } },
+    { calls = { { name = "shell_run", input = { command = "touch made" } } } },
+    { calls = { { name = "read_file", input = { path = "b.txt" } } } },
+    { text = "Read." },
+    { calls = { { name = "read_file", input = { path = "b.txt" } } } },
+    { text = "Read again." },
+  }
+  support.use_model(place, model)
+  local child = support.start(place, { setup = "{ follow = true }" })
+  child:command("edit a.txt")
+  child:open_chat()
+  child:prompt("Read it.")
+  child:wait_for_question()
+  support.equal(shown(child), { "a.txt", "b.txt" })
+  child:lua("vim.api.nvim_win_close(vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))[1], false)")
+  child:command("stopinsert | Azimuth permission")
+  child:wait("vim.api.nvim_get_mode().mode == 'n'")
+  child:type("a")
+  child:wait_for("Read.")
+  support.equal(shown(child), { "a.txt" })
+  child:prompt("Again.")
+  child:wait_for("Read again.")
+  support.equal(shown(child), { "a.txt", "b.txt" })
+  child:stop()
+end
+
+function T.it_is_off_unless_it_is_wanted()
+  with_agent("{}", function(child)
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    support.equal(shown(child), { "a.txt" })
+    child:command("stopinsert | Azimuth follow on")
+    child:prompt("And the other.")
+    child:wait_for("Read again.")
+    support.equal(shown(child), { "a.txt", "a.txt" })
+    child:command("stopinsert | Azimuth follow off")
+    support.equal(shown(child), { "a.txt" })
+  end)
+end
+
+return T

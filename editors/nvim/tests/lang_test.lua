@@ -1,0 +1,663 @@
+--- Questions about code, `azimuth/editor/query`: answered by the language servers that the editor runs. The servers here are
+--- played in the editor itself, so that they can be slow, wrong, dead or many; lang_real_test.lua has a real one.
+
+local models = require("model")
+local support = require("support")
+
+local T = {}
+
+--- Asks as the server does.
+---@param child Child
+---@param query table
+---@param within? integer Milliseconds.
+local function ask(child, query, within)
+  child:lua(
+    [[
+      local query, within = ...
+      local own = require("azimuth.client").lsp_client()
+      local method = require("azimuth.generated.protocol").client_requests.editor_query
+      _G.answer = nil
+      coroutine.wrap(function()
+        local params = { query = query, timeoutMs = within }
+        local answer = own.handlers[method](nil, params, { client_id = own.id, method = method })
+        -- What is not JSON would be no answer.
+        _G.answer = vim.json.decode(vim.json.encode(answer))
+      end)()
+    ]],
+    query,
+    within or 5000
+  )
+end
+
+---@param child Child
+---@param query table
+---@param within? integer
+---@return azimuth.LangResult
+local function answer(child, query, within)
+  ask(child, query, within)
+  return child:wait("_G.answer")
+end
+
+---@param place Place
+---@param file string
+---@return string
+local function uri(place, file)
+  return vim.uri_from_fname(place.project .. "/" .. file)
+end
+
+---@param line integer
+---@param first integer
+---@param last integer
+local function range(line, first, last)
+  return { start = { line = line, character = first }, ["end"] = { line = line, character = last } }
+end
+
+--- With a file that is open, one that is not, and the server connected.
+---@param files table<string, string>
+---@param test fun(child: Child, place: Place)
+local function with_files(files, test)
+  local place = support.place(files)
+  support.use_model(place, models.start({}))
+  local child = support.start(place)
+  local ok, problem = xpcall(function()
+    child:command("edit open.txt")
+    child:lua("_G.bufnr, _G.fake = vim.api.nvim_get_current_buf(), dofile(...)", support.plugin .. "/tests/lang_server.lua")
+    child:open_chat()
+    child:command("stopinsert | Azimuth chat")
+    test(child, place)
+  end, debug.traceback)
+  child:stop()
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+--- Starts a server in the child. `more` is Lua: fields of a FakeServer.
+---@param child Child
+---@param name string
+---@param more string
+local function serve(child, name, more)
+  child:lua(("_G.fake.start(vim.tbl_extend('force', { name = %q }, { %s }), _G.bufnr)"):format(name, more))
+  child:wait(("#vim.lsp.get_clients({ bufnr = _G.bufnr, name = %q }) == 1"):format(name))
+end
+
+local files = { ["open.txt"] = "plain\n🦀🦀 crab ä\n", ["closed.txt"] = "one\n🦀 ä two\n" }
+
+function T.a_definition_is_asked_and_told_in_the_units_of_each_server()
+  with_files(files, function(child, place)
+    for _, encoding in ipairs({ "utf-8", "utf-16", "utf-32" }) do
+      -- The crab word begins after two crabs and a blank, and `two` after a crab, a blank, ä and a blank.
+      local asked = ({ ["utf-8"] = 9, ["utf-16"] = 5, ["utf-32"] = 3 })[encoding]
+      local told = ({ ["utf-8"] = 8, ["utf-16"] = 5, ["utf-32"] = 4 })[encoding]
+      serve(child, encoding, ([[
+        encoding = %q, capabilities = { definitionProvider = true },
+        answers = { ["textDocument/definition"] = function(params)
+          _G.asked = params.position.character
+          return { uri = %q, range = { start = { line = 1, character = %d }, ["end"] = { line = 1, character = %d } } }
+        end },
+      ]]):format(encoding, uri(place, "closed.txt"), told, told + 3))
+      local said = answer(child, { type = "definition", uri = uri(place, "open.txt"), position = { line = 1, character = 5 } })
+      support.equal(child:lua("return _G.asked"), asked, encoding)
+      support.equal(said.status, "ready")
+      support.equal(said.answer, { type = "locations", locations = { { uri = uri(place, "closed.txt"), range = range(1, 5, 8) } } })
+      -- Newer Neovims know what the server calls itself, and its version.
+      support.equal(said.servers[1].name, encoding)
+      support.equal(said.version, child:lua("return vim.lsp.util.buf_versions[_G.bufnr]"))
+      child:lua("vim.lsp.get_clients({ name = ... })[1].stop()", encoding)
+      child:wait(("#vim.lsp.get_clients({ name = %q }) == 0"):format(encoding))
+    end
+  end)
+end
+
+function T.what_is_not_saved_counts()
+  with_files(files, function(child, place)
+    serve(child, "echo", [[
+      capabilities = { hoverProvider = true },
+      answers = { ["textDocument/hover"] = function()
+        local text
+        for _, told in ipairs(_G.fake.told.echo) do
+          text = told[1] == "textDocument/didChange" and told[2].contentChanges[1].text or text
+        end
+        return { contents = { kind = "markdown", value = text or "as it was" } }
+      end },
+    ]])
+    local query = { type = "hover", uri = uri(place, "open.txt"), position = { line = 0, character = 0 } }
+    support.equal(answer(child, query).answer, { type = "text", text = "as it was" })
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = answer(child, query)
+    support.contains(said.answer.text, "typed")
+    support.equal(said.version, child:lua("return vim.api.nvim_buf_get_changedtick(_G.bufnr)"))
+  end)
+end
+
+function T.several_servers_answer_as_one_without_doubles_and_one_that_fails_makes_it_partial()
+  with_files(files, function(child, place)
+    local target = uri(place, "closed.txt")
+    local function with(ranges)
+      return ([[
+        capabilities = { referencesProvider = true },
+        answers = { ["textDocument/references"] = function(params)
+          assert(params.context.includeDeclaration)
+          return vim.tbl_map(function(column)
+            local place = { line = 0, character = column }
+            return { uri = %q, range = { start = place, ["end"] = place } }
+          end, %s)
+        end },
+      ]]):format(target, ranges)
+    end
+    local query = { type = "references", uri = uri(place, "open.txt"), position = { line = 0, character = 0 } }
+    support.equal(answer(child, query).status, "noServer")
+    serve(child, "mute", "capabilities = { hoverProvider = true }")
+    local said = answer(child, query)
+    support.equal({ said.status, said.servers[1].name, said.answer.type }, { "unsupported", "mute", "nothing" })
+    serve(child, "first", with("{ 1, 2 }"))
+    serve(child, "second", with("{ 2, 3 }"))
+    said = answer(child, query)
+    support.equal(said.status, "ready")
+    support.equal(vim.tbl_map(function(server) return server.name end, said.servers), { "first", "second" })
+    support.equal(vim.tbl_map(function(at) return at.range.start.character end, said.answer.locations), { 1, 2, 3 })
+    -- There are none, and that is said as such.
+    serve(child, "broken", [[
+      capabilities = { referencesProvider = true },
+      answers = { ["textDocument/references"] = function(_, answer) answer({ code = -32803, message = "no memory" }) end },
+    ]])
+    said = answer(child, query)
+    support.equal({ said.status, said.message, #said.answer.locations }, { "partial", "broken: no memory", 3 })
+    serve(child, "liar", with("{ -1 }"))
+    support.contains(answer(child, query).message, "liar: its answer cannot be understood: a place is no number")
+    serve(child, "flood", with("vim.fn.range(10, 700)"))
+    support.equal(#answer(child, query).answer.locations, 500)
+  end)
+end
+
+function T.an_answer_that_is_not_what_lsp_says_is_the_servers_failure()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", [[
+      capabilities = {
+        definitionProvider = true, referencesProvider = true, hoverProvider = true, documentSymbolProvider = true,
+        workspaceSymbolProvider = true, callHierarchyProvider = true, typeHierarchyProvider = true, renameProvider = true,
+        codeActionProvider = true, documentFormattingProvider = true, diagnosticProvider = { interFileDependencies = false },
+        workspace = { fileOperations = { willRename = { filters = { { pattern = { glob = "**" } } } } } },
+      },
+      answers = setmetatable({}, { __index = function(_, method)
+        return not method:find("/did") and method ~= "exit" and not method:find("^%$") and function() return _G.nonsense end or nil
+      end }),
+    ]])
+    local place_in = { uri = open, position = { line = 0, character = 0 } }
+    local function with(more)
+      return vim.tbl_extend("force", vim.deepcopy(place_in), more)
+    end
+    local queries = {
+      with({ type = "definition" }), with({ type = "references" }), with({ type = "hover" }), with({ type = "incomingCalls" }),
+      with({ type = "subtypes" }), with({ type = "rename", newName = "x" }), { type = "documentSymbols", uri = open },
+      { type = "workspaceSymbols", query = "x" }, { type = "format", uri = open }, { type = "diagnostics", uri = open },
+      { type = "codeActions", uri = open, range = range(0, 0, 1) }, { type = "codeAction", uri = open, range = range(0, 0, 1), title = "x" },
+      { type = "moveFile", from = open, to = uri(place, "new.txt") },
+    }
+    for _, nonsense in ipairs({ "'text'", "7", "true", "{ 1, 'two' }", "{ { uri = 5, name = {}, location = 'here' } }", "{ contents = 5, items = 'none', changes = 3, documentChanges = 'all' }" }) do
+      child:lua("_G.nonsense = " .. nonsense)
+      for _, query in ipairs(queries) do
+        local said = answer(child, query)
+        local what = query.type .. " answered by " .. nonsense .. ": " .. vim.inspect(said)
+        assert(not (said.message or ""):find("The plugin failed", 1, true), what)
+        assert(vim.list_contains({ "ready", "failed", "unsupported" }, said.status), what)
+      end
+    end
+    support.equal(child:lua("return vim.bo[_G.bufnr].modified"), false)
+  end)
+end
+
+function T.none_found_is_ready_and_nothing_else_is()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      capabilities = { definitionProvider = true },
+      answers = {
+        ["textDocument/definition"] = function(_, answer, server)
+          local says = _G.says
+          if says == "none" then answer(nil, vim.NIL)
+          elseif says == "fail" then answer({ code = 1, message = "cannot" })
+          elseif says == "crash" then server.crash()
+          elseif says == "begin" then
+            server.notify("$/progress", { token = "t", value = { kind = "begin", title = "Indexing" } })
+            answer(nil, {})
+          elseif says == "end" then
+            server.notify("$/progress", { token = "t", value = { kind = "end" } })
+            answer(nil, {})
+          end
+        end,
+      },
+    ]])
+    local query = { type = "definition", uri = uri(place, "open.txt"), position = { line = 0, character = 0 } }
+    local function said(how, within)
+      child:lua("_G.says = ...", how)
+      local result = answer(child, query, within)
+      return { result.status, result.answer.type, result.message }
+    end
+    support.equal(said("none"), { "ready", "locations" })
+    support.equal(said("begin"), { "indexing", "locations", "s is still busy: Indexing" })
+    support.equal(said("end"), { "ready", "locations" })
+    support.equal(said("fail"), { "failed", "nothing", "s: cannot" })
+    local began = vim.uv.hrtime()
+    support.equal(said("never", 300), { "timedOut", "nothing", "s: it did not answer in time" })
+    local took = (vim.uv.hrtime() - began) / 1e6
+    assert(took >= 300 and took < 1000, took)
+    -- What nobody waits for any more is not worked on.
+    support.equal(child:lua("return vim.iter(_G.fake.told.s):any(function(told) return told[1] == '$/cancelRequest' end)"), true)
+    support.equal(said("crash"), { "crashed", "nothing", "s: it ended while it was asked" })
+    support.equal(said("none"), { "noServer", "nothing" })
+  end)
+end
+
+function T.a_request_that_a_change_overtook_is_sent_again()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      capabilities = { hoverProvider = true },
+      answers = { ["textDocument/hover"] = function(_, answer)
+        _G.times = (_G.times or 0) + 1
+        if _G.times < 3 then answer({ code = -32801, message = "content modified" }) else return { contents = "at last" } end
+      end },
+    ]])
+    local said = answer(child, { type = "hover", uri = uri(place, "open.txt"), position = { line = 0, character = 0 } })
+    support.equal({ said.status, said.answer.text }, { "ready", "at last" })
+  end)
+end
+
+function T.a_file_that_is_not_open_is_read_for_the_question_and_let_go()
+  with_files(files, function(child, place)
+    child:lua([[
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        _G.fake.start({
+          name = "text", capabilities = { documentSymbolProvider = true },
+          answers = { ["textDocument/documentSymbol"] = function(params, answer)
+            if _G.late then vim.defer_fn(function() answer(nil, {}) end, 300) return end
+            local function at(line, last) return { start = { line = line, character = 0 }, ["end"] = { line = last, character = 1 } } end
+            return { { name = "outer", kind = 5, range = at(0, 1), selectionRange = at(0, 0), children = {
+              { name = "inner", kind = 6, detail = "()", range = at(1, 1), selectionRange = at(1, 1) } } } }
+          end },
+        }, args.buf)
+      end })
+    ]])
+    local closed = uri(place, "closed.txt")
+    local said = answer(child, { type = "documentSymbols", uri = closed })
+    support.equal({ said.status, said.version }, { "ready" })
+    support.equal(said.answer.symbols, {
+      { name = "outer", kind = 5, depth = 0, location = { uri = closed, range = { start = { line = 0, character = 0 }, ["end"] = { line = 1, character = 1 } } }, selection = range(0, 0, 1) },
+      { name = "inner", kind = 6, detail = "()", container = "outer", depth = 1, location = { uri = closed, range = range(1, 0, 1) }, selection = range(1, 0, 1) },
+    })
+    support.equal(child:lua("return { vim.fn.bufexists('closed.txt'), #vim.api.nvim_list_wins() }"), { 0, 1 })
+    local told = child:lua("return vim.tbl_map(function(told) return told[1] end, _G.fake.told.text)")
+    support.equal(vim.tbl_filter(function(method) return method:find("textDocument/did") end, told), { "textDocument/didOpen", "textDocument/didClose" })
+    -- A file that nobody has opened sets no option by a modeline.
+    support.write(place.project .. "/closed.txt", "one\n# vim: set shiftwidth=7 :\n")
+    child:lua("vim.o.modeline = true; vim.api.nvim_create_autocmd('LspAttach', { callback = function(args) _G.width = vim.bo[args.buf].shiftwidth end })")
+    answer(child, { type = "documentSymbols", uri = closed })
+    support.equal(child:lua("return { _G.width, vim.go.modeline }"), { 8, true })
+    -- Our server was never told of it: for it the file is on the disk.
+    support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 1)
+    -- One that the user opens meanwhile stays, and is the user's.
+    child:lua("_G.late = true")
+    ask(child, { type = "documentSymbols", uri = closed })
+    child:wait("vim.fn.bufloaded('closed.txt') == 1")
+    child:command("edit closed.txt")
+    child:wait("_G.answer")
+    support.equal(child:lua("return vim.fn.bufloaded('closed.txt')"), 1)
+    support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 2)
+  end)
+end
+
+function T.a_file_that_no_server_wants_or_that_cannot_be_read_is_said_to_be_so()
+  with_files(vim.tbl_extend("error", files, { ["a.lua"] = "return 1\n", ["big.lua"] = ("x"):rep(5000000) }), function(child, place)
+    local began = vim.uv.hrtime()
+    support.equal(answer(child, { type = "servers", uri = uri(place, "a.lua") }).status, "noServer")
+    support.equal(child:lua("return vim.fn.bufexists('a.lua')"), 0)
+    -- The next one is not waited for so long.
+    support.equal(answer(child, { type = "servers", uri = uri(place, "a.lua") }).status, "noServer")
+    assert((vim.uv.hrtime() - began) / 1e6 < 3000)
+    support.equal(answer(child, { type = "servers", uri = uri(place, "big.lua") }).status, "unsupported")
+    support.equal(answer(child, { type = "servers", uri = uri(place, "none.lua") }).status, "failed")
+    support.equal(answer(child, { type = "servers", uri = "untitled:x" }).status, "noServer")
+    support.equal(answer(child, { type = "servers" }).status, "noServer")
+  end)
+end
+
+function T.a_server_that_is_still_starting_is_waited_for()
+  with_files(files, function(child, place)
+    child:lua([[
+      _G.fake.start({ name = "slow", capabilities = { hoverProvider = true },
+        initialize = function(go_on) _G.go_on = go_on end,
+        answers = { ["textDocument/hover"] = function() return { contents = "there" } end } }, _G.bufnr)
+    ]])
+    local query = { type = "hover", uri = uri(place, "open.txt"), position = { line = 0, character = 0 } }
+    local said = answer(child, query, 300)
+    support.equal({ said.status, said.message }, { "timedOut", "The language server is still starting." })
+    ask(child, query)
+    child:lua("vim.defer_fn(_G.go_on, 200)")
+    support.equal(child:wait("_G.answer").answer, { type = "text", text = "there" })
+  end)
+end
+
+function T.the_user_is_not_disturbed_while_they_type_a_command()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      capabilities = { hoverProvider = true },
+      answers = { ["textDocument/hover"] = function() return { contents = "there" } end },
+    ]])
+    child:lua([[
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        vim.lsp.buf_attach_client(args.buf, vim.lsp.get_clients({ name = "s" })[1].id)
+      end })
+    ]])
+    child:type(":echo 'half a com")
+    child:wait("vim.fn.getcmdline() == \"echo 'half a com\"")
+    local query = { type = "hover", uri = uri(place, "closed.txt"), position = { line = 0, character = 0 } }
+    support.equal(answer(child, query).answer, { type = "text", text = "there" })
+    support.equal(child:lua("return { vim.fn.getcmdline(), vim.fn.mode(), vim.fn.bufloaded('closed.txt') }"), { "echo 'half a com", "c", 0 })
+    child:type("<Esc>")
+    child:wait("vim.fn.mode() == 'n'")
+    child:type("q:")
+    child:wait("vim.fn.getcmdwintype() == ':'")
+    support.equal(answer(child, query).answer, { type = "text", text = "there" })
+    support.equal(child:lua("return vim.fn.getcmdwintype()"), ":")
+    -- No buffer can be unloaded while that window is open.
+    child:type("<C-c><C-c>")
+    child:wait("vim.fn.getcmdwintype() == '' and vim.fn.bufloaded('closed.txt') == 0")
+  end)
+end
+
+function T.calls_and_types_are_asked_in_two_steps()
+  with_files(files, function(child, place)
+    serve(child, "s", ([[
+      capabilities = { callHierarchyProvider = true, typeHierarchyProvider = true },
+      answers = (function()
+        local function at(line) return { start = { line = line, character = 0 }, ["end"] = { line = line, character = 3 } } end
+        local function item(name, uri, line) return { name = name, kind = 12, uri = uri, range = at(line), selectionRange = at(line), data = name } end
+        local here, there = %q, %q
+        local answers = {}
+        for _, method in ipairs({ "textDocument/prepareCallHierarchy", "textDocument/prepareTypeHierarchy" }) do
+          answers[method] = function() return { item("me", here, 0) } end
+        end
+        answers["callHierarchy/incomingCalls"] = function(params)
+          assert(params.item.data == "me")
+          return { { from = item("caller", there, 1), fromRanges = { at(1) } } }
+        end
+        answers["callHierarchy/outgoingCalls"] = function() return { { to = item("called", there, 0), fromRanges = { at(0), at(1) } } } end
+        answers["typeHierarchy/supertypes"] = function() return { item("above", there, 0) } end
+        answers["typeHierarchy/subtypes"] = function() return { item("below", there, 1) } end
+        return answers
+      end)(),
+    ]]):format(uri(place, "open.txt"), uri(place, "closed.txt")))
+    local function said(type)
+      return answer(child, { type = type, uri = uri(place, "open.txt"), position = { line = 0, character = 0 } }).answer
+    end
+    local function symbol(name, line)
+      return { name = name, kind = 12, depth = 0, location = { uri = uri(place, "closed.txt"), range = range(line, 0, 3) }, selection = range(line, 0, 3) }
+    end
+    support.equal(said("incomingCalls"), { type = "calls", calls = { { symbol = symbol("caller", 1), ranges = { range(1, 0, 3) } } } })
+    support.equal(said("outgoingCalls"), { type = "calls", calls = { { symbol = symbol("called", 0), ranges = { range(0, 0, 3), range(1, 0, 3) } } } })
+    support.equal(said("supertypes"), { type = "symbols", symbols = { symbol("above", 0) } })
+    support.equal(said("subtypes"), { type = "symbols", symbols = { symbol("below", 1) } })
+  end)
+end
+
+function T.a_rename_tells_what_would_change_and_changes_nothing()
+  with_files(files, function(child, place)
+    local open, closed = uri(place, "open.txt"), uri(place, "closed.txt")
+    serve(child, "none", [[
+      capabilities = { renameProvider = true },
+      answers = { ["textDocument/rename"] = function(_, answer) answer(nil, vim.NIL) end },
+    ]])
+    serve(child, "s", ([[
+      encoding = "utf-8", capabilities = { renameProvider = true },
+      answers = { ["textDocument/rename"] = function(params)
+        local function at(line, first, last) return { start = { line = line, character = first }, ["end"] = { line = line, character = last } } end
+        local edits = { { range = at(1, 9, 13), newText = params.newName } }
+        if params.newName == "twice" then table.insert(edits, { range = at(1, 12, 14), newText = "x" }) end
+        return { documentChanges = {
+          { textDocument = { uri = %q, version = vim.NIL }, edits = edits },
+          { textDocument = { uri = %q }, edits = { { range = at(1, 8, 11), newText = params.newName } } },
+          { kind = "rename", oldUri = %q, newUri = %q },
+        } }
+      end },
+    ]]):format(open, closed, closed, uri(place, "crab.txt")))
+    local query = { type = "rename", uri = open, position = { line = 1, character = 5 }, newName = "crayfish" }
+    local said = answer(child, query)
+    support.equal({ said.status, said.servers[1].name }, { "ready", "s" })
+    support.equal(said.answer.changes, {
+      { type = "text", uri = open, version = said.version, edits = { { range = range(1, 5, 9), newText = "crayfish" } } },
+      { type = "text", uri = closed, edits = { { range = range(1, 5, 8), newText = "crayfish" } } },
+      { type = "rename", from = closed, to = uri(place, "crab.txt") },
+    })
+    support.equal(child:lua("return { vim.bo[_G.bufnr].modified, vim.fn.bufexists('closed.txt') }"), { false, 0 })
+    query.newName = "twice"
+    said = answer(child, query)
+    support.equal(said.answer.changes, {})
+    support.contains(said.message, "its edits overlap")
+  end)
+end
+
+function T.a_move_is_asked_of_the_servers_that_mind_it()
+  with_files(files, function(child, place)
+    local closed = uri(place, "closed.txt")
+    local function mover(name, glob)
+      serve(child, name, ([[
+        capabilities = { workspace = { fileOperations = { willRename = { filters = { { scheme = "file", pattern = { glob = %q } } } } } } },
+        answers = { ["workspace/willRenameFiles"] = function(params)
+          local place = { line = 0, character = 0 }
+          _G.moved = params.files
+          return { changes = { [%q] = { { range = { start = place, ["end"] = place }, newText = "import" } } } }
+        end },
+      ]]):format(glob, uri(place, "open.txt")))
+    end
+    local query = { type = "moveFile", from = uri(place, "open.txt"), to = uri(place, "moved.txt") }
+    mover("lua", "**/*.lua")
+    support.equal(answer(child, query).status, "unsupported")
+    mover("text", "**/*.txt")
+    local said = answer(child, query)
+    support.equal({ said.status, #said.answer.changes, said.answer.changes[1].edits[1].newText }, { "ready", 1, "import" })
+    support.equal(child:lua("return _G.moved"), { { oldUri = query.from, newUri = query.to } })
+    -- Both would change the same document, and none knows of the other.
+    mover("other", "**/*.txt")
+    said = answer(child, query)
+    support.equal({ said.status, #said.answer.changes }, { "partial", 1 })
+    support.contains(said.message, "it changes what text changes, too")
+    support.equal(child:lua("return vim.fn.filereadable(...)", vim.uri_to_fname(closed)), 1)
+  end)
+end
+
+function T.problems_are_told_for_the_text_as_it_is_now()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", ([[
+      encoding = "utf-8",
+      answers = (function()
+        local function publish(version, server)
+          local place = { line = 1, character = 9 }
+          local said = { { range = { start = place, ["end"] = { line = 1, character = 13 } }, severity = 2, message = "of " .. version, code = 7, source = "s" } }
+          vim.defer_fn(function()
+            server.notify("textDocument/publishDiagnostics", { uri = %q, version = version, diagnostics = _G.clean and {} or said })
+          end, 100)
+        end
+        local function changed(params, _, server)
+          if not _G.silent then publish(params.textDocument.version, server) end
+        end
+        return { ["textDocument/didOpen"] = changed, ["textDocument/didChange"] = changed }
+      end)(),
+    ]]):format(open))
+    local query = { type = "diagnostics", uri = open }
+    local said = answer(child, query)
+    support.equal(said.status, "ready")
+    local document = said.answer.documents[1]
+    support.equal(document.diagnostics, { { range = range(1, 5, 9), severity = "warning", message = "of " .. document.version, source = "s", code = "7" } })
+    -- What was said of the text before is not told for that of now, and asking waits for what is said then.
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    said = answer(child, query)
+    local tick = child:lua("return vim.api.nvim_buf_get_changedtick(_G.bufnr)")
+    support.equal({ said.version, said.answer.documents[1].version, said.answer.documents[1].diagnostics[1].message }, { tick, tick, "of " .. tick })
+    child:lua("_G.silent = true; vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed on' })")
+    said = answer(child, query, 600)
+    support.equal({ said.status, said.answer.type, said.message }, { "timedOut", "nothing", "s: it has not spoken of the text as it is now" })
+    -- No problem at all is an answer, too.
+    child:lua("_G.silent, _G.clean = false, true; vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed so' })")
+    said = answer(child, query)
+    support.equal({ said.status, #said.answer.documents, #said.answer.documents[1].diagnostics }, { "ready", 1, 0 })
+    support.equal(answer(child, { type = "diagnostics" }).answer.documents, { { uri = open, diagnostics = {} } })
+  end)
+end
+
+function T.what_a_server_says_first_of_a_text_is_not_taken_for_all()
+  with_files(files, function(child, place)
+    serve(child, "s", ([[
+      answers = { ["textDocument/didChange"] = function(params, _, server)
+        local function publish(after, diagnostics)
+          vim.defer_fn(function()
+            server.notify("textDocument/publishDiagnostics", { uri = %q, version = params.textDocument.version, diagnostics = diagnostics })
+          end, after)
+        end
+        local function progress(after, kind)
+          vim.defer_fn(function()
+            server.notify("$/progress", { token = 1, value = { kind = kind, title = "Checking" } })
+          end, after)
+        end
+        local place = { line = 0, character = 0 }
+        publish(100, {})
+        if _G.tells then
+          progress(150, "begin")
+          progress(700, "end")
+        end
+        publish(_G.tells and 650 or 250, { { range = { start = place, ["end"] = place }, message = "of its types" } })
+      end },
+    ]]):format(uri(place, "open.txt")))
+    for _, tells in ipairs({ false, true }) do
+      child:lua("_G.tells = ...; vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed ' .. tostring(...) })", tells)
+      local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+      support.equal({ said.status, #said.answer.documents[1].diagnostics }, { "ready", 1 })
+    end
+  end)
+end
+
+function T.a_server_that_never_speaks_of_problems_is_not_waited_for_long()
+  with_files(files, function(child, place)
+    serve(child, "formatter", "capabilities = { documentFormattingProvider = true }")
+    local query = { type = "diagnostics", uri = uri(place, "open.txt") }
+    support.equal(answer(child, query, 300).status, "timedOut")
+    child:lua("require('azimuth.lang.diagnostics').PATIENCE = 100")
+    local said = answer(child, query, 300)
+    support.equal({ said.status, said.answer.documents[1].diagnostics }, { "ready", {} })
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    support.equal(answer(child, query, 300).status, "ready")
+  end)
+end
+
+function T.a_server_that_can_be_asked_for_problems_is_asked()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      capabilities = { diagnosticProvider = { identifier = "id", interFileDependencies = false, workspaceDiagnostics = false } },
+      answers = { ["textDocument/diagnostic"] = function(params)
+        local place = { line = 0, character = 0 }
+        return { kind = "full", items = { { range = { start = place, ["end"] = place }, message = "pulled by " .. params.identifier } } }
+      end },
+    ]])
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, said.answer.documents[1].version }, { "ready", said.version })
+    support.equal(said.answer.documents[1].diagnostics, { { range = range(0, 0, 0), severity = "error", message = "pulled by id" } })
+  end)
+end
+
+function T.actions_are_listed_and_one_is_told_as_an_edit()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", ([[
+      capabilities = { codeActionProvider = { resolveProvider = true }, diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = false } },
+      answers = (function()
+        local place = { line = 0, character = 0 }
+        local word = { start = place, ["end"] = { line = 0, character = 5 } }
+        local edit = { changes = { [%q] = { { range = word, newText = "fixed" } } } }
+        return {
+          ["textDocument/diagnostic"] = function()
+            return { kind = "full", items = { { range = word, message = "wrong", data = "kept" } } }
+          end,
+          ["textDocument/codeAction"] = function(params)
+            _G.context = params.context
+            return {
+              { title = "Fix it", kind = "quickfix", isPreferred = true, diagnostics = params.context.diagnostics, data = 1 },
+              { title = "Take out", kind = "refactor.extract", edit = edit, disabled = { reason = "nothing is chosen" } },
+              { title = "Both", kind = "refactor.inline", edit = edit, command = { title = "x", command = "run" } },
+              { title = "Old command", command = "old" },
+            }
+          end,
+          ["codeAction/resolve"] = function(action)
+            assert(action.data == 1)
+            action.edit = edit
+            return action
+          end,
+        }
+      end)(),
+    ]]):format(open))
+    local query = { type = "codeActions", uri = open, range = range(0, 1, 1) }
+    local command = "It is a command of the language server, whose effect cannot be told before."
+    support.equal(answer(child, query).answer.actions, {
+      { title = "Fix it", kind = "quickfix", preferred = true },
+      { title = "Take out", kind = "refactor.extract", preferred = false, disabled = "nothing is chosen" },
+      { title = "Both", kind = "refactor.inline", preferred = false },
+      { title = "Old command", preferred = false, disabled = command },
+    })
+    -- It was asked with the problems of the place, as the server had told them.
+    support.equal(child:lua("return { _G.context.diagnostics[1].data, _G.context.triggerKind }"), { "kept", 1 })
+    query.kind = "refactor"
+    support.equal(#answer(child, query).answer.actions, 2)
+    support.equal(child:lua("return _G.context.only"), { "refactor" })
+    local function chosen(title)
+      return answer(child, { type = "codeAction", uri = open, range = range(0, 1, 1), title = title })
+    end
+    local said = chosen("Fix it")
+    support.equal(said.answer.changes, { { type = "text", uri = open, version = said.version, edits = { { range = range(0, 0, 5), newText = "fixed" } } } })
+    support.equal({ chosen("Take out").status, chosen("Take out").message }, { "unsupported", "nothing is chosen" })
+    support.equal(chosen("Both").status, "unsupported")
+    support.equal({ chosen("Old command").status, chosen("Old command").message }, { "unsupported", command })
+    support.equal({ chosen("Dance").status, chosen("Dance").message }, { "failed", 'There is no action "Dance" here.' })
+    support.equal(child:lua("return vim.bo[_G.bufnr].modified"), false)
+  end)
+end
+
+function T.formatting_and_symbols_of_the_workspace_are_asked()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", ([[
+      capabilities = { documentFormattingProvider = true, workspaceSymbolProvider = true, documentSymbolProvider = true },
+      answers = (function()
+        local function at(line, last) return { start = { line = line, character = 0 }, ["end"] = { line = last, character = 0 } } end
+        local uri = %q
+        return {
+          ["textDocument/formatting"] = function(params)
+            return { { range = at(0, 0), newText = (" "):rep(params.options.tabSize) } }
+          end,
+          ["workspace/symbol"] = function(params)
+            return { { name = params.query, kind = 13, containerName = "box", location = { uri = uri } } }
+          end,
+          -- In no order, and without saying what is in what.
+          ["textDocument/documentSymbol"] = function()
+            return {
+              { name = "inner", kind = 6, containerName = "outer", location = { uri = uri, range = at(1, 2) } },
+              { name = "after", kind = 6, location = { uri = uri, range = at(2, 2) } },
+              { name = "outer", kind = 5, location = { uri = uri, range = at(0, 3) } },
+            }
+          end,
+        }
+      end)(),
+    ]]):format(open))
+    child:lua("vim.bo[_G.bufnr].shiftwidth = 3")
+    local said = answer(child, { type = "format", uri = open })
+    support.equal(said.answer.changes, { { type = "text", uri = open, version = said.version, edits = { { range = range(0, 0, 0), newText = "   " } } } })
+    said = answer(child, { type = "workspaceSymbols", query = "crab" })
+    support.equal(said.answer.symbols, {
+      { name = "crab", kind = 13, container = "box", depth = 0, location = { uri = open, range = range(0, 0, 0) }, selection = range(0, 0, 0) },
+    })
+    said = answer(child, { type = "documentSymbols", uri = open })
+    support.equal(vim.tbl_map(function(symbol) return { symbol.name, symbol.depth } end, said.answer.symbols), { { "outer", 0 }, { "inner", 1 }, { "after", 1 } })
+    said = answer(child, { type = "servers", uri = open })
+    support.equal({ said.status, said.answer, said.servers[1].name }, { "ready", { type = "nothing" }, "s" })
+  end)
+end
+
+return T
