@@ -1,5 +1,5 @@
 //! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, edits
-//! beside `git`, and commands beside `bash -c` and `script`.
+//! beside `git`, outlines beside `ctags`, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
@@ -10,6 +10,7 @@ mod corpus;
 mod edits;
 mod search;
 mod shell;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,13 +49,23 @@ fn main() {
     if runs("edits") {
         edits::run();
     }
+    if runs("symbols") {
+        symbols::run();
+    }
 }
 
 /// Builds the release binary and gives its path.
 fn build() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
-    let built = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    // Cargo describes this program to itself there; build scripts that look would run anew, and half of the rest with them.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+            command.env_remove(name);
+        }
+    }
+    let built = command
         .args(["build", "--release", "-p", "azimuth", "--message-format=json-render-diagnostics"])
         .current_dir(root)
         .output()

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use harness::crates::source_of;
+
 /// Packages that are well known, written in different styles, and needed by this project anyway.
 const CRATES: [&str; 6] = ["regex-syntax", "serde_json", "tokio", "clap_builder", "similar", "ignore"];
 const PACKAGES: [&str; 6] =
@@ -25,12 +27,8 @@ pub struct Source {
 /// All files, the same ones each time.
 pub fn all(npm: &Path) -> Vec<Source> {
     let mut sources = Vec::new();
-    let metadata =
-        cargo_metadata::MetadataCommand::new().other_options(vec!["--locked".to_owned()]).exec().expect("metadata");
     for name in CRATES {
-        let package = metadata.packages.iter().find(|package| package.name.as_str() == name).expect(name);
-        let folder = package.manifest_path.parent().expect("a folder").join("src");
-        files(folder.as_std_path(), name, true, &mut sources);
+        files(&source_of(name).join("src"), name, true, &mut sources);
     }
     for name in PACKAGES {
         let folder = npm.join(name);

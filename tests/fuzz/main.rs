@@ -1,4 +1,5 @@
-//! Hostile input for what reads edits: patches, tags, notebooks and texts to replace, mutated at random for a bounded time.
+//! Hostile input for what reads edits and source code: patches, tags, notebooks, texts to replace and sources to outline,
+//! mutated at random for a bounded time.
 //!
 //! Each input must be answered, by a text or by an error in words, in a bounded time and without a panic; and what comes
 //! out must hold what it promises. Run it with `cargo run --package e2e --example fuzz -- SECONDS [SEED]`, seconds for

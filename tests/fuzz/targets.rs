@@ -1,19 +1,23 @@
 //! What is fed, and what must hold.
 
+use std::path::Path;
+
 use workspace::edit::hashline::{self, Place, Tag, Tagged};
 use workspace::edit::{AnchorMode, ByAnchor, CellEdit, CellKind, by_anchor, edit_cell, patch, replace};
+use workspace::syntax::{Language, Outline, Parsed, blocks, document_symbols, references};
 
 /// Whether the input was taken; or what was wrong.
 type Target = fn(&str) -> Result<bool, String>;
 
 /// A name, what inputs are made of, and the target.
-pub const ALL: [(&str, &[&str], Target); 6] = [
+pub const ALL: [(&str, &[&str], Target); 7] = [
     ("patch", &PATCHES, patches),
     ("hashline", &TAGS, tags),
     ("replace", &REPLACES, replaces),
     ("anchor", &REPLACES, anchors),
     ("notebook", &NOTEBOOKS, notebooks),
     ("patch text", &TEXTS, texts),
+    ("outline", &SOURCES, outlines),
 ];
 
 /// The text that patches are put into.
@@ -41,6 +45,18 @@ const NOTEBOOKS: [&str; 3] = [
     "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": 1,\n   \"id\": \"a\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n",
     "{\"cells\":[{\"cell_type\":\"raw\",\"metadata\":{},\"source\":\"a\"}],\"nbformat\":4,\"nbformat_minor\":2}",
     "{\"cells\":[],\"nbformat\":4}",
+];
+
+/// The first line of each says what it is.
+const SOURCES: [&str; 8] = [
+    "a.cpp\nnamespace a::b {\ntemplate <typename T>\nclass C : public D {\n  int f() const { return 1; }\n  operator bool();\n};\n}\nint a::b::C<int>::g(const char* s) { return R\"x(a)x\"[0]; }\n",
+    "a.cs\nnamespace A.B {\n  [X]\n  public class C<T> : D {\n    int a = 1, b;\n    public int P { get; set; }\n    void M() { var s = $\"a{1}\"; }\n  }\n}\n#if X\n#endif\n",
+    "a.php\n<h1>x</h1>\n<?php\nnamespace A\\B;\nclass C {\n  public $a = 1;\n  #[X]\n  function m() { return <<<E\n a {$b}\nE; }\n}\n?>\n<p>\n",
+    "a.rb\nmodule A\n  class B::C < D\n    attr_reader :x\n    def self.m(a) = 1\n    def n; <<~E\n a #{b}\nE\n    end\n  end\nend\n",
+    "a.lua\nlocal M = { f = function() end }\nfunction M:g(a)\n  return [[\n a]]\nend\nreturn M\n",
+    "a.html\n<body>\n<header id=\"top\">\n<style>.a { x: y }</style>\n<script type=module>class A { m() {} }</script>\n<p>a<br>\n</body>\n",
+    "a.css\n.a, b:hover > c { x: y }\n@media (a: 1px) { .d { x: y } }\n@keyframes f { from { a: b } }\n",
+    "a.ts\nimport { a as b } from 'c';\nexport class A<T> {\n  m(): void { const f = () => `a${1}`; }\n}\nexport default A;\n",
 ];
 
 const TEXTS: [&str; 2] = [TEXT, "a\nb\nc\n\n\n    a\n    b\n"];
@@ -146,6 +162,33 @@ fn notebooks(input: &str) -> Result<bool, String> {
         }
     }
     Ok(taken)
+}
+
+fn outlines(input: &str) -> Result<bool, String> {
+    let (name, text) = input.split_once('\n').unwrap_or(("a.html", input));
+    let path = Path::new(name);
+    let Some(language) = Language::of_text(path, text) else { return Ok(false) };
+    let parsed = match Parsed::new(language, text) {
+        Ok(parsed) => parsed,
+        Err(error) => return said(&error.to_string()),
+    };
+    let outline = Outline::new(&parsed);
+    for symbol in &outline.symbols {
+        let has_place = [&symbol.range, &symbol.selection].iter().all(|range| text.get((*range).clone()).is_some());
+        let has_lines = (1..=text.lines().count().max(1) + 1).contains(symbol.lines.end());
+        if !has_place || !has_lines || symbol.lines.is_empty() || symbol.signature(&parsed).len() > 1_000 {
+            return Err(format!("{symbol:?}"));
+        }
+    }
+    if blocks(&parsed, &outline, true).len() != outline.symbols.len() {
+        return Err("a symbol is no block".to_owned());
+    }
+    references(&parsed, &outline);
+    let told = document_symbols(path, "file:///a", text);
+    match told {
+        Some(Ok(symbols)) if symbols.len() == outline.symbols.len() => Ok(!symbols.is_empty()),
+        _ => Err("the symbols differ from the outline".to_owned()),
+    }
 }
 
 /// An error says something, and not too much for a model to read.

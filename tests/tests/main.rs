@@ -17,6 +17,8 @@ mod homes;
 mod host;
 mod hostile;
 mod jobs;
+mod lang;
+mod lang_servers;
 mod layers;
 mod lifecycle;
 mod panics;

@@ -14,6 +14,7 @@
 #![expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
 
 pub mod client;
+pub mod crates;
 pub mod model;
 pub mod process;
 pub mod program;

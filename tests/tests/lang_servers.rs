@@ -1,0 +1,233 @@
+//! Real language servers, started by us where no editor has them: pyright, typescript-language-server, clangd, gopls and
+//! rust-analyzer, from `tests/tools/install-language-servers`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::{Project, not_tried};
+use protocol::content::{Position, Range};
+use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangSeverity, LangStatus};
+use workspace::buffers::Buffers;
+use workspace::lang::Source;
+use workspace::lang::pool::{ServerState, Servers, ServersConfig};
+use workspace::paths::{self, Roots};
+use workspace::reader::{NoOverlay, Reader};
+
+/// The slowest server on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A project with its servers.
+struct World {
+    project: Project,
+    buffers: Arc<Buffers>,
+    servers: Arc<Servers>,
+    source: Arc<dyn Source>,
+}
+
+impl World {
+    /// A project with these files; none where the server is not installed.
+    fn new(program: &str, files: &[(&str, &str)]) -> Option<Self> {
+        let bin = tools().join("language-servers/bin");
+        if !bin.join(program).exists() {
+            not_tried(&format!("{program}: it is not installed (tests/tools/install-language-servers)"));
+            return None;
+        }
+        let project = Project::new(files.iter().copied());
+        let buffers = Arc::<Buffers>::default();
+        let own = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&own))).unwrap();
+        let servers = Servers::new(ServersConfig { path: Some(path), ..ServersConfig::default() });
+        let reader = Reader::new(buffers.clone(), Arc::new(NoOverlay));
+        let roots = Roots::new([project.folder()]).unwrap();
+        let source = servers.source(roots, reader, Arc::new(|| true));
+        Some(Self { project, buffers, servers, source })
+    }
+
+    fn uri(&self, name: &str) -> String {
+        paths::to_uri(&self.project.path(name))
+    }
+
+    async fn ask(&self, query: LangQuery) -> LangResult {
+        self.source.ask(&query, PATIENCE).await
+    }
+
+    async fn ready(&self, query: LangQuery) -> LangAnswer {
+        let result = self.ask(query.clone()).await;
+        assert_eq!(result.status, LangStatus::Ready, "{query:?}: {result:?}");
+        result.answer
+    }
+
+    /// Where things are: `file:line`, from 0.
+    async fn places(&self, query: LangQuery) -> Vec<String> {
+        let LangAnswer::Locations { locations } = self.ready(query).await else { panic!("no places") };
+        let name = |uri: &str| uri.rsplit('/').next().unwrap_or_default().to_owned();
+        let mut places: Vec<_> =
+            locations.iter().map(|one| format!("{}:{}", name(&one.uri), one.range.start.line)).collect();
+        places.sort();
+        places.dedup();
+        places
+    }
+
+    /// The files that an edit changes, and how often.
+    async fn edits(&self, query: LangQuery) -> Vec<String> {
+        let LangAnswer::Edit { changes } = self.ready(query).await else { panic!("no edit") };
+        let name = |uri: &str| uri.rsplit('/').next().unwrap_or_default().to_owned();
+        let told = |change: &LangChange| match change {
+            LangChange::Text { uri, edits, .. } => format!("{}: {}", name(uri), edits.len()),
+            other => panic!("{other:?}"),
+        };
+        let mut changes: Vec<_> = changes.iter().map(told).collect();
+        changes.sort();
+        changes
+    }
+
+    async fn errors(&self, name: &str) -> Vec<String> {
+        let uri = self.uri(name);
+        let LangAnswer::Diagnostics { documents } = self.ready(LangQuery::Diagnostics { uri: Some(uri) }).await else {
+            panic!("no problems")
+        };
+        let all = documents.into_iter().flat_map(|document| document.diagnostics);
+        all.filter(|one| one.severity == LangSeverity::Error).map(|one| one.message).collect()
+    }
+
+    fn definition(&self, name: &str, line: u32, character: u32) -> LangQuery {
+        LangQuery::Definition { uri: self.uri(name), position: Position { line, character } }
+    }
+
+    fn references(&self, name: &str, line: u32, character: u32) -> LangQuery {
+        LangQuery::References { uri: self.uri(name), position: Position { line, character } }
+    }
+
+    fn rename(&self, name: &str, line: u32, character: u32, to: &str) -> LangQuery {
+        LangQuery::Rename { uri: self.uri(name), position: Position { line, character }, new_name: to.to_owned() }
+    }
+}
+
+fn tools() -> PathBuf {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/azimuth-tests");
+    std::env::var_os("AZIMUTH_TEST_TOOLS").map_or_else(home, PathBuf::from)
+}
+
+#[tokio::test]
+async fn pyright_follows_a_name_through_a_python_project() {
+    let files = [
+        ("pyproject.toml", "[project]\nname = \"x\"\n"),
+        ("shapes.py", "def area(side: int) -> int:\n    return side * side\n"),
+        ("main.py", "from shapes import area\n\nprint(area(3))\n"),
+        ("other.py", "import shapes\n\nshapes.area(4)\n"),
+    ];
+    let Some(world) = World::new("pyright-langserver", &files) else { return };
+    assert_eq!(world.places(world.definition("main.py", 2, 7)).await, ["shapes.py:0"]);
+    let all = ["main.py:0", "main.py:2", "other.py:2", "shapes.py:0"];
+    assert_eq!(world.places(world.references("shapes.py", 0, 5)).await, all);
+    assert_eq!(
+        world.edits(world.rename("shapes.py", 0, 5, "surface")).await,
+        ["main.py: 2", "other.py: 1", "shapes.py: 1"]
+    );
+    assert!(world.errors("main.py").await.is_empty());
+
+    // What is typed and not saved counts.
+    world.buffers.open(&world.uri("main.py"), "python", 3, "from shapes import area\n\narea(\"three\")\n").unwrap();
+    let errors = world.errors("main.py").await;
+    assert!(errors.len() == 1 && errors[0].contains("\"Literal['three']\""), "{errors:?}");
+    let status = world.servers.status(None, true).await;
+    assert_eq!(status.len(), 1);
+    assert_eq!(status[0].state, ServerState::Ready);
+    world.servers.stop().await;
+}
+
+#[tokio::test]
+async fn clangd_finds_what_another_file_defines() {
+    let commands = |folder: &Path| {
+        let entry =
+            |file: &str| serde_json::json!({ "directory": folder, "file": file, "arguments": ["cc", "-c", file] });
+        serde_json::json!([entry("shapes.c"), entry("main.c")]).to_string()
+    };
+    let files = [
+        ("compile_commands.json", "[]"),
+        ("shapes.h", "int area(int side);\n"),
+        ("shapes.c", "#include \"shapes.h\"\nint area(int side) { return side * side; }\n"),
+        ("main.c", "#include \"shapes.h\"\nint main(void) { return area(3); }\n"),
+    ];
+    let Some(world) = World::new("clangd", &files) else { return };
+    world.project.write("compile_commands.json", &commands(world.project.folder()));
+    let all = ["main.c:1", "shapes.c:1", "shapes.h:0"];
+    assert_eq!(world.places(world.references("main.c", 1, 25)).await, all);
+    assert_eq!(world.places(world.definition("main.c", 1, 25)).await, ["shapes.c:1"]);
+    assert_eq!(
+        world.edits(world.rename("main.c", 1, 25, "surface")).await,
+        ["main.c: 1", "shapes.c: 1", "shapes.h: 1"]
+    );
+    world.buffers.open(&world.uri("main.c"), "c", 1, "int main(void) { return area(3) }\n").unwrap();
+    assert!(!world.errors("main.c").await.is_empty());
+    world.servers.stop().await;
+}
+
+#[tokio::test]
+async fn typescripts_server_moves_a_file_with_its_imports_and_mends_a_problem() {
+    let files = [
+        (
+            "tsconfig.json",
+            "{ \"compilerOptions\": { \"module\": \"esnext\", \"moduleResolution\": \"bundler\", \"strict\": true } }",
+        ),
+        ("package.json", "{ \"name\": \"x\" }"),
+        ("shapes.ts", "export function area(side: number): number {\n  return side * side;\n}\n"),
+        ("main.ts", "import { area } from \"./shapes\";\n\nconsole.log(area(3));\n"),
+        ("lost.ts", "export const four = area(4);\n"),
+    ];
+    let Some(world) = World::new("typescript-language-server", &files) else { return };
+    assert_eq!(world.places(world.definition("main.ts", 2, 13)).await, ["shapes.ts:0"]);
+    assert_eq!(world.edits(world.rename("shapes.ts", 0, 17, "surface")).await.len(), 2);
+    let moved = LangQuery::MoveFile { from: world.uri("shapes.ts"), to: world.uri("geometry/shapes.ts") };
+    assert_eq!(world.edits(moved).await, ["main.ts: 1"]);
+    let errors = world.errors("lost.ts").await;
+    assert!(errors.iter().any(|error| error.contains("Cannot find name 'area'")), "{errors:?}");
+    let range = Range { start: Position { line: 0, character: 20 }, end: Position { line: 0, character: 24 } };
+    let uri = world.uri("lost.ts");
+    let LangAnswer::Actions { actions } =
+        world.ready(LangQuery::CodeActions { uri: uri.clone(), range, kind: None }).await
+    else {
+        panic!("no actions")
+    };
+    let import =
+        actions.iter().find(|action| action.title.contains("import from")).unwrap_or_else(|| panic!("{actions:?}"));
+    let mended = world.ask(LangQuery::CodeAction { uri, range, title: import.title.clone() }).await;
+    // It would have its server run something too, which for an import is nothing.
+    assert_eq!(mended.status, LangStatus::Partial, "{mended:?}");
+    let LangAnswer::Edit { changes } = &mended.answer else { panic!("{mended:?}") };
+    assert!(matches!(&changes[..], [LangChange::Text { uri, .. }] if uri.ends_with("lost.ts")), "{mended:?}");
+    world.servers.stop().await;
+}
+
+#[tokio::test]
+async fn gopls_knows_who_calls_what() {
+    let files = [
+        ("go.mod", "module example.com/x\n\ngo 1.21\n"),
+        ("shapes.go", "package main\n\nfunc area(side int) int { return side * side }\n"),
+        ("main.go", "package main\n\nfunc main() { println(area(3)) }\n"),
+    ];
+    let Some(world) = World::new("gopls", &files) else { return };
+    assert_eq!(world.places(world.references("shapes.go", 2, 5)).await, ["main.go:2", "shapes.go:2"]);
+    let position = Position { line: 2, character: 5 };
+    let callers = world.ready(LangQuery::IncomingCalls { uri: world.uri("shapes.go"), position }).await;
+    let LangAnswer::Calls { calls } = callers else { panic!("{callers:?}") };
+    assert_eq!(calls.iter().map(|call| &*call.symbol.name).collect::<Vec<_>>(), ["main"]);
+    world.servers.stop().await;
+}
+
+#[tokio::test]
+async fn rust_analyzer_is_waited_for_until_it_has_read_the_project() {
+    let files = [
+        ("Cargo.toml", "[package]\nname = \"x\"\nversion = \"0.1.0\"\nedition = \"2021\"\n"),
+        ("src/shapes.rs", "pub fn area(side: u32) -> u32 {\n    side * side\n}\n"),
+        ("src/main.rs", "mod shapes;\n\nfn main() {\n    let _ = \"😀\"; shapes::area(3);\n}\n"),
+    ];
+    let Some(world) = World::new("rust-analyzer", &files) else { return };
+    // It counts in UTF-8, and the emoji has four bytes there and two of our characters.
+    assert_eq!(world.places(world.definition("src/main.rs", 3, 28)).await, ["shapes.rs:0"]);
+    assert_eq!(world.places(world.references("src/shapes.rs", 0, 8)).await, ["main.rs:3", "shapes.rs:0"]);
+    let surface = world.rename("src/shapes.rs", 0, 8, "surface");
+    assert_eq!(world.edits(surface).await, ["main.rs: 1", "shapes.rs: 1"]);
+    world.servers.stop().await;
+}
