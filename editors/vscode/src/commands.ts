@@ -13,6 +13,7 @@ import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
+import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
@@ -32,6 +33,7 @@ export interface Parts {
   diffs: Diffs;
   threads: Threads;
   terminals: Terminals;
+  follow: Follow;
   output: vscode.LogOutputChannel;
 }
 
@@ -39,7 +41,7 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, output } = parts;
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -88,6 +90,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.terminal.signal': (given?: GivenTerminal) => terminals.signal(given),
     'azimuth.terminal.kill': (given?: GivenTerminal) => terminals.kill(given),
     'azimuth.jobs.show': () => showJobs(session, terminals),
+
+    'azimuth.follow.toggle': () => follow.toggle(),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
