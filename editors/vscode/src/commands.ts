@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, TerminalId } from './generated/protocol';
+import { showLanguageServers } from './lang/servers';
 import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
 import { place } from './review/layout';
@@ -92,6 +93,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.jobs.show': () => showJobs(session, terminals),
 
     'azimuth.follow.toggle': () => follow.toggle(),
+    'azimuth.languageServers.show': () => showLanguageServers(server, request),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),
