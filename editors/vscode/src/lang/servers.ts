@@ -80,11 +80,12 @@ async function choose(server: Asked, request: Request): Promise<Row | undefined>
 
 function rowsOf({ servers, problems }: ServersListResult): Row[] {
   return [
-    ...problems.map((problem): Row => ({ label: `$(warning) ${iconless(problem)}`, alwaysShow: true })),
     ...servers.map((server): Row => {
       const { label, description, detail } = wordsOf(server, vscode.workspace.asRelativePath(vscode.Uri.parse(server.root), true));
       return { label: `$(${iconOf(server.state)}) ${iconless(label)}`, description: iconless(description), detail: iconless(detail), server };
     }),
+    // Behind, so that Enter is for a server.
+    ...problems.map((problem): Row => ({ label: `$(warning) ${iconless(problem)}`, alwaysShow: true })),
   ];
 }
 
