@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { file, selection } from './chat/attachments';
 import type { ChatView } from './chat/view';
 import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, TerminalId } from './generated/protocol';
+import { showLanguageServers } from './lang/servers';
 import { isIn } from './review/address';
 import type { Diffs } from './review/diffs';
 import { place } from './review/layout';
@@ -13,6 +14,7 @@ import type { Item } from './review/tree';
 import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
+import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickModel, pickSession, remove, rename } from './session/pickers';
 import type { Session } from './session/session';
@@ -32,6 +34,7 @@ export interface Parts {
   diffs: Diffs;
   threads: Threads;
   terminals: Terminals;
+  follow: Follow;
   output: vscode.LogOutputChannel;
 }
 
@@ -39,7 +42,7 @@ export interface Parts {
 type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.CommentThread | vscode.CommentReply | vscode.Uri | undefined;
 
 export function registerCommands(parts: Parts): vscode.Disposable {
-  const { server, request, session, keys, chat, review, diffs, terminals, output } = parts;
+  const { server, request, session, keys, chat, review, diffs, terminals, follow, output } = parts;
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -88,6 +91,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.terminal.signal': (given?: GivenTerminal) => terminals.signal(given),
     'azimuth.terminal.kill': (given?: GivenTerminal) => terminals.kill(given),
     'azimuth.jobs.show': () => showJobs(session, terminals),
+
+    'azimuth.follow.toggle': () => follow.toggle(),
+    'azimuth.languageServers.show': () => showLanguageServers(server, request),
 
     'azimuth.key.set': async () => ((await keys.set()) ? server.restart() : undefined),
     'azimuth.key.remove': async () => ((await keys.remove()) ? server.restart() : undefined),

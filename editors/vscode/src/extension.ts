@@ -17,6 +17,7 @@ import { ReviewTree } from './review/tree';
 import { Keys } from './server/keys';
 import type { Request } from './server/requests';
 import { Server } from './server/server';
+import { Follow } from './session/follow';
 import { Notices } from './session/notices';
 import { Session } from './session/session';
 import { Status } from './session/status';
@@ -38,6 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const feeds = new Feeds(started);
   const terminals = new Terminals(feeds, request, session);
 
+  const follow = new Follow(session);
   const review = new Review(session);
   const files = new ReviewFiles(request, session, review);
   const diffs = new Diffs(review, files);
@@ -59,7 +61,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, session, feeds, terminals, tails, review, files, diffs, threads, facts, chat,
+    output, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
@@ -68,7 +70,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new Status(started, session, review),
     new Notices(session, chat, terminals),
     chat.onShown((on) => tails.show(on)),
-    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, output }),
+    registerCommands({ server: started, request, session, keys, chat, review, diffs, threads, terminals, follow, output }),
   );
   void started.start();
 }

@@ -8,10 +8,12 @@ import * as convert from './convert';
 /** A question that providers answer. The others are answered by what VS Code knows itself. */
 export type Question = Exclude<LangQuery, { type: 'diagnostics' | 'servers' | 'moveFile' }>;
 
-/** What providers said. Without a status, it can be relied on. */
+/** What providers said. Without a status, what they told can be relied on. */
 export interface Said extends convert.Told {
   status?: LangStatus;
   message?: string;
+  /** Whether somebody has surely looked, so that an answer with nothing in it says that there is nothing. */
+  isSure?: true;
 }
 
 /** So many code actions are asked what they would change, when one is wanted. */
@@ -25,8 +27,8 @@ export async function ask(question: Question): Promise<Said> {
   const at = 'position' in question ? new vscode.Position(question.position.line, question.position.character) : undefined;
   switch (question.type) {
     case 'definition': return convert.locations(await run('vscode.executeDefinitionProvider', uri, at));
-    case 'typeDefinition': return doubted(convert.locations(await run('vscode.executeTypeDefinitionProvider', uri, at)));
-    case 'implementation': return doubted(convert.locations(await run('vscode.executeImplementationProvider', uri, at)));
+    case 'typeDefinition': return convert.locations(await run('vscode.executeTypeDefinitionProvider', uri, at));
+    case 'implementation': return convert.locations(await run('vscode.executeImplementationProvider', uri, at));
     case 'references': return convert.locations(await run('vscode.executeReferenceProvider', uri, at));
     case 'hover': return convert.hover(await run('vscode.executeHoverProvider', uri, at));
     case 'documentSymbols': return convert.outline(question.uri, await run('vscode.executeDocumentSymbolProvider', uri));
@@ -42,14 +44,15 @@ export async function ask(question: Question): Promise<Said> {
   }
 }
 
-/** Whether anything that VS Code runs says something of a document, or could: the nearest there is to "is a server there?". */
-export async function isAlive(document: vscode.TextDocument): Promise<boolean> {
-  const [symbols, ...legends] = await Promise.all([
-    run<unknown[] | undefined>('vscode.executeDocumentSymbolProvider', document.uri),
-    run('vscode.provideDocumentSemanticTokensLegend', document.uri),
-    run('vscode.provideDocumentRangeSemanticTokensLegend', document.uri),
-  ]);
-  return (symbols?.length ?? 0) > 0 || legends.some((legend) => legend !== undefined);
+/** The symbols of a document as VS Code gives them: none, too, where nobody knows any. */
+export async function symbolsOf({ uri }: vscode.TextDocument): Promise<vscode.DocumentSymbol[]> {
+  return await run<vscode.DocumentSymbol[] | undefined>('vscode.executeDocumentSymbolProvider', uri) ?? [];
+}
+
+/** Whether somebody is registered who tells the meanings of a document's words. VS Code says so of no other question. */
+export async function hasLegend({ uri }: vscode.TextDocument): Promise<boolean> {
+  const legends = await Promise.all([run('vscode.provideDocumentSemanticTokensLegend', uri), run('vscode.provideDocumentRangeSemanticTokensLegend', uri)]);
+  return legends.some((legend) => legend !== undefined);
 }
 
 async function prepared(command: string, uri?: vscode.Uri, at?: vscode.Position): Promise<unknown[]> {
@@ -60,7 +63,7 @@ async function prepared(command: string, uri?: vscode.Uri, at?: vscode.Position)
 async function related<T>(items: readonly unknown[], of: (item: unknown) => Thenable<T[] | undefined>, telling: (found: T[]) => convert.Told): Promise<Said> {
   if (items.length === 0) return without('unsupported', 'Nothing stands here that has such relations, or the editor has nobody who tells them; it does not say which.');
   const found = await Promise.all(items.map(of));
-  return telling(found.flatMap((some) => some ?? []));
+  return { ...telling(found.flatMap((some) => some ?? [])), isSure: true };
 }
 
 async function actions(uri: vscode.Uri | undefined, { start, end }: Range, kind?: string, resolved?: number): Promise<(vscode.CodeAction | vscode.Command)[]> {
@@ -88,16 +91,11 @@ function edit(edited: vscode.WorkspaceEdit | undefined): Said {
   if (edited === undefined) return without('failed', 'The server gave no edit.');
   const changes = convert.changes(edited, (uri) => openDocument(uri)?.version);
   if (changes === undefined) return without('unsupported', 'The edit has steps that VS Code does not give to an extension, such as snippets.');
-  return bounded({ answer: { type: 'edit', changes }, cut: false });
+  return bounded({ answer: { type: 'edit', changes }, cut: false, isSure: true });
 }
 
 function format(uri: string, edits: vscode.TextEdit[] | undefined): Said {
-  return doubted(bounded({ answer: { type: 'edit', changes: convert.textEdits(uri, openDocument(uri)?.version, edits) }, cut: false }));
-}
-
-/** Not every server tells this, and VS Code does not say whether one does. */
-function doubted(told: Said): Said {
-  return told.status === undefined && convert.isEmpty(told.answer) ? { ...told, message: 'There is none, or the editor has nobody for this; it does not say which.' } : told;
+  return bounded({ answer: { type: 'edit', changes: convert.textEdits(uri, openDocument(uri)?.version, edits) }, cut: false });
 }
 
 /** An edit is whole or not at all. */

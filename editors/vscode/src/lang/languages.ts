@@ -5,47 +5,33 @@
 // found out here, so that "there is none" is said only where somebody has looked.
 
 import * as vscode from 'vscode';
-import type { ClientRequests, LangQuery, LangServer, LangStatus } from '../generated/protocol';
+import type { ClientRequests, LangQuery, LangStatus } from '../generated/protocol';
 import { messageOf } from '../server/requests';
-import { ask, isAlive, type Question, type Said } from './ask';
+import { ask, type Question, type Said } from './ask';
 import { isEmpty, problems } from './convert';
-import { named, serves } from './manifest';
-import { Problems } from './problems';
+import { extensions, nameOf, Presence, type Present } from './presence';
+import { Problems, type Settled } from './problems';
+import type { Judged } from './reports';
 import * as typescript from './typescript';
 
 type Query = ClientRequests['azimuth/editor/query'];
 type Result = Query['result'];
 
-/** So long an extension may be silent about a language that it should know, in milliseconds. Then it counts as one that does not. */
-const PATIENCE_MS = 8_000;
-/** So long after its first word a server may still read the project, where it does not tell, in milliseconds. */
-const YOUNG_MS = 10_000;
-/** How often it is looked whether a silent one speaks, in milliseconds. */
-const LOOK_MS = 200;
 /** So long before the end of its time an answer is given, in milliseconds. */
 const MARGIN_MS = 200;
+/** So long those of open documents may take to start before the workspace is searched without them, in milliseconds. */
+const START_MS = 2_000;
 
-const OURS = 'azimuth.azimuth';
-
-/** What is known of a language: when it was looked first, since when somebody speaks it, and whether that had to be waited for. */
-interface Language {
-  looked: number;
-  spoken?: number;
-  isFresh: boolean;
-}
-
-/** Who is there for a document, and how far they are. */
-interface Present {
-  servers: LangServer[];
-  is: 'there' | 'new' | 'starting' | 'silent' | 'nobody';
-}
+const UNTOLD = 'There is none, or the editor has nobody for this; it does not say which.';
+const ONLY_WOKEN = 'Only the servers that open documents have woken were asked.';
+const UNREPORTED = 'No extension for its language was seen to report on this text; what is known may be about another one.';
+const UNSEEN = 'No extension has reported on this document; most look only at those that are open in an editor.';
 
 /** One for all servers of ours, one after the other. */
 export class Languages implements vscode.Disposable {
   private readonly asked = new Map<string, number>();
   private readonly problems = new Problems();
-  private readonly languages = new Map<string, Language>();
-  private readonly installed = vscode.extensions.onDidChange(() => this.languages.clear());
+  private readonly presence = new Presence();
 
   /** Answers a question, in its time whatever the servers do. It never fails: a result says its status. */
   async query({ query, timeoutMs }: Query['params'], token: vscode.CancellationToken): Promise<Result> {
@@ -72,7 +58,7 @@ export class Languages implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.installed.dispose();
+    this.presence.dispose();
     this.problems.dispose();
   }
 
@@ -84,7 +70,7 @@ export class Languages implements vscode.Disposable {
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
     const fault = misplaced(query, document);
     if (fault !== undefined) return without('failed', fault);
-    const present = await this.present(document, until);
+    const present = await this.presence.of(document, until);
     const result = await this.ofDocument(query, document, present, until);
     return { version: document.version, ...result, servers: present.servers };
   }
@@ -93,12 +79,12 @@ export class Languages implements vscode.Disposable {
   private async ofAll(query: LangQuery, until: number): Promise<Result> {
     switch (query.type) {
       case 'diagnostics': {
-        const isSettled = await this.problems.settled(undefined, 0, until);
+        const isSettled = await this.problems.allSettled(until);
         const told = problems(vscode.languages.getDiagnostics());
         // What has not been opened was mostly not looked at.
         return { status: isSettled ? 'partial' : 'indexing', message: 'These are the problems that VS Code shows; most extensions look only at documents that are open.', answer: told.answer };
       }
-      case 'workspaceSymbols': return resulting(await ask(query));
+      case 'workspaceSymbols': return this.ofWorkspace(query, until);
       case 'servers': {
         const servers = extensions().filter(({ isActive }) => isActive).map(nameOf);
         return { ...without(servers.length > 0 ? 'ready' : 'noServer'), servers };
@@ -107,35 +93,59 @@ export class Languages implements vscode.Disposable {
     }
   }
 
-  private async ofDocument(query: Exclude<LangQuery, { type: 'moveFile' }>, document: vscode.TextDocument, { is, servers }: Present, until: number): Promise<Result> {
-    const names = servers.map(({ name }) => name).join(', ');
-    if (is === 'nobody') return without('noServer', `No extension is there for ${document.languageId}.`);
+  /** Symbols of the workspace, asked without a document: of those that run. What no open document has woken does not answer. */
+  private async ofWorkspace(query: Question & { type: 'workspaceSymbols' }, until: number): Promise<Result> {
+    const open = vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === 'file');
+    const documents = [...new Map(open.map((document) => [document.languageId, document])).values()];
+    const wait = Math.min(until, Date.now() + START_MS);
+    const present = await Promise.all(documents.map((document) => this.presence.of(document, wait)));
+    const who = present.filter(({ is }) => is === 'there' || is === 'new' || is === 'starting');
+    const { answer } = await ask(query);
+    const servers = [...new Map(who.flatMap((one) => one.servers).map((server) => [server.name, server])).values()];
+    const told = (status: LangStatus, message: string): Result => ({ status, message, answer, servers });
+    if (who.some(({ is }) => is !== 'there')) return told('indexing', 'Some of the servers have only just begun, and may still read the project.');
+    if (!isEmpty(answer)) return told('partial', ONLY_WOKEN);
+    return who.length === 0
+      ? told('noServer', 'No document is open for which a server runs.')
+      : told('unsupported', `${ONLY_WOKEN} ${UNTOLD}`);
+  }
+
+  private async ofDocument(query: Exclude<LangQuery, { type: 'moveFile' }>, document: vscode.TextDocument, present: Present, until: number): Promise<Result> {
+    const names = present.servers.map(({ name }) => name).join(', ');
+    switch (present.is) {
+      case 'nobody': return without('noServer', `No extension is there for ${document.languageId}.`);
+      case 'starting': return query.type === 'servers' ? without('ready') : without('indexing', `Nothing is known of this document yet; ${names} may still start.`);
+      case 'silent':
+      case 'new':
+      case 'there': break;
+    }
     if (query.type === 'servers') return without('ready');
-    if (is === 'starting') return without('indexing', `Nothing is known of this document yet; ${names} may still start.`);
     const result = query.type === 'diagnostics'
-      ? await this.diagnostics(document, until)
-      : await this.provided(query, document, until);
-    if (is === 'silent' && isEmpty(result.answer)) return without('unsupported', `${names} says nothing of this document.`);
-    return is === 'new' && result.status === 'ready'
+      ? await this.diagnostics(document, present, until)
+      : await this.provided(query, document, present, until);
+    return present.is === 'new' && result.status === 'ready'
       ? { ...result, status: 'indexing', message: result.message ?? 'Its server has only just begun, and may still read the project.' }
       : result;
   }
 
-  private async diagnostics(document: vscode.TextDocument, until: number): Promise<Result> {
-    if (!isInTab(document)) {
-      const pulled = await typescript.problems(document);
-      if (pulled !== undefined) return resulting(problems([[document.uri, pulled, document.version]]));
+  private async diagnostics(document: vscode.TextDocument, { is }: Present, until: number): Promise<Result> {
+    const known = (): readonly vscode.Diagnostic[] => vscode.languages.getDiagnostics(document.uri);
+    // Where TypeScript is asked itself, only others, such as linters, are waited for.
+    if (isInTab(document) && this.problems.hasOthers(document.languageId, typescript.SOURCE)) await this.settled(document, until);
+    const { version } = document;
+    const pulled = await typescript.problems(document);
+    if (pulled !== undefined) return resulting(problems([[document.uri, [...pulled, ...known().filter(({ source }) => source !== typescript.SOURCE)], version]]));
+    const settled = await this.settled(document, until);
+    const told = problems([[document.uri, known(), settled === 'reported' ? document.version : undefined]]);
+    switch (settled) {
+      case 'unsettled': return { status: 'indexing', message: 'A text was opened or changed just now; problems may still be looked for.', answer: told.answer };
+      case 'unreported': return { status: 'unsupported', message: isInTab(document) ? UNREPORTED : UNSEEN, answer: told.answer };
+      // Who ends takes its problems along, which looks like a report.
+      case 'reported': return isEmpty(told.answer) && is !== 'silent' && !(await this.presence.isThere(document)) ? gone() : resulting(told);
     }
-    const isSettled = await this.settled(document, until);
-    if (isSettled && this.isUnseen(document)) return without('unsupported', 'No extension has reported on this document; most look only at those that are open in an editor.');
-    const current = this.problems.isCurrent(document.uri) ? document.version : undefined;
-    const told = problems([[document.uri, vscode.languages.getDiagnostics(document.uri), current]]);
-    return isSettled
-      ? resulting(told)
-      : { status: 'indexing', message: 'A text was opened or changed just now; problems may still be looked for.', answer: told.answer };
   }
 
-  private async provided(question: Question, document: vscode.TextDocument, until: number): Promise<Result> {
+  private async provided(question: Question, document: vscode.TextDocument, { is }: Present, until: number): Promise<Result> {
     if (question.type === 'codeActions' || question.type === 'codeAction') {
       // Quick fixes are for the problems that VS Code knows.
       await this.settled(document, until);
@@ -146,46 +156,35 @@ export class Languages implements vscode.Disposable {
     // Whoever types meanwhile makes another version; then this one tells that the answer is old.
     const { version } = document;
     try {
-      const said = await this.apart(document.uri, until, () => ask(question));
-      return { ...(said === undefined ? late() : resulting(said)), version };
+      const result = await this.apart(document.uri, until, async () => {
+        const said = await ask(question);
+        if (!isEmpty(said.answer)) this.presence.note(question.type, document);
+        return said.status !== undefined || said.isSure === true || !isEmpty(said.answer) ? resulting(said) : this.nothing(question, document, said, is);
+      });
+      return { ...(result ?? late()), version };
     } catch (error) {
       return without('failed', messageOf(error));
     }
   }
 
+  /** What an answer with nothing in it is worth. */
+  private async nothing(question: Question, document: vscode.TextDocument, said: Said, is: Present['is']): Promise<Result> {
+    if (is === 'silent') return { ...resulting(said), status: 'unsupported', message: 'The extensions for its language say nothing of this document.' };
+    switch (await this.presence.proof(question, document)) {
+      case 'nothing': return resulting(said);
+      case 'gone': return gone();
+      // Of one that has only just begun it may be told later.
+      case 'untold': return { ...resulting(said), status: is === 'new' ? 'indexing' : 'unsupported', message: UNTOLD };
+    }
+  }
+
   /** Whether nobody may have looked for problems. */
   private isUnseen(document: vscode.TextDocument): boolean {
-    return !isInTab(document) && !this.problems.isKnown(document.uri) && vscode.languages.getDiagnostics(document.uri).length === 0;
+    return !isInTab(document) && !this.problems.isCurrent(document, judged(document)) && vscode.languages.getDiagnostics(document.uri).length === 0;
   }
 
-  private settled(document: vscode.TextDocument, until: number): Promise<boolean> {
-    const language = this.languages.get(document.languageId);
-    return this.problems.settled(document.uri, language === undefined || isOld(language) ? 0 : language.spoken ?? 0, until);
-  }
-
-  /** Finds who is there for a document, and waits for those that start, for a time. */
-  private async present(document: vscode.TextDocument, until: number): Promise<Present> {
-    const known = extensions(document.languageId);
-    const servers = known.map(nameOf);
-    const language = this.languages.get(document.languageId) ?? { looked: Date.now(), isFresh: known.some(({ isActive }) => !isActive) };
-    this.languages.set(document.languageId, language);
-    // VS Code has begun to start them with the document.
-    const started = Promise.allSettled(known.map((extension) => extension.activate()));
-    await Promise.race([started, sleep(until - Date.now())]);
-    while (language.spoken === undefined) {
-      if (await isAlive(document)) {
-        language.spoken = Date.now();
-        break;
-      }
-      language.isFresh = true;
-      if (servers.length === 0) return { servers, is: 'nobody' };
-      else if (Date.now() - language.looked >= PATIENCE_MS) return { servers, is: 'silent' };
-      else if (Date.now() + LOOK_MS >= until) return { servers, is: 'starting' };
-      else await sleep(LOOK_MS);
-    }
-    const isWhole = await Promise.race([typescript.isLoaded(document), sleep(until - Date.now())]);
-    if (isWhole === undefined) return { servers, is: 'starting' };
-    return { servers, is: isWhole || isOld(language) ? 'there' : 'new' };
+  private settled(document: vscode.TextDocument, until: number): Promise<Settled> {
+    return this.problems.settled(document, judged(document), this.presence.awake(document), until);
   }
 
   /** Does this while our own providers say nothing of a document. Undefined where it takes too long. */
@@ -202,18 +201,10 @@ export class Languages implements vscode.Disposable {
   }
 }
 
-/** The extensions with code for a language, or for any. */
-function extensions(language?: string): vscode.Extension<unknown>[] {
-  return vscode.extensions.all.filter(({ id, packageJSON }) => id !== OURS && serves(packageJSON, language));
-}
-
-function nameOf({ id, packageJSON }: vscode.Extension<unknown>): LangServer {
-  return named(id, packageJSON);
-}
-
-/** Whether its server has had time to read the project. */
-function isOld({ spoken = 0, isFresh }: Language): boolean {
-  return !isFresh || Date.now() - spoken >= YOUNG_MS;
+/** The language of a document, as reports are judged by it. */
+function judged({ languageId }: vscode.TextDocument): Judged {
+  const names = extensions(languageId).flatMap((extension) => [extension.id, nameOf(extension).name]);
+  return { id: languageId, names: typescript.LANGUAGES.includes(languageId) ? [...names, typescript.SOURCE] : names };
 }
 
 /** Whether an editor has it, in front or not. */
@@ -244,6 +235,10 @@ function resulting({ answer, cut, status, message }: Said): Result {
 
 function without(status: LangStatus, message?: string): Result {
   return { status, ...(message === undefined ? {} : { message }), answer: { type: 'nothing' } };
+}
+
+function gone(): Result {
+  return without('indexing', 'Whoever knew this document says nothing of it any more; it has ended, or starts again.');
 }
 
 function late(): Result {

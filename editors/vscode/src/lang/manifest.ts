@@ -22,6 +22,19 @@ export function named(id: string, manifest: unknown): LangServer {
   };
 }
 
+/** Whether problems that come from a source are called as what is for a language: its id, or the names of extensions for it. */
+export function isCalledAs(source: string, names: readonly string[]): boolean {
+  const known = names.flatMap(words);
+  return words(source).some((word) => known.some((one) => word === one || (Math.min(word.length, one.length) >= 3 && (word.includes(one) || one.includes(word)))));
+}
+
+/** The words of a name that tell one thing from another. */
+function words(name: string): string[] {
+  return name.toLowerCase().split(/[^\p{L}\p{N}+#]+/u).filter((word) => word !== '' && !COMMON.has(word));
+}
+
+const COMMON = new Set(['vscode', 'code', 'language', 'languages', 'features', 'support', 'server', 'client', 'extension', 'tools', 'for', 'the', 'and', 'lsp']);
+
 function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? value as Record<string, unknown> : {};
 }

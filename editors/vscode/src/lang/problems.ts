@@ -1,71 +1,104 @@
 // Whether the problems that VS Code knows are those of the texts as they are.
 
 import * as vscode from 'vscode';
+import { Reports, type Judged } from './reports';
 
 /** Reports come in parts, syntax before types: so long after the last they are taken for all, in milliseconds. */
 const QUIET_MS = 1_000;
-/** Nobody reports that nothing changed: so long after the last change what is known is taken for what there is. */
+/** Who reports at all has done so this long after the last change, in milliseconds. */
 const SETTLED_MS = 4_000;
+/** How often it is looked whether it is quiet, in milliseconds. */
+const LOOK_MS = 50;
 
-/** Knows when texts changed and when their problems were reported; VS Code does not say for which version they are. */
+/** How it stands with the problems of a text: told by one for its language; not told by any in their time; or it is too early. */
+export type Settled = 'reported' | 'unreported' | 'unsettled';
+
+/** Knows when texts changed and when, and as far as can be told by whom, their problems were reported. */
 export class Problems implements vscode.Disposable {
-  private readonly reported = new Map<string, number>();
+  private readonly reports = new Reports();
   private readonly subscriptions: vscode.Disposable[];
-  private changed = 0;
+  /** When each document was opened or changed last. Those that were there before are not among them. */
+  private readonly changes = new Map<string, number>();
+  private changed = Date.now();
   private reportedLast = 0;
 
   constructor() {
     this.subscriptions = [
       vscode.workspace.onDidOpenTextDocument((document) => this.change(document)),
-      // A change in one text may be a problem in another.
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => (contentChanges.length > 0 ? this.change(document) : undefined)),
       // Some look only at what stands in a tab, and begin then.
       vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
         if (opened.length > 0) this.changed = Date.now();
       }),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.reported.delete(uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+        this.changes.delete(uri.toString());
+        this.reports.forget(uri.toString());
+      }),
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
         this.reportedLast = Date.now();
-        for (const uri of uris) this.reported.set(uri.toString(), this.reportedLast);
+        for (const uri of uris) this.take(uri, vscode.languages.getDiagnostics(uri));
       }),
     ];
+    // What stands there already tells who reports on what.
+    for (const [uri, problems] of vscode.languages.getDiagnostics()) this.take(uri, problems);
   }
 
-  /** Waits until the problems of a document, or of all, can be taken for those of the texts as they are. False where that is not before `until`. */
-  async settled(uri: vscode.Uri | undefined, awake: number, until: number): Promise<boolean> {
-    for (;;) {
-      const now = Date.now();
+  /**
+   * Waits until the problems of a document can be taken for those of its text as it is. `awake` is when somebody began to
+   * look, in milliseconds since 1970.
+   */
+  async settled(document: vscode.TextDocument, language: Judged, awake: number, until: number): Promise<Settled> {
+    const key = document.uri.toString();
+    const isQuiet = (now: number): boolean => {
+      // A change in one text may be a problem in another.
       const since = Math.max(this.changed, awake);
-      if (this.isReported(uri, since) ? now - this.last(uri) >= QUIET_MS : now - since >= SETTLED_MS) return true;
-      if (now >= until) return false;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+      const isTold = this.reports.since(key, language, since) === 'known';
+      return isTold ? now - this.reports.last(key) >= QUIET_MS : now - since >= SETTLED_MS && now - this.reports.last(key) >= QUIET_MS;
+    };
+    if (!(await quiet(isQuiet, until))) return 'unsettled';
+    return this.isCurrent(document, language) ? 'reported' : 'unreported';
   }
 
-  /** Whether the problems of a document were reported after all that was changed. */
-  isCurrent(uri: vscode.Uri): boolean {
-    return this.isReported(uri, this.changed);
+  /** Waits until the problems of all documents can be taken for those of the texts as they are. False where that is not before `until`. */
+  allSettled(until: number): Promise<boolean> {
+    return quiet((now) => (this.reportedLast > this.changed ? now - this.reportedLast >= QUIET_MS : now - this.changed >= SETTLED_MS), until);
   }
 
-  /** Whether the problems of a document were ever reported since it was opened, if only that it has none. */
-  isKnown(uri: vscode.Uri): boolean {
-    return this.reported.has(uri.toString());
+  /** Whether one for its language was seen to report on a document as it is, or on what it became since. */
+  isCurrent({ uri }: vscode.TextDocument, language: Judged): boolean {
+    const key = uri.toString();
+    return this.reports.since(key, language, this.changes.get(key) ?? 0) !== 'nobody';
+  }
+
+  /** Whether any but this source reports on documents of a language. */
+  hasOthers(languageId: string, but: string): boolean {
+    return this.reports.sourcesOf(languageId).some((source) => source !== but);
   }
 
   dispose(): void {
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
-  private isReported(uri: vscode.Uri | undefined, since: number): boolean {
-    return this.last(uri) > since;
+  private take(uri: vscode.Uri, problems: readonly vscode.Diagnostic[]): void {
+    const key = uri.toString();
+    const document = vscode.workspace.textDocuments.find((one) => one.uri.toString() === key);
+    // Of what is not open the language is not known; that it was reported on matters once it is open, and then anew.
+    if (document !== undefined) this.reports.take(key, document.languageId, problems, Date.now());
   }
 
-  private last(uri: vscode.Uri | undefined): number {
-    return uri === undefined ? this.reportedLast : this.reported.get(uri.toString()) ?? 0;
-  }
-
-  private change({ uri: { scheme } }: vscode.TextDocument): void {
+  private change({ uri }: vscode.TextDocument): void {
     // What VS Code writes itself, such as output, has no problems.
-    if (scheme === 'file' || scheme === 'untitled') this.changed = Date.now();
+    if (uri.scheme !== 'file' && uri.scheme !== 'untitled') return;
+    this.changed = Date.now();
+    this.changes.set(uri.toString(), this.changed);
+  }
+}
+
+async function quiet(isQuiet: (now: number) => boolean, until: number): Promise<boolean> {
+  for (;;) {
+    const now = Date.now();
+    if (isQuiet(now)) return true;
+    if (now >= until) return false;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

@@ -24,6 +24,7 @@ export interface Ends {
   languages: Languages;
   onEvent: (params: EventParams) => void;
   onTerminalOutput: (params: OutputParams) => void;
+  onServersChanged: () => void;
   /** The server has ended, asked to or not. */
   onClosed: (client: LanguageClient) => void;
 }
@@ -59,6 +60,7 @@ export function connect(ends: Ends): LanguageClient {
   client.registerFeature(advertise);
   client.onNotification('azimuth/event', ends.onEvent);
   client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
+  client.onNotification('azimuth/servers/changed', ends.onServersChanged);
   client.onRequest('azimuth/editor/save', documents.save);
   client.onRequest('azimuth/editor/text', documents.text);
   client.onRequest('azimuth/editor/format', format);

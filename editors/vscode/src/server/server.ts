@@ -21,6 +21,7 @@ export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<ServerFact>();
   private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
   private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
+  private readonly serversChanged = new vscode.EventEmitter<void>();
   private readonly languages = new Languages();
   private readonly subscriptions: vscode.Disposable[] = [this.languages];
   private client: LanguageClient | undefined;
@@ -32,6 +33,8 @@ export class Server implements vscode.Disposable {
   readonly onState = this.changed.event;
   readonly onEvent = this.happened.event;
   readonly onTerminalOutput = this.printed.event;
+  /** The state of a language server of its own is other than it was. */
+  readonly onLanguageServers = this.serversChanged.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -107,6 +110,7 @@ export class Server implements vscode.Disposable {
       languages: this.languages,
       onEvent: (params) => this.happened.fire(params),
       onTerminalOutput: (params) => this.printed.fire(params),
+      onServersChanged: () => this.serversChanged.fire(),
       onClosed: (closed) => this.crashed(closed),
     });
     this.client = client;

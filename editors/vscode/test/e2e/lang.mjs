@@ -2,15 +2,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { pathToFileURL } from 'node:url';
 import { standBetween } from './asker.mjs';
 import * as steps from './steps.mjs';
+import { called, questions, tell, told } from './story.mjs';
 import { startWorld } from './world.mjs';
 
-const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' } } });
-const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-lang'));
-fs.mkdirSync(shots, { recursive: true });
+const { vsix, shots } = called('lang');
 
 const files = {
   'tsconfig.json': '{ "compilerOptions": { "strict": true, "noEmit": true, "target": "es2022", "module": "es2022", "moduleResolution": "bundler" }, "include": ["src"] }\n',
@@ -42,19 +39,35 @@ export const six = times(2, 3);
   'notes.nobody': 'square\n',
 };
 
+/** A language server that Azimuth could start beside VS Code's own: it says that it was started, and nothing more. */
+function setTrap(folder) {
+  const bin = path.join(folder, 'node_modules/.bin');
+  fs.mkdirSync(bin, { recursive: true });
+  const program = `#!${process.execPath}\nrequire('node:fs').writeFileSync(${JSON.stringify(path.join(folder, '../started'))}, '');\nsetInterval(() => {}, 1_000);\n`;
+  fs.writeFileSync(path.join(bin, 'typescript-language-server'), program, { mode: 0o755 });
+}
+
+/** The language servers that run below Azimuth's own process, and whether one ever did. */
+function ownServers() {
+  const isStarted = fs.existsSync(path.join(project, '../started'));
+  return { isStarted, processes: steps.descendants(steps.serverPid(server.dir)).filter((command) => /language-server|tsserver/.test(command)) };
+}
+
 let ask;
 const world = await startWorld({
-  vsix: path.resolve(values.vsix),
+  vsix,
   files,
   settings: { 'workbench.colorTheme': 'Default Dark Modern', 'files.autoSave': 'off', 'editor.accessibilitySupport': 'off', 'typescript.disableAutomaticTypeAcquisition': true },
   answers: [{ calls: [{ tool: 'edit_replace_exact', input: { path: 'src/main.ts', old_text: 'times(2, 5)', new_text: 'times(2, 6)' } }] }, { text: 'Proposed.' },
     { calls: [{ tool: 'lsp_definition', input: { path: 'src/main.ts', line: 4, text: 'times' } }, { tool: 'lsp_references', input: { symbol: 'times' } }] },
     { calls: [{ tool: 'lsp_rename', input: { symbol: 'times', path: 'src/shape.ts', new_name: 'product' } }] }, { text: 'Renamed.' }],
-  prepare: async (parts) => { ask = await standBetween(parts); },
+  prepare: async (parts) => {
+    setTrap(parts.project);
+    ask = await standBetween(parts);
+  },
 });
-const { page, model, project } = world;
-const told = (what) => console.log(`ok: ${what}`);
-const uri = (file) => pathToFileURL(path.join(project, file)).toString();
+const { page, model, project, server } = world;
+const { uri, query } = questions(world, ask);
 const fileOf = (of) => path.relative(project, decodeURIComponent(new URL(of).pathname));
 
 /** The place of the first `needle` in a file, `more` characters on. */
@@ -64,7 +77,6 @@ function at(file, needle, more = 0, text = files[file]) {
   return { line: before.length - 1, character: before.at(-1).length };
 }
 const place = (file, needle, more) => ({ uri: uri(file), position: at(file, needle, more) });
-const query = (type, more = {}, timeoutMs = 20_000) => ask('azimuth/editor/query', { query: { type, ...more }, timeoutMs });
 
 /** Asks until the answer can be relied on, as whoever is told "indexing" would. */
 async function whole(type, more) {
@@ -84,7 +96,7 @@ async function ready(type, more) {
 }
 const lines = (locations) => locations.map((one) => `${fileOf(one.uri)}:${one.range.start.line}:${one.range.start.character}`).toSorted();
 
-try {
+await tell(world, shots, async () => {
   await steps.azimuth(world, 'Open Chat');
   await steps.chatFrame(world);
   await steps.status(world, /ready/);
@@ -167,10 +179,16 @@ try {
   await steps.openFile(world, 'shape.ts');
   const mine = 'export const mine = 1;\n\nexport const bad: number = "no";\n';
   await steps.typeAtStart(world, 'export const mine = 1;\n\n');
-  const moved = await ready('definition', place('src/main.ts', 'times(2'));
-  assert.deepEqual(lines(moved.answer.locations), ['src/shape.ts:14:16']);
+  // What was typed is there a little after the keys.
+  await steps.until('the definition where it is now', async () => {
+    const moved = await ready('definition', place('src/main.ts', 'times(2'));
+    return lines(moved.answer.locations).join() === 'src/shape.ts:14:16';
+  });
   await page.keyboard.insertText('export const bad: number = "no";\n');
-  const now = await ready('diagnostics', { uri: uri('src/shape.ts') });
+  const now = await steps.until('the problem', async () => {
+    const result = await ready('diagnostics', { uri: uri('src/shape.ts') });
+    return result.answer.documents[0].diagnostics.length > 0 ? result : undefined;
+  });
   assert.deepEqual(now.answer.documents[0].diagnostics.map(({ code, range }) => `${code} ${range.start.line}`), ['2322 2']);
   assert.ok(now.answer.documents[0].version === now.version && now.version > 1, JSON.stringify(now));
   await page.screenshot({ path: path.join(shots, 'unsaved.png') });
@@ -186,8 +204,11 @@ try {
   await steps.openFile(world, 'main.ts');
   await page.keyboard.press('Control+End');
   await page.keyboard.press('ArrowUp');
-  await page.keyboard.press('Control+.');
-  await page.locator('.action-widget').getByText('Accept this change').waitFor();
+  // A list that opens while the editor still draws what it was told of is closed again.
+  await steps.until('our action in the list', async () => {
+    await page.keyboard.press('Control+.');
+    return page.locator('.action-widget').getByText('Accept this change').waitFor({ timeout: 5_000 }).then(() => true, () => false);
+  });
   await page.screenshot({ path: path.join(shots, 'actions.png') });
   await page.keyboard.press('Escape');
   told('a question never reaches Azimuth itself; the user has its code actions as before');
@@ -199,6 +220,12 @@ try {
   await steps.pendingHunks(world, 4);
   const results = model.asked.flatMap(({ messages }) => messages).filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
   assert.ok(results.some((result) => /src\/shape\.ts:16/.test(result) && /function times/.test(result)), results.join('\n'));
+  // One call, one proposal over both files, which the review shows.
+  const chat = await steps.chatFrame(world);
+  await chat.getByText(/^Renaming times in src\/shape\.ts/).waitFor();
+  const waiting = page.locator('.pane', { has: page.locator('.pane-header[aria-label^="Review"]') }).locator('.monaco-list-row', { hasText: '2 pending' });
+  assert.deepEqual((await waiting.allTextContents()).map((text) => text.match(/(main|shape)\.ts/)?.[0]).toSorted(), ['main.ts', 'shape.ts']);
+  for (const name of ['src/main.ts', 'src/shape.ts']) assert.equal(fs.readFileSync(path.join(project, name), 'utf8'), files[name], 'nothing is written before it is accepted');
   await page.screenshot({ path: path.join(shots, 'renamed.png') });
   await steps.azimuth(world, 'Accept All Hunks');
   await steps.pendingHunks(world, 0);
@@ -210,19 +237,23 @@ try {
   told('the model renames what is in two files, one with unsaved text, and the user accepts it as one');
 
   await steps.azimuth(world, 'Undo Last Turn');
-  await page.locator('.quick-input-widget:visible .monaco-list-row', { hasText: 'main.ts' }).waitFor();
+  const list = page.locator('.quick-input-widget:visible .monaco-list-row');
+  await list.filter({ hasText: 'main.ts' }).waitFor();
+  assert.deepEqual((await list.locator('.label-name').allTextContents()).toSorted(), ['src/main.ts', 'src/shape.ts']);
   await page.keyboard.press('Enter');
-  await steps.until('the rename to be undone', async () => {
-    await steps.openFile(world, 'shape.ts');
-    return await steps.bufferText(world) === mine + files['src/shape.ts'];
-  });
-  await steps.openFile(world, 'main.ts');
-  assert.equal(await steps.bufferText(world), files['src/main.ts']);
+  // Another list in its place would take it back before it is done.
+  await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+  for (const [name, text] of [['shape.ts', mine + files['src/shape.ts']], ['main.ts', files['src/main.ts']]]) {
+    await steps.openFile(world, name);
+    await steps.until(`the old name in ${name}`, async () => await steps.bufferText(world) === text);
+  }
   told('and undoes it as one');
-} catch (error) {
-  await page.screenshot({ path: path.join(shots, 'failure.png') }).catch(() => {});
-  throw error;
-} finally {
-  await world.stop();
-}
-console.log(`screenshots: ${shots}`);
+
+  assert.deepEqual(ownServers(), { isStarted: false, processes: [] });
+  // It would have been seen: what moves with a file VS Code does not tell, so Azimuth asks a server of its own.
+  model.add({ calls: [{ tool: 'lsp_move_file', input: { from: 'src/ugly.ts', to: 'src/nice.ts' } }] }, { text: 'Moved.' });
+  await steps.ask(world, 'Move it.');
+  await steps.until('a server of our own', () => ownServers().isStarted && ownServers().processes.length > 0);
+  await steps.azimuth(world, 'Cancel Turn');
+  told('while VS Code\'s own TypeScript answers, Azimuth starts no server beside it');
+});

@@ -3,15 +3,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
-import { pathToFileURL } from 'node:url';
 import { standBetween } from './asker.mjs';
 import * as steps from './steps.mjs';
+import { called, questions, tell, told } from './story.mjs';
 import { startWorld } from './world.mjs';
 
-const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' } } });
-const shots = path.resolve(values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-nasty'));
-fs.mkdirSync(shots, { recursive: true });
+const { vsix, shots } = called('nasty');
 
 const language = (id) => ({ contributes: { languages: [{ id, extensions: [`.${id}`] }] }, activationEvents: [`onLanguage:${id}`] });
 const symbols = "vscode.languages.registerDocumentSymbolProvider(of, { provideDocumentSymbols: () => [new vscode.DocumentSymbol('it', '', 11, at(0), at(0))] });";
@@ -52,20 +49,51 @@ const extensions = {
   },
   silent: { manifest: language('silent'), code: code('silent', '') },
   late: { manifest: language('late'), code: code('late', `setTimeout(() => { ${symbols} }, 2_000);`) },
+  // Checks spelling, in whatever text there is and at once.
+  speller: {
+    manifest: { activationEvents: ['onStartupFinished'] },
+    code: `
+const vscode = require('vscode');
+exports.activate = () => {
+  const words = vscode.languages.createDiagnosticCollection('words');
+  const check = ({ uri, fileName }) => /\\.(slow|txt)$/.test(fileName)
+    && words.set(uri, [Object.assign(new vscode.Diagnostic(new vscode.Range(0, 0, 0, 2), 'It is misspelt.', 1), { source: 'spell' })]);
+  vscode.workspace.textDocuments.forEach(check);
+  vscode.workspace.onDidOpenTextDocument(check);
+  vscode.workspace.onDidChangeTextDocument(({ document }) => check(document));
 };
+`,
+  },
+  // Reports three seconds after each change, unless the text says that it shall not, and ends where it says that.
+  slow: {
+    manifest: language('slow'),
+    code: code('slow', `
+      const problems = vscode.languages.createDiagnosticCollection('slow');
+      const registered = [vscode.languages.registerDocumentSymbolProvider(of, { provideDocumentSymbols: () => [new vscode.DocumentSymbol('it', '', 11, at(0), at(0))] }),
+        vscode.languages.registerDefinitionProvider(of, { provideDefinition: ({ uri }, { line }) => (line === 0 ? new vscode.Location(uri, at(0)) : []) })];
+      const check = (document) => {
+        if (document.languageId !== 'slow') return;
+        if (document.getText().includes('end')) return registered.forEach((one) => one.dispose());
+        setTimeout(() => document.getText().includes('quiet') || problems.set(document.uri, [Object.assign(new vscode.Diagnostic(at(0), 'It is wrong.', 0), { source: 'slow' })]), 3_000);
+      };
+      vscode.workspace.textDocuments.forEach(check);
+      vscode.workspace.onDidOpenTextDocument(check);
+      vscode.workspace.onDidChangeTextDocument(({ document }) => check(document));`),
+  },
+};
+
+const files = { ...Object.fromEntries(Object.keys(extensions).map((id) => [`a.${id}`, 'it\n\n'])), 'notes.txt': 'it\n' };
 
 let ask;
 const world = await startWorld({
-  vsix: path.resolve(values.vsix),
-  files: Object.fromEntries(Object.keys(extensions).map((id) => [`a.${id}`, 'it\n'])),
+  vsix,
+  files,
   extensions,
   prepare: async (parts) => { ask = await standBetween(parts); },
 });
 const { page, project } = world;
-const told = (what) => console.log(`ok: ${what}`);
-const uri = (file) => pathToFileURL(path.join(project, file)).toString();
+const { uri, query } = questions(world, ask);
 const start = { line: 0, character: 0 };
-const query = (type, more, timeoutMs = 20_000) => ask('azimuth/editor/query', { query: { type, ...more }, timeoutMs });
 const about = (id, more) => ({ uri: uri(`a.${id}`), position: start, ...more });
 
 /** As `query`, with how long it took. */
@@ -74,7 +102,15 @@ async function timed(type, more, timeoutMs) {
   return { ...await query(type, more, timeoutMs), ms: performance.now() - began };
 }
 
-try {
+/** As `query`, as soon as the server has had its time. */
+function settled(type, more) {
+  return steps.until(`an answer to ${type} of one that has begun`, async () => {
+    const result = await query(type, more);
+    return result.status === 'indexing' ? undefined : result;
+  });
+}
+
+await tell(world, shots, async () => {
   await steps.azimuth(world, 'Open Chat');
   await steps.chatFrame(world);
   await steps.status(world, /ready/);
@@ -115,7 +151,7 @@ try {
   assert.deepEqual(changes.map(({ type, uri: of, from, to }) => [type, ...[of, from, to].filter(Boolean).map((place) => path.basename(place))]), [
     ['text', 'a.nasty'], ['rename', 'a.nasty', 'new.nasty'], ['create', 'made.txt'], ['text', 'made.txt'],
   ]);
-  assert.deepEqual(fs.readdirSync(project).toSorted(), Object.keys(extensions).map((id) => `a.${id}`).toSorted(), 'nothing is made or moved');
+  assert.deepEqual(fs.readdirSync(project).toSorted(), Object.keys(files).toSorted(), 'nothing is made or moved');
   const action = (title) => query('codeAction', { uri: uri('a.nasty'), range: { start, end: start }, title });
   // On a slow machine the extension may have only just begun.
   const plain = await steps.until('an answer of one that has begun', async () => {
@@ -128,9 +164,41 @@ try {
   assert.match(more.message, /nasty\.more/);
   for (const title of ['snippet', 'command']) assert.equal((await action(title)).status, 'unsupported', title);
   told('an edit is told with the files that it makes and moves, and one that cannot be told whole is not told');
-} catch (error) {
-  await page.screenshot({ path: path.join(shots, 'failure.png') }).catch(() => {});
-  throw error;
-} finally {
-  await world.stop();
-}
+
+  // Who has not looked has not found nothing.
+  const other = await settled('references', about('slow'));
+  assert.equal(other.status, 'unsupported', JSON.stringify(other));
+  assert.match(other.message, /does not say which/);
+  const second = { ...about('slow'), position: { line: 1, character: 0 } };
+  const none = await settled('definition', second);
+  assert.deepEqual([none.status, none.answer], ['ready', { type: 'locations', locations: [] }], 'it answers this where there is something');
+  const formatted = await settled('format', { uri: uri('a.slow') });
+  assert.equal(formatted.status, 'unsupported', JSON.stringify(formatted));
+  const everywhere = await query('workspaceSymbols', { query: 'it' });
+  assert.notEqual(everywhere.status, 'ready', JSON.stringify(everywhere));
+  told('an empty answer is "there is none" only of one that answers such a question where it has an answer');
+
+  await steps.openFile(world, 'notes.txt');
+  await steps.openFile(world, 'a.slow');
+  const problems = await query('diagnostics', { uri: uri('a.slow') });
+  assert.deepEqual([problems.status, problems.answer.documents[0].diagnostics.map(({ source }) => source)], ['ready', ['slow', 'spell']], JSON.stringify(problems));
+  await steps.typeAtStart(world, 'quiet');
+  // What was typed is not there yet with the key.
+  const quiet = await steps.until('an answer for the new text', async () => {
+    const result = await query('diagnostics', { uri: uri('a.slow') });
+    return result.version > 5 ? result : undefined;
+  });
+  assert.equal(quiet.status, 'unsupported', JSON.stringify(quiet));
+  assert.match(quiet.message, /was seen to report on this text/);
+  assert.deepEqual([quiet.answer.documents[0].version, quiet.answer.documents[0].diagnostics.length], [undefined, 2], 'what is known is told, for no version');
+  told('a spell checker that has reported is not the language server that has not');
+
+  await page.keyboard.press('Control+a');
+  await page.keyboard.insertText('end\n\n');
+  const gone = await steps.until('the end of the server', async () => {
+    const result = await query('definition', second, 3_000);
+    return result.status === 'ready' ? undefined : result;
+  });
+  assert.ok(['indexing', 'unsupported'].includes(gone.status), JSON.stringify(gone));
+  told('a server that has ended has not found nothing');
+});

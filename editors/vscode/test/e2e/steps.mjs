@@ -164,6 +164,21 @@ export function serverPid(dir) {
   return undefined;
 }
 
+/** The commands of the processes that a process started, and those started. */
+export function descendants(pid) {
+  const all = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      // The name of a program, in brackets, may hold anything.
+      const [, parent] = fs.readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+      return [{ pid: Number(name), parent: Number(parent), command: fs.readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ') }];
+    } catch {
+      return []; // it has ended
+    }
+  });
+  const below = (of) => all.filter(({ parent }) => parent === of).flatMap((one) => [one.command, ...below(one.pid)]);
+  return below(pid);
+}
+
 /** The frame of the chat. */
 export async function chatFrame({ page }) {
   return webview(page, '#chat');

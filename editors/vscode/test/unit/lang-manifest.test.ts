@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { named, serves } from '../../src/lang/manifest';
+import { isCalledAs, named, serves } from '../../src/lang/manifest';
 
 test('an extension serves the languages that wake it and those that it brings, if it has code', () => {
   const typescript = { main: './dist/extension', activationEvents: ['onLanguage:typescript', 'onCommand:x'], contributes: { languages: [{ id: 'jsonc' }] } };
@@ -20,4 +20,12 @@ test('a manifest may be anything', () => {
 test('it is named as people know it', () => {
   assert.deepEqual(named('rust-lang.rust-analyzer', { displayName: 'rust-analyzer', version: '1.2.3' }), { name: 'rust-analyzer', version: '1.2.3' });
   assert.deepEqual(named('a.b', { displayName: '%displayName%' }), { name: 'a.b' });
+});
+
+test('a source of problems is known for a language by its name, and a spell checker is not', () => {
+  const rust = ['rust', 'rust-lang.rust-analyzer', 'rust-analyzer'];
+  for (const source of ['rustc', 'rust-analyzer', 'Rust']) assert.ok(isCalledAs(source, rust), source);
+  for (const source of ['cSpell', '', 'Code Spell Checker', 'eslint', 'a']) assert.ok(!isCalledAs(source, rust), source);
+  assert.ok(isCalledAs('C/C++', ['c', 'ms-vscode.cpptools', 'C/C++']) && isCalledAs('clang-tidy', ['cpp', 'llvm-vs-code-extensions.vscode-clangd']));
+  assert.ok(!isCalledAs('Some Language Server', ['css', 'vscode.css-language-features', 'CSS Language Features']), 'words that all of them have');
 });

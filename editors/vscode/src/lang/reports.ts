@@ -1,0 +1,100 @@
+// Who has reported problems of which text, as far as that can be told. Pure.
+//
+// VS Code says of which document problems were reported, and not by whom or for which text. A problem names its source, and a
+// report puts other objects in the place of its own and leaves those of others: so it is seen whose they are. A report with
+// nothing in it, of somebody who had nothing before, is nobody's that could be told.
+
+import { isCalledAs } from './manifest';
+
+/** What is needed of a problem. */
+export interface Reported {
+  readonly source?: string | undefined;
+}
+
+/** A language as reports are judged by it: its id, and what the extensions for it are called. */
+export interface Judged {
+  id: string;
+  names: readonly string[];
+}
+
+/** Who has reported: surely one for the language; by all that is known one for it; none of these, or nobody. */
+export type Reporter = 'known' | 'likely' | 'nobody';
+
+interface Document {
+  /** What stands there now, by its source. */
+  problems: ReadonlyMap<string, ReadonlySet<Reported>>;
+  /** When each source reported last. */
+  by: Map<string, number>;
+  /** When somebody reported last of whom nothing was there before or after. */
+  silent: number;
+  last: number;
+}
+
+export class Reports {
+  private readonly documents = new Map<string, Document>();
+  /** The languages of the documents on which a source has reported. */
+  private readonly languages = new Map<string, Set<string>>();
+
+  /** Somebody has reported on a document: these are all its problems now. Problems of ours are none. */
+  take(uri: string, languageId: string, problems: readonly Reported[], now: number): void {
+    const document: Document = this.documents.get(uri) ?? { problems: new Map(), by: new Map(), silent: 0, last: 0 };
+    const before = document.problems;
+    const after = bySource(problems);
+    const changed = [...new Set([...before.keys(), ...after.keys()])].filter((source) => !isSame(before.get(source), after.get(source)));
+    for (const source of changed) {
+      document.by.set(source, now);
+      this.languages.set(source, (this.languages.get(source) ?? new Set()).add(languageId));
+    }
+    if (changed.length === 0) document.silent = now;
+    this.documents.set(uri, { ...document, problems: after, last: now });
+  }
+
+  forget(uri: string): void {
+    this.documents.delete(uri);
+  }
+
+  /** When somebody, whoever it was, reported last on a document; 0 where nobody has. */
+  last(uri: string): number {
+    return this.documents.get(uri)?.last ?? 0;
+  }
+
+  /** Who has reported on a document after a time. */
+  since(uri: string, language: Judged, time: number): Reporter {
+    const document = this.documents.get(uri);
+    if (document === undefined) return 'nobody';
+    const heard = [...document.by].filter(([, at]) => at > time).map(([source]) => source);
+    if (heard.some((source) => this.isKnown(source, language))) return 'known';
+    if (heard.some((source) => !this.isForOthers(source, language))) return 'likely';
+    // One for any language that has nothing here may be who said nothing.
+    const couldBeOther = [...this.languages.keys()].some((source) => this.isForOthers(source, language) && !document.problems.has(source));
+    return document.silent > time && !couldBeOther ? 'likely' : 'nobody';
+  }
+
+  /** The sources that have reported on documents of a language. */
+  sourcesOf(languageId: string): string[] {
+    return [...this.languages].filter(([, of]) => of.has(languageId)).map(([source]) => source);
+  }
+
+  private isKnown(source: string, { id, names }: Judged): boolean {
+    return isCalledAs(source, [id, ...names]);
+  }
+
+  /** Whether a source looks at documents of other languages, too, and is not called as what is for this one: a spell checker. */
+  private isForOthers(source: string, language: Judged): boolean {
+    const seen = this.languages.get(source) ?? new Set();
+    return !this.isKnown(source, language) && [...seen].some((id) => id !== language.id);
+  }
+}
+
+function bySource(problems: readonly Reported[]): Map<string, Set<Reported>> {
+  const found = new Map<string, Set<Reported>>();
+  for (const problem of problems) {
+    const source = problem.source ?? '';
+    if (source !== 'azimuth') found.set(source, (found.get(source) ?? new Set()).add(problem));
+  }
+  return found;
+}
+
+function isSame(one: ReadonlySet<Reported> | undefined, other: ReadonlySet<Reported> | undefined): boolean {
+  return one?.size === other?.size && [...(one ?? [])].every((problem) => other?.has(problem) === true);
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Reports, type Reported } from '../../src/lang/reports';
+
+const slow = { id: 'slow', names: ['test.slow', 'Slow'] };
+const problem = (source?: string): Reported => ({ source });
+
+test('a spell checker that reports is not the language server that has not', () => {
+  const reports = new Reports();
+  reports.take('notes', 'plaintext', [problem('spell')], 1);
+  const word = problem('spell');
+  reports.take('a.slow', 'slow', [word], 2);
+  assert.equal(reports.since('a.slow', slow, 1), 'nobody');
+  reports.take('a.slow', 'slow', [word, problem('slow')], 3);
+  assert.equal(reports.since('a.slow', slow, 2), 'known', 'that is the server');
+  assert.equal(reports.since('a.slow', slow, 3), 'nobody', 'and not for a text that came after it');
+});
+
+test('a report leaves the problems of others as they are', () => {
+  const reports = new Reports();
+  const [server, word] = [problem('slow'), problem('spell')];
+  reports.take('notes', 'plaintext', [problem('spell')], 1);
+  reports.take('a.slow', 'slow', [server, word], 2);
+  reports.take('a.slow', 'slow', [server, problem('spell')], 3);
+  assert.equal(reports.since('a.slow', slow, 2), 'nobody', 'the spell checker once more');
+  reports.take('a.slow', 'slow', [problem('slow'), word], 4);
+  assert.equal(reports.since('a.slow', slow, 3), 'known');
+  reports.take('a.slow', 'slow', [word], 5);
+  assert.equal(reports.since('a.slow', slow, 4), 'known', 'that all is mended is a report too');
+});
+
+test('a report of nothing, by nobody can tell whom, counts where nobody else is known who could have made it', () => {
+  const reports = new Reports();
+  reports.take('a.slow', 'slow', [], 1);
+  assert.equal(reports.since('a.slow', slow, 0), 'likely');
+  reports.take('notes', 'plaintext', [problem('spell')], 2);
+  reports.take('a.slow', 'slow', [], 3);
+  assert.equal(reports.since('a.slow', slow, 2), 'nobody');
+  reports.take('a.slow', 'slow', [problem('spell')], 4);
+  const [word] = [problem('spell')];
+  reports.take('a.slow', 'slow', [word], 5);
+  reports.take('a.slow', 'slow', [word], 6);
+  assert.equal(reports.since('a.slow', slow, 5), 'likely', 'the spell checker has a word here, and did not say it again');
+});
+
+test('a server whose problems are called otherwise counts as long as it looks at nothing else', () => {
+  const reports = new Reports();
+  reports.take('a.slow', 'slow', [problem('compiler')], 1);
+  assert.equal(reports.since('a.slow', slow, 0), 'likely');
+  reports.take('b.fast', 'fast', [problem('compiler')], 2);
+  assert.equal(reports.since('a.slow', slow, 0), 'nobody');
+  assert.deepEqual(reports.sourcesOf('slow'), ['compiler']);
+});
+
+test('what Azimuth itself puts there is nobody\'s report of the language, and what is closed is forgotten', () => {
+  const reports = new Reports();
+  reports.take('a.slow', 'slow', [problem('azimuth')], 1);
+  assert.deepEqual(reports.sourcesOf('slow'), []);
+  reports.take('a.slow', 'slow', [problem('slow')], 2);
+  reports.forget('a.slow');
+  assert.deepEqual([reports.since('a.slow', slow, 0), reports.last('a.slow')], ['nobody', 0]);
+});
