@@ -111,6 +111,7 @@ function T.the_list_says_how_it_stands_with_each()
       "✗ rust-analyzer  crashed",
       "  " .. project,
       "  it ended with exit code 101 thread main panicked",
+      "",
       ".azimuth/lsp.toml: line 3: no such field `comand`",
     })
     support.contains(child:screen(), "r restarts · R refreshes · q closes")
@@ -183,7 +184,7 @@ function T.what_keeps_it_from_knowing_is_said()
     child:lua("_G.knows = false")
     child:command("Azimuth servers")
     wait_for(child, "Method not found")
-    support.contains(shown(child), "  none\nMethod not found")
+    support.contains(shown(child), "  none\n\nMethod not found")
   end)
 end
 

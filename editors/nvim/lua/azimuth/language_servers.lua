@@ -156,6 +156,9 @@ function M.drawn(servers, width)
   part("Run by Neovim, and asked first", servers.neovims, "none")
   blocks.put(block, "")
   part("Run by Azimuth, where Neovim has none", servers.own, servers.own and "none" or "…")
+  if #servers.problems > 0 then
+    blocks.put(block, "")
+  end
   for _, problem in ipairs(servers.problems) do
     blocks.put(block, text.shortened(vim.fn.strtrans(text.one_line(problem)), width), "AzimuthWarning")
   end
