@@ -456,6 +456,10 @@ function T.a_move_is_asked_of_the_servers_that_mind_it()
     local said = answer(child, query)
     support.equal({ said.status, #said.answer.changes, said.answer.changes[1].edits[1].newText }, { "ready", 1, "import" })
     support.equal(child:lua("return _G.moved"), { { oldUri = query.from, newUri = query.to } })
+    -- A project whose folder's name is the beginning of another's is not that project.
+    child:lua("_G.fake.start({ name = 'beside', root = ..., capabilities = { workspace = { fileOperations = { willRename = { filters = { { pattern = { glob = '**' } } } } } } } }, _G.bufnr)", place.project:sub(1, -2))
+    child:wait("#vim.lsp.get_clients({ name = 'beside' }) == 1")
+    support.equal(answer(child, query).servers, said.servers)
     -- Both would change the same document, and none knows of the other.
     mover("other", "**/*.txt")
     said = answer(child, query)
@@ -684,6 +688,15 @@ function T.a_server_that_is_still_on_its_way_to_a_document_is_waited_for()
     ]])
     child:wait("#vim.lsp.get_clients({ name = 'late' }) == 0")
     support.equal(hover("late.txt").answer, { type = "text", text = "there" })
+    -- One that comes to every file, and can tell nothing of it, is not taken for the one.
+    child:command("edit open.txt")
+    child:lua([[
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        _G.fake.start({ name = "everywhere", capabilities = { documentFormattingProvider = true } }, args.buf)
+      end })
+    ]])
+    child:command("edit closed.txt")
+    support.equal(hover("closed.txt").answer, { type = "text", text = "there" })
     -- Where there was not the time, it is not said that there is none.
     child:lua("_G.after = 1000; vim.cmd.edit('later.txt')")
     local said = hover("later.txt", 300)
@@ -787,6 +800,50 @@ function T.a_server_that_can_be_asked_for_problems_is_asked()
     local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
     support.equal({ said.status, said.answer.documents[1].version }, { "ready", said.version })
     support.equal(said.answer.documents[1].diagnostics, { { range = range(0, 0, 0), severity = "error", message = "pulled by id" } })
+  end)
+end
+
+function T.what_a_server_published_of_an_older_text_is_not_told_with_what_it_is_asked()
+  with_files(files, function(child, place)
+    serve(child, "s", ([[
+      capabilities = { diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = false } },
+      answers = (function()
+        local place = { line = 0, character = 0 }
+        local function problem(message) return { range = { start = place, ["end"] = place }, message = message } end
+        return {
+          ["textDocument/didOpen"] = function(params, _, server)
+            vim.defer_fn(function()
+              server.notify("textDocument/publishDiagnostics", { uri = %q, version = params.textDocument.version, diagnostics = { problem("as it was read") } })
+            end, 50)
+          end,
+          ["textDocument/diagnostic"] = function() return { kind = "full", items = { problem("as it is") } } end,
+        }
+      end)(),
+    ]]):format(uri(place, "open.txt")))
+    child:wait("vim.iter(vim.diagnostic.get(_G.bufnr)):any(function(one) return one.message == 'as it was read' end)")
+    local function messages()
+      local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+      support.equal(said.status, "ready")
+      return vim.tbl_map(function(one) return one.message end, said.answer.documents[1].diagnostics)
+    end
+    support.equal(#messages(), 2)
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    support.equal(messages(), { "as it is" })
+  end)
+end
+
+function T.problems_are_of_a_version_only_where_all_servers_say_so()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function() end")
+    serve(child, "vague", publisher(place))
+    child:lua("_G.vague = _G.says; _G.says = function(version) return version end")
+    serve(child, "exact", publisher(place))
+    -- Each says of the text that was opened how it is; both are of use, and only one says of which version it is.
+    child:wait("#vim.diagnostic.get(_G.bufnr) == 2")
+    child:lua("_G.calls = 0; _G.says = function(version) _G.calls = _G.calls + 1; return _G.calls == 2 and version or nil end")
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, #said.answer.documents, said.answer.documents[1].version }, { "partial", 1 })
   end)
 end
 

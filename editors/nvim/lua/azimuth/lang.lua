@@ -45,25 +45,36 @@ local answers = {
 --- Waits until it is known whom a question can go to. Clients that are still starting get half of the time, where others wait.
 ---@param question azimuth.lang.Question
 ---@return vim.lsp.Client[] starting Those for which there was no time.
----@return boolean may_come Whether there was no time to wait for one that may still come, either.
+---@return azimuth.LangResult? result Why nobody can be asked.
 local function find_clients(question)
   local bufnr = question.document and question.document.bufnr
   local half = question.began + (question.deadline - question.began) / 2
-  local found, may_come
+  local found, is_found, may_come
   clients.waiter().wait(question.deadline, function()
     found = clients.others(question.own, bufnr)
     local now = clients.now()
-    may_come = bufnr ~= nil and now < arrivals.latest(bufnr)
+    is_found = vim.iter(found.ready):any(function(client)
+      return question:can_ask(client)
+    end)
+    may_come = not is_found and bufnr ~= nil and now < arrivals.latest(bufnr)
     if #found.starting > 0 then
-      return #found.ready > 0 and now >= half
+      return is_found and now >= half
     end
-    return #found.ready > 0 or not may_come
+    return not may_come
   end)
-  if bufnr and #found.ready + #found.starting == 0 and not may_come then
+  question.clients = found.ready
+  if is_found then
+    return found.starting, nil
+  elseif #found.starting > 0 then
+    return found.starting, questions.without_answer("timedOut", "The language server is still starting.", found.starting)
+  elseif may_come then
+    return {}, questions.without_answer("indexing", "A language server may still come to the document.")
+  end
+  if bufnr then
     arrivals.note_none(bufnr)
   end
-  question.clients = found.ready
-  return found.starting, may_come
+  -- Those that are there say themselves that they cannot.
+  return {}, #found.ready == 0 and questions.without_answer("noServer", nil) or nil
 end
 
 ---@param own integer The id of our client.
@@ -81,14 +92,9 @@ end
 ---@param question azimuth.lang.Question
 ---@return azimuth.LangResult
 local function answer(question)
-  local starting, may_come = find_clients(question)
-  if #question.clients == 0 then
-    if #starting > 0 then
-      return questions.without_answer("timedOut", "The language server is still starting.", starting)
-    elseif may_come then
-      return questions.without_answer("indexing", "A language server may still come to the document.")
-    end
-    return questions.without_answer("noServer", nil)
+  local starting, without = find_clients(question)
+  if without then
+    return without
   end
   local bufnr = question.document and question.document.bufnr
   if bufnr and not vim.api.nvim_buf_is_loaded(bufnr) then

@@ -39,7 +39,7 @@ function M.latest(bufnr)
   return (since[bufnr] or began) + (in_vain[kind(bufnr)] and WITHIN_AGAIN or M.WITHIN)
 end
 
---- Notes that no client has come to a document in time. The next one like it is not waited for so long.
+--- Notes that no client that was of use has come to a document in time. The next one like it is not waited for so long.
 ---@param bufnr integer
 function M.note_none(bufnr)
   if vim.api.nvim_buf_is_valid(bufnr) then
@@ -51,7 +51,10 @@ end
 local function note_client(bufnr)
   if vim.api.nvim_buf_is_valid(bufnr) then
     wanted[vim.bo[bufnr].filetype] = true
-    in_vain[kind(bufnr)] = nil
+    -- Some come to every file at once; that does not say of others that they come.
+    if clients.now() >= (since[bufnr] or began) + WITHIN_AGAIN then
+      in_vain[kind(bufnr)] = nil
+    end
   end
 end
 

@@ -6,7 +6,7 @@ local documents = require("azimuth.lang.documents")
 local M = {}
 
 function M.rename(question)
-  return question:ask_in_turn("textDocument/rename", function(client)
+  return question:ask_in_turn(function(client)
     return question:at_place(client, { newName = question.query.newName })
   end, function(with, edit)
     return with:edit(edit)
@@ -19,7 +19,7 @@ function M.format(question)
     textDocument = { uri = question.uri },
     options = { tabSize = vim.lsp.util.get_effective_tabstop(bufnr), insertSpaces = vim.bo[bufnr].expandtab },
   }
-  return question:ask_in_turn("textDocument/formatting", function()
+  return question:ask_in_turn(function()
     return params
   end, function(with, edits)
     return #edits > 0 and with:edit({ changes = { [question.uri] = edits } }) or {}

@@ -12,12 +12,11 @@ local function location_key(location)
   return questions.place_key(location.uri, location.range)
 end
 
----@param method string
 ---@param more? table
 ---@return azimuth.lang.Answerer
-local function locations(method, more)
+local function locations(more)
   return function(question)
-    local replies = question:ask_all(method, function(client)
+    local replies = question:ask_all(function(client)
       return question:at_place(client, more)
     end)
     local found = question:gathered(replies, location_key, function(with, reply)
@@ -27,14 +26,14 @@ local function locations(method, more)
   end
 end
 
-M.definition = locations("textDocument/definition")
-M.typeDefinition = locations("textDocument/typeDefinition")
-M.implementation = locations("textDocument/implementation")
-M.references = locations("textDocument/references", { context = { includeDeclaration = true } })
+M.definition = locations()
+M.typeDefinition = locations()
+M.implementation = locations()
+M.references = locations({ context = { includeDeclaration = true } })
 
 function M.hover(question)
   local texts = {}
-  local replies = question:ask_all("textDocument/hover", function(client)
+  local replies = question:ask_all(function(client)
     return question:at_place(client)
   end)
   for _, reply in ipairs(replies) do
@@ -49,7 +48,7 @@ function M.hover(question)
 end
 
 function M.documentSymbols(question)
-  local replies = question:ask_all("textDocument/documentSymbol", function()
+  local replies = question:ask_all(function()
     return { textDocument = { uri = question.uri } }
   end)
   local found = question:gathered(replies, questions.symbol_key, function(with, reply)
@@ -59,7 +58,7 @@ function M.documentSymbols(question)
 end
 
 function M.workspaceSymbols(question)
-  local replies = question:ask_all("workspace/symbol", function()
+  local replies = question:ask_all(function()
     return { query = question.query.query }
   end)
   local found = question:gathered(replies, questions.symbol_key, function(with, reply)
@@ -70,11 +69,10 @@ end
 
 --- Asks for what stands at the place, and then about it. An item goes back to the client that it came from.
 ---@param question azimuth.lang.Question
----@param prepare string
 ---@param method string
 ---@return azimuth.lang.Reply[]
-local function hierarchy(question, prepare, method)
-  local prepared = question:ask_all(prepare, function(client)
+local function hierarchy(question, method)
+  local prepared = question:ask_all(function(client)
     return question:at_place(client)
   end)
   local requests = {}
@@ -97,7 +95,7 @@ end
 ---@return azimuth.lang.Answerer
 local function calls(method, read)
   return function(question)
-    local replies = hierarchy(question, "textDocument/prepareCallHierarchy", method)
+    local replies = hierarchy(question, method)
     return { type = "calls", calls = question:gathered(replies, call_key, read) }
   end
 end
@@ -113,7 +111,7 @@ end)
 ---@return azimuth.lang.Answerer
 local function types(method)
   return function(question)
-    local replies = hierarchy(question, "textDocument/prepareTypeHierarchy", method)
+    local replies = hierarchy(question, method)
     local found = question:gathered(replies, questions.symbol_key, function(with, reply)
       return with:items(reply.result)
     end)

@@ -164,7 +164,7 @@ end
 ---@param question azimuth.lang.Question
 ---@return { client: vim.lsp.Client, action: table }[]
 local function actions(question)
-  local asked = question:able("textDocument/codeAction")
+  local asked = question:able()
   -- Quick fixes are for the problems that they are asked with.
   local bufnr = question.document.bufnr
   local troubles, doubts = vim.list_slice(question.troubles), vim.list_slice(question.doubts)

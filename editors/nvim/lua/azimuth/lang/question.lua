@@ -2,6 +2,7 @@
 
 local clients = require("azimuth.lang.clients")
 local convert = require("azimuth.lang.convert")
+local methods = require("azimuth.lang.methods")
 
 local M = {}
 
@@ -187,13 +188,19 @@ function Question:listed(reply)
   end) or {}
 end
 
---- The clients that can be asked something. They are those who answer, from now on.
----@param method string
+--- Whether a client can be asked, as far as it says.
+---@param client vim.lsp.Client
+---@return boolean
+function Question:can_ask(client)
+  local method = methods[self.query.type]
+  return not method or clients.supports(client, method, self.document and self.document.bufnr)
+end
+
+--- The clients that can be asked. They are those who answer, from now on.
 ---@return vim.lsp.Client[]
-function Question:able(method)
-  local bufnr = self.document and self.document.bufnr
+function Question:able()
   local found = vim.tbl_filter(function(client)
-    return clients.supports(client, method, bufnr)
+    return self:can_ask(client)
   end, self.clients)
   vim.list_extend(self.servers, found)
   return found
@@ -219,25 +226,24 @@ function Question:at_place(client, more)
 end
 
 --- Asks all clients that can answer, at once.
----@param method string
 ---@param params fun(client: vim.lsp.Client): table
 ---@return azimuth.lang.Reply[]
-function Question:ask_all(method, params)
+function Question:ask_all(params)
   local requests = vim.tbl_map(function(client)
-    return self:request(client, method, params(client))
-  end, self:able(method))
+    return self:request(client, methods[self.query.type], params(client))
+  end, self:able())
   return clients.ask(requests, self.deadline)
 end
 
 --- Asks the clients that can answer, one after the other, until one has something to say. What two of them would change
 --- cannot both be done.
----@param method string
 ---@param params fun(client: vim.lsp.Client): table
 ---@param read fun(reader: azimuth.lang.Reader, result: any): azimuth.LangChange[]
 ---@return azimuth.LangAnswer.Edit
-function Question:ask_in_turn(method, params, read)
-  for _, client in ipairs(self:able(method)) do
-    local reply = clients.ask({ self:request(client, method, params(client)) }, self.deadline)[1]
+function Question:ask_in_turn(params, read)
+  for _, client in ipairs(self:able()) do
+    local request = self:request(client, methods[self.query.type], params(client))
+    local reply = clients.ask({ request }, self.deadline)[1]
     local changes = self:understood(reply, function(with)
       return reply.result ~= nil and read(with, reply.result) or false
     end)
