@@ -803,6 +803,27 @@ function T.a_server_that_can_be_asked_for_problems_is_asked()
   end)
 end
 
+function T.a_server_that_says_late_that_it_can_be_asked_is_asked_then()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      answers = { ["textDocument/diagnostic"] = function()
+        local place = { line = 0, character = 0 }
+        return { kind = "full", items = { { range = { start = place, ["end"] = place }, message = "pulled" } } }
+      end },
+    ]])
+    -- As pyright does, by a registration after its start; and it never publishes anything.
+    child:lua([[
+      require("azimuth.lang.diagnostics").PATIENCE = 1000
+      vim.defer_fn(function()
+        vim.lsp.get_clients({ name = "s" })[1].server_capabilities.diagnosticProvider =
+          { interFileDependencies = false, workspaceDiagnostics = false }
+      end, 300)
+    ]])
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, #said.answer.documents[1].diagnostics }, { "ready", 1 })
+  end)
+end
+
 function T.what_a_server_published_of_an_older_text_is_not_told_with_what_it_is_asked()
   with_files(files, function(child, place)
     serve(child, "s", ([[

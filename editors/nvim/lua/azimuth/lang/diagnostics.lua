@@ -198,7 +198,7 @@ end
 ---@return boolean
 local function is_settled(client, bufnr, began)
   local document, now = document_of(client, bufnr), clients.now()
-  if not document or clients.has_ended(client) then
+  if not document or clients.has_ended(client) or clients.supports(client, PULL, bufnr) then
     return true
   end
   local version = vim.lsp.util.buf_versions[bufnr]
@@ -244,7 +244,8 @@ local function published(client, bufnr, began)
   return { client = client, is_exact = false, problem = "timedOut", message = "it has not spoken of the text as it is now" }
 end
 
---- What clients publish about a document as it is now, waited for, in a coroutine.
+--- What clients publish about a document as it is now, waited for, in a coroutine. One that says meanwhile that it can be asked is
+--- waited for no longer: such a one mostly publishes nothing.
 ---@param publishers vim.lsp.Client[]
 ---@param bufnr integer
 ---@param deadline number

@@ -34,27 +34,39 @@ local function problems(question, asked, deadline)
       table.insert(publishers, client)
     end
   end
-  for _, reply in ipairs(clients.ask(pulls, deadline)) do
-    local items = question:understood(reply, function(with)
-      return with:first(reply.result and reply.result.items)
-    end)
-    if items then
-      local id = reply.client.id
-      -- A server that can be asked may publish as well what it finds out on its own.
-      found[id] = vim.list_extend(diagnostics.known(reply.client, bufnr), items)
-      versions[id] = question.version
+  local function pull(requests)
+    local version = current_version(question)
+    for _, reply in ipairs(clients.ask(requests, deadline)) do
+      local items = question:understood(reply, function(with)
+        return with:first(reply.result and reply.result.items)
+      end)
+      if items then
+        local id = reply.client.id
+        -- A server that can be asked may publish as well what it finds out on its own.
+        found[id] = vim.list_extend(diagnostics.known(reply.client, bufnr), items)
+        versions[id] = version
+      end
     end
   end
+  pull(pulls)
+  local late = {}
   for _, published in ipairs(diagnostics.published(publishers, bufnr, deadline)) do
-    found[published.client.id] = published.diagnostics
-    -- Other clients may count otherwise than ours does.
-    versions[published.client.id] = published.is_exact and current_version(question) or nil
-    if published.problem then
-      question:note(published)
-    elseif published.doubt then
-      question:doubt(("%s: %s"):format(published.client.name, published.doubt))
+    local own = diagnostics.pulls(published.client, bufnr)
+    if #own > 0 then
+      vim.list_extend(late, own)
+    else
+      found[published.client.id] = published.diagnostics
+      -- Other clients may count otherwise than ours does.
+      versions[published.client.id] = published.is_exact and current_version(question) or nil
+      if published.problem then
+        question:note(published)
+      elseif published.doubt then
+        question:doubt(("%s: %s"):format(published.client.name, published.doubt))
+      end
     end
   end
+  -- Some say that they can be asked only a while after they came.
+  pull(late)
   return found, versions
 end
 
