@@ -99,6 +99,39 @@ function T.a_window_that_the_user_closes_stays_closed_until_the_next_turn()
   child:stop()
 end
 
+function T.a_file_that_would_hold_up_the_editor_is_not_loaded()
+  local place = support.place({ ["a.txt"] = "a\n", ["big.txt"] = ("long line\n"):rep(500000) })
+  local model = models.start({
+    { calls = { { name = "read_file", input = { path = "big.txt", start_line = 1, end_line = 5 } } } },
+    { text = "Read." },
+  })
+  support.use_model(place, model)
+  local child = support.start(place, { setup = "{ follow = true }" })
+  child:command("edit a.txt")
+  child:open_chat()
+  child:prompt("Read it.")
+  child:wait_for("Read.")
+  support.equal({ shown(child), child:lua("return vim.fn.bufexists('big.txt')") }, { { "a.txt" }, 0 })
+  child:stop()
+end
+
+function T.a_file_that_was_read_for_a_question_becomes_the_users_where_it_is_shown()
+  with_agent("{ follow = true }", function(child)
+    child:lua("require('azimuth.lang.documents').take(vim.uri_from_fname(vim.fn.fnamemodify('b.txt', ':p')))")
+    support.equal(child:lua("return vim.bo[vim.fn.bufnr('b.txt')].buflisted"), false)
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    support.equal(shown(child), { "a.txt", "b.txt" })
+    child:lua("require('azimuth.lang.documents').release(vim.fn.bufnr('b.txt'))")
+    support.equal(shown(child), { "a.txt", "b.txt" })
+    local client = "require('azimuth.client').lsp_client().id"
+    support.equal(
+      child:lua(("local b = vim.fn.bufnr('b.txt'); return { vim.bo[b].buflisted, vim.lsp.buf_is_attached(b, %s) }"):format(client)),
+      { true, true }
+    )
+  end)
+end
+
 function T.it_is_off_unless_it_is_wanted()
   with_agent("{}", function(child)
     child:prompt("Read it.")

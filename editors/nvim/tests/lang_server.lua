@@ -24,9 +24,16 @@ M.told = {}
 ---@param bufnr? integer
 ---@return integer? client_id
 function M.start(server, bufnr)
+  return vim.lsp.start({ name = server.name, cmd = M.cmd(server), root_dir = server.root or vim.fn.getcwd() }, { bufnr = bufnr })
+end
+
+--- A server, as `cmd` of a client.
+---@param server FakeServer
+---@return function
+function M.cmd(server)
   M.told[server.name] = M.told[server.name] or {}
   local told = M.told[server.name]
-  local function cmd(dispatchers)
+  return function(dispatchers)
     local has_ended, last = false, 0
     local mine = {}
     function mine.notify(method, params)
@@ -103,7 +110,6 @@ function M.start(server, bufnr)
     end
     return rpc
   end
-  return vim.lsp.start({ name = server.name, cmd = cmd, root_dir = server.root or vim.fn.getcwd() }, { bufnr = bufnr })
 end
 
 return M

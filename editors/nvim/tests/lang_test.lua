@@ -456,12 +456,251 @@ function T.a_move_is_asked_of_the_servers_that_mind_it()
     local said = answer(child, query)
     support.equal({ said.status, #said.answer.changes, said.answer.changes[1].edits[1].newText }, { "ready", 1, "import" })
     support.equal(child:lua("return _G.moved"), { { oldUri = query.from, newUri = query.to } })
+    -- A project whose folder's name is the beginning of another's is not that project.
+    child:lua("_G.fake.start({ name = 'beside', root = ..., capabilities = { workspace = { fileOperations = { willRename = { filters = { { pattern = { glob = '**' } } } } } } } }, _G.bufnr)", place.project:sub(1, -2))
+    child:wait("#vim.lsp.get_clients({ name = 'beside' }) == 1")
+    support.equal(answer(child, query).servers, said.servers)
     -- Both would change the same document, and none knows of the other.
     mover("other", "**/*.txt")
     said = answer(child, query)
     support.equal({ said.status, #said.answer.changes }, { "partial", 1 })
     support.contains(said.message, "it changes what text changes, too")
     support.equal(child:lua("return vim.fn.filereadable(...)", vim.uri_to_fname(closed)), 1)
+  end)
+end
+
+function T.an_ended_server_is_not_one_that_finds_nothing_wrong()
+  with_files(files, function(child, place)
+    serve(child, "mortal", [[
+      answers = { ["textDocument/didChange"] = function(_, _, server) server.crash() end },
+    ]])
+    local query = { type = "diagnostics", uri = uri(place, "open.txt") }
+    ask(child, query)
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = child:wait("_G.answer")
+    support.equal({ said.status, said.answer.type, said.message }, { "crashed", "nothing", "mortal: it ended while it was asked" })
+  end)
+end
+
+--- A server that says, after each change, what is wrong: `_G.says(version)` gives what it publishes.
+local function publisher(place)
+  return ([[
+    answers = (function()
+      local function changed(params, _, server)
+        local version = params.textDocument.version
+        local at = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 1 } }
+        vim.defer_fn(function()
+          server.notify("textDocument/publishDiagnostics", {
+            uri = %q, version = _G.says(version), diagnostics = { { range = at, message = "of " .. version } },
+          })
+        end, 100)
+      end
+      return { ["textDocument/didOpen"] = changed, ["textDocument/didChange"] = changed }
+    end)(),
+  ]]):format(uri(place, "open.txt"))
+end
+
+function T.a_server_that_does_not_say_of_which_text_it_speaks_is_not_simply_believed()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function() end")
+    serve(child, "vague", publisher(place))
+    local query = { type = "diagnostics", uri = uri(place, "open.txt") }
+    -- Of the first text there is no older one.
+    support.equal(answer(child, query).status, "ready")
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = answer(child, query)
+    support.equal({ said.status, said.message }, { "partial", "vague: it does not say of which version of the text its problems are" })
+    support.equal({ #said.answer.documents[1].diagnostics, said.answer.documents[1].version }, { 1 })
+    -- One that had begun with the text before would have spoken again.
+    child:lua("require('azimuth.lang.diagnostics').PATIENCE = 100")
+    support.equal(answer(child, query).status, "ready")
+  end)
+end
+
+function T.a_server_that_speaks_of_a_version_that_there_is_not_is_not_believed()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function(version) return version + 1000 end")
+    serve(child, "liar", publisher(place))
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") }, 700)
+    support.equal({ said.status, said.answer.type }, { "timedOut", "nothing" })
+  end)
+end
+
+function T.what_was_said_before_anybody_listened_may_be_old()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function(version) return version end")
+    serve(child, "early", publisher(place))
+    child:wait("#vim.diagnostic.get(_G.bufnr) == 1")
+    -- As where the plugin is loaded only now.
+    child:lua([[
+      for name in pairs(package.loaded) do
+        if name:find("^azimuth%.lang") and name ~= "azimuth.lang.documents" then package.loaded[name] = nil end
+      end
+    ]])
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, #said.answer.documents[1].diagnostics }, { "partial", 1 })
+  end)
+end
+
+function T.a_change_of_one_file_may_break_another()
+  with_files(files, function(child, place)
+    local open, other = uri(place, "open.txt"), uri(place, "closed.txt")
+    serve(child, "whole", ([[
+      answers = { ["textDocument/didChange"] = function(params, _, server)
+        local at = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 1 } }
+        local function publish(after, uri, version, diagnostics)
+          vim.defer_fn(function()
+            server.notify("textDocument/publishDiagnostics", { uri = uri, version = version, diagnostics = diagnostics })
+          end, after)
+        end
+        local version = params.textDocument.version
+        if params.textDocument.uri == %q then
+          _G.first = version
+          publish(50, params.textDocument.uri, version, {})
+        else
+          publish(50, params.textDocument.uri, version, {})
+          publish(700, %q, _G.first, { { range = at, message = "broken elsewhere" } })
+        end
+      end },
+    ]]):format(open, open))
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    child:lua("vim.cmd.edit('closed.txt'); vim.lsp.buf_attach_client(0, vim.lsp.get_clients({ name = 'whole' })[1].id)")
+    support.equal(answer(child, { type = "diagnostics", uri = open }).answer.documents[1].diagnostics, {})
+    child:lua("vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'typed, too' })")
+    local said = answer(child, { type = "diagnostics", uri = open })
+    support.equal({ said.status, said.answer.documents[1].diagnostics[1].message }, { "ready", "broken elsewhere" })
+    support.equal(answer(child, { type = "diagnostics", uri = other }).status, "ready")
+  end)
+end
+
+function T.what_is_known_of_all_files_is_never_all()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function(version) return version end")
+    serve(child, "s", publisher(place))
+    child:wait("#vim.diagnostic.get(_G.bufnr) == 1")
+    local said = answer(child, { type = "diagnostics" })
+    support.equal({ said.status, #said.answer.documents }, { "partial", 1 })
+    support.contains(said.message, "This is what the language servers have said until now")
+    -- Nor is what was said of the text before.
+    child:lua("_G.says = function() return 1 end; vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    child:wait("vim.diagnostic.get(_G.bufnr)[1].message ~= 'of 0'")
+    said = answer(child, { type = "diagnostics" })
+    support.equal({ said.status, said.answer.documents }, { "partial", {} })
+    support.contains(said.message, "s has not spoken yet of all texts as they are now.")
+  end)
+end
+
+function T.a_flood_is_cut_before_it_is_read()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", ([[
+      encoding = "utf-8",
+      capabilities = { referencesProvider = true, workspaceSymbolProvider = true, renameProvider = true, callHierarchyProvider = true },
+      answers = (function()
+        local uri = %q
+        local function at(column)
+          local place = { line = 1, character = column }
+          return { start = place, ["end"] = place }
+        end
+        -- What comes last is nothing that could be read.
+        local function flood(count, item)
+          local list = {}
+          for number = 1, count do list[number] = item(number) end
+          list[count + 1] = { uri = 7, name = false, range = "none" }
+          return list
+        end
+        local item = { name = "me", kind = 12, uri = uri, range = at(0), selectionRange = at(0) }
+        return {
+          ["textDocument/references"] = function() return flood(20000, function(n) return { uri = uri, range = at(8 + n %% 5) } end) end,
+          ["workspace/symbol"] = function()
+            return flood(20000, function(n) return { name = "n" .. n, kind = 13, location = { uri = uri, range = at(0) } } end)
+          end,
+          ["textDocument/prepareCallHierarchy"] = function() return { item } end,
+          ["callHierarchy/incomingCalls"] = function()
+            return flood(20000, function(n) return { from = vim.tbl_extend("force", item, { name = "n" .. n }), fromRanges = {} } end)
+          end,
+          ["textDocument/rename"] = function(params)
+            return { changes = { [uri] = flood(30000, function() return { range = at(0), newText = params.newName } end) } }
+          end,
+        }
+      end)(),
+    ]]):format(open))
+    child:lua([[
+      local documents = require("azimuth.lang.documents")
+      local loaded = documents.loaded
+      documents.loaded = function(uri)
+        _G.looked = (_G.looked or 0) + 1
+        return loaded(uri)
+      end
+    ]])
+    local said = answer(child, { type = "references", uri = open, position = { line = 1, character = 0 } })
+    support.equal({ said.status, said.message, #said.answer.locations }, { "partial", "There is more than this.", 5 })
+    -- The document is looked for once, and not for each place in it; before that, for the question.
+    assert(child:lua("return _G.looked") <= 3, child:lua("return _G.looked"))
+    said = answer(child, { type = "workspaceSymbols", query = "n" })
+    support.equal({ said.status, said.message, #said.answer.symbols }, { "partial", "There is more than this.", 500 })
+    said = answer(child, { type = "incomingCalls", uri = open, position = { line = 1, character = 0 } })
+    support.equal({ said.status, said.message, #said.answer.calls }, { "partial", "There is more than this.", 500 })
+    said = answer(child, { type = "rename", uri = open, position = { line = 1, character = 0 }, newName = "x" })
+    support.contains(said.message, "it would change too much: 30002 places")
+  end)
+end
+
+function T.what_is_put_in_before_a_replaced_part_does_not_overlap_it()
+  with_files(files, function(child, place)
+    serve(child, "s", ([[
+      capabilities = { renameProvider = true },
+      answers = { ["textDocument/rename"] = function()
+        local function at(first, last) return { start = { line = 0, character = first }, ["end"] = { line = 0, character = last } } end
+        return { changes = { [%q] = { { range = at(0, 3), newText = "x" }, { range = at(0, 0), newText = "y" } } } }
+      end },
+    ]]):format(uri(place, "open.txt")))
+    local said = answer(child, { type = "rename", uri = uri(place, "open.txt"), position = { line = 0, character = 0 }, newName = "x" })
+    support.equal({ said.status, said.message, #said.answer.changes[1].edits }, { "ready", nil, 2 })
+  end)
+end
+
+function T.a_server_that_is_still_on_its_way_to_a_document_is_waited_for()
+  with_files(vim.tbl_extend("error", files, { ["late.txt"] = "late\n", ["later.txt"] = "later\n" }), function(child, place)
+    -- As one that runs a program first to find out where the project is.
+    child:lua([[
+      _G.after = 500
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        vim.defer_fn(function()
+          _G.fake.start({ name = "late", capabilities = { hoverProvider = true },
+            answers = { ["textDocument/hover"] = function() return { contents = "there" } end } }, args.buf)
+        end, _G.after)
+      end })
+    ]])
+    local function hover(file, within)
+      return answer(child, { type = "hover", uri = uri(place, file), position = { line = 0, character = 0 } }, within)
+    end
+    -- The agent is followed into a file, or the user opens it, and the question comes at once.
+    child:command("edit late.txt")
+    support.equal(hover("late.txt").answer, { type = "text", text = "there" })
+    -- It is started again, as :LspRestart does.
+    child:lua([[
+      local client = vim.lsp.get_clients({ name = "late" })[1]
+      local bufnr = vim.fn.bufnr("late.txt")
+      vim.lsp.stop_client(client.id)
+      vim.defer_fn(function() vim.api.nvim_exec_autocmds("FileType", { buffer = bufnr }) end, 300)
+    ]])
+    child:wait("#vim.lsp.get_clients({ name = 'late' }) == 0")
+    support.equal(hover("late.txt").answer, { type = "text", text = "there" })
+    -- One that comes to every file, and can tell nothing of it, is not taken for the one.
+    child:command("edit open.txt")
+    child:lua([[
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        _G.fake.start({ name = "everywhere", capabilities = { documentFormattingProvider = true } }, args.buf)
+      end })
+    ]])
+    child:command("edit closed.txt")
+    support.equal(hover("closed.txt").answer, { type = "text", text = "there" })
+    -- Where there was not the time, it is not said that there is none.
+    child:lua("_G.after = 1000; vim.cmd.edit('later.txt')")
+    local said = hover("later.txt", 300)
+    support.equal({ said.status, said.message }, { "indexing", "A language server may still come to the document." })
   end)
 end
 
@@ -561,6 +800,71 @@ function T.a_server_that_can_be_asked_for_problems_is_asked()
     local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
     support.equal({ said.status, said.answer.documents[1].version }, { "ready", said.version })
     support.equal(said.answer.documents[1].diagnostics, { { range = range(0, 0, 0), severity = "error", message = "pulled by id" } })
+  end)
+end
+
+function T.a_server_that_says_late_that_it_can_be_asked_is_asked_then()
+  with_files(files, function(child, place)
+    serve(child, "s", [[
+      answers = { ["textDocument/diagnostic"] = function()
+        local place = { line = 0, character = 0 }
+        return { kind = "full", items = { { range = { start = place, ["end"] = place }, message = "pulled" } } }
+      end },
+    ]])
+    -- As pyright does, by a registration after its start; and it never publishes anything.
+    child:lua([[
+      require("azimuth.lang.diagnostics").PATIENCE = 1000
+      vim.defer_fn(function()
+        vim.lsp.get_clients({ name = "s" })[1].server_capabilities.diagnosticProvider =
+          { interFileDependencies = false, workspaceDiagnostics = false }
+      end, 300)
+    ]])
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, #said.answer.documents[1].diagnostics }, { "ready", 1 })
+  end)
+end
+
+function T.what_a_server_published_of_an_older_text_is_not_told_with_what_it_is_asked()
+  with_files(files, function(child, place)
+    serve(child, "s", ([[
+      capabilities = { diagnosticProvider = { interFileDependencies = false, workspaceDiagnostics = false } },
+      answers = (function()
+        local place = { line = 0, character = 0 }
+        local function problem(message) return { range = { start = place, ["end"] = place }, message = message } end
+        return {
+          ["textDocument/didOpen"] = function(params, _, server)
+            vim.defer_fn(function()
+              server.notify("textDocument/publishDiagnostics", { uri = %q, version = params.textDocument.version, diagnostics = { problem("as it was read") } })
+            end, 50)
+          end,
+          ["textDocument/diagnostic"] = function() return { kind = "full", items = { problem("as it is") } } end,
+        }
+      end)(),
+    ]]):format(uri(place, "open.txt")))
+    child:wait("vim.iter(vim.diagnostic.get(_G.bufnr)):any(function(one) return one.message == 'as it was read' end)")
+    local function messages()
+      local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+      support.equal(said.status, "ready")
+      return vim.tbl_map(function(one) return one.message end, said.answer.documents[1].diagnostics)
+    end
+    support.equal(#messages(), 2)
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    support.equal(messages(), { "as it is" })
+  end)
+end
+
+function T.problems_are_of_a_version_only_where_all_servers_say_so()
+  with_files(files, function(child, place)
+    child:lua("_G.says = function() end")
+    serve(child, "vague", publisher(place))
+    child:lua("_G.vague = _G.says; _G.says = function(version) return version end")
+    serve(child, "exact", publisher(place))
+    -- Each says of the text that was opened how it is; both are of use, and only one says of which version it is.
+    child:wait("#vim.diagnostic.get(_G.bufnr) == 2")
+    child:lua("_G.calls = 0; _G.says = function(version) _G.calls = _G.calls + 1; return _G.calls == 2 and version or nil end")
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local said = answer(child, { type = "diagnostics", uri = uri(place, "open.txt") })
+    support.equal({ said.status, #said.answer.documents, said.answer.documents[1].version }, { "partial", 1 })
   end)
 end
 

@@ -8,6 +8,7 @@ without one, all are played. Each is drawn dark and light, at 80 and at 160 colu
 """
 
 import html
+import math
 import os
 import pathlib
 import shutil
@@ -23,6 +24,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
 SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "shell", "jobs", "ran", "bypass", "rules", "trust", "picker", "completion"]
 SIZES = [(80, 30), (160, 45)]
+# What a character of DejaVu Sans Mono takes at 15 pixels: as high as its own box, so that lines that are drawn of characters join.
+CELL = (9.03, 17)
 
 
 class Screen(pyte.Screen):
@@ -93,9 +96,9 @@ def colour(value, fallback):
 
 def picture(screen, background, path):
     paper, ink = ("#14161b", "#e0e2ea") if background == "dark" else ("#e0e2ea", "#14161b")
-    lines = []
+    behind, before = [], []
     for row in range(screen.lines):
-        cells = []
+        fills, cells = [], []
         for column in range(screen.columns):
             cell = screen.buffer[row][column]
             if cell.data == "":
@@ -103,19 +106,25 @@ def picture(screen, background, path):
             front, back = colour(cell.fg, ink), colour(cell.bg, paper)
             if cell.reverse or (row, column) == (screen.cursor.y, screen.cursor.x):
                 front, back = back, front
-            style = f"color:{front};background:{back}"
+            style = f"color:{front}"
             style += ";font-weight:bold" if cell.bold else ""
             style += ";font-style:italic" if cell.italics else ""
             style += ";text-decoration:underline" if cell.underscore else ""
-            cells.append(f'<span style="{style}">{html.escape(cell.data)}</span>')
-        lines.append("".join(cells))
+            character = html.escape(cell.data)
+            cells.append(f'<span style="{style}">{character}</span>')
+            fills.append(f'<span style="background:{back}">{character}</span>')
+        behind.append("".join(fills))
+        before.append("".join(cells))
+    # All backgrounds lie below all characters: that of the next line would hide what reaches below a line, such as "_".
     page = (
-        f'<meta charset="utf-8"><body style="margin:0;background:{paper}">'
-        '<pre style="margin:0;font:14px/18px DejaVu Sans Mono,monospace">' + "\n".join(lines) + "</pre>"
+        f'<meta charset="utf-8"><style>body{{margin:0;background:{paper}}}'
+        f"pre{{margin:0;position:absolute;top:0;left:0;font:15px/{CELL[1]}px DejaVu Sans Mono,monospace}}"
+        ".behind{color:transparent}</style>"
+        '<pre class="behind">' + "\n".join(behind) + "</pre><pre>" + "\n".join(before) + "</pre>"
     )
     with tempfile.NamedTemporaryFile("w", suffix=".html", delete=False) as file:
         file.write(page)
-    width, height = round(screen.columns * 8.43) + 2, screen.lines * 18
+    width, height = math.ceil(screen.columns * CELL[0]), screen.lines * CELL[1]
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or "google-chrome"
     subprocess.run(
         [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--screenshot={path}", f"--window-size={width},{height}", file.name],

@@ -183,6 +183,7 @@ M.subcommands = {
   diff = { run = review },
   hunks = { run = review },
   auto = { run = review, complete = { "on", "off", "project" } },
+  servers = { run = delegate("azimuth.language_servers") },
   follow = { run = delegate("azimuth.follow"), complete = { "on", "off" } },
   undo = { run = undo },
   redo = { run = undo },

@@ -4,6 +4,7 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
+local documents = require("azimuth.lang.documents")
 
 local M = {}
 
@@ -47,14 +48,16 @@ local function is_busy()
   return mode.blocking or mode.mode:match("^[cr]") ~= nil or vim.fn.getcmdwintype() ~= ""
 end
 
---- Loads a file as `:edit` does. One whose swap file would raise a question is not loaded.
+--- Loads a file as `:edit` does. One whose swap file would raise a question is not loaded, nor one that would hold up the editor.
 ---@param path string
+---@param size integer In bytes.
 ---@return integer? bufnr
-local function load(path)
-  local bufnr = vim.fn.bufadd(path)
-  if vim.api.nvim_buf_is_loaded(bufnr) then
-    return bufnr
+local function load(path, size)
+  local loaded = documents.loaded(vim.uri_from_fname(path))
+  if loaded or size > documents.MAX_BYTES then
+    return loaded
   end
+  local bufnr = vim.fn.bufadd(path)
   local asks = false
   local guard = vim.api.nvim_create_autocmd("SwapExists", {
     callback = function()
@@ -79,7 +82,7 @@ local function look_at(location)
   if is_busy() or not stat or stat.type ~= "file" or vim.api.nvim_get_current_win() == window then
     return
   end
-  local bufnr = load(path)
+  local bufnr = load(path, stat.size)
   if not bufnr then
     return
   end

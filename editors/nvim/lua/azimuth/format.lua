@@ -2,6 +2,7 @@
 --- text into the document as it does an accepted edit.
 
 local clients = require("azimuth.lang.clients")
+local ranges = require("azimuth.lang.ranges")
 local text = require("azimuth.text")
 
 local M = {}
@@ -47,24 +48,6 @@ local function range(bufnr, lines, encoding)
   return { start = { line = lines.start, character = 0 }, ["end"] = { line = last, character = length(line, encoding) } }
 end
 
----@param edits lsp.TextEdit[]
----@return boolean # Whether no edit begins before another one ends.
-local function are_apart(edits)
-  local sorted = vim.list_slice(edits)
-  local function before(a, b)
-    return a.line < b.line or (a.line == b.line and a.character < b.character)
-  end
-  table.sort(sorted, function(a, b)
-    return before(a.range.start, b.range.start)
-  end)
-  for at = 2, #sorted do
-    if before(sorted[at].range.start, sorted[at - 1].range["end"]) then
-      return false
-    end
-  end
-  return true
-end
-
 --- The edits by which a client would format a document, or some lines of it.
 ---@param from vim.lsp.Client
 ---@param bufnr integer
@@ -88,7 +71,7 @@ local function edits_of(from, bufnr, lines)
     end
     vim.list_extend(edits, more)
   end
-  return are_apart(edits) and edits or nil
+  return ranges.are_apart(edits) and edits or nil
 end
 
 --- The text of a buffer with some edits in it, made in a copy of the buffer that nothing hears of.

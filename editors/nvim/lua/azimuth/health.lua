@@ -129,6 +129,7 @@ function M.check()
   local cmd = check_program()
   if cmd then
     check_connection()
+    require("azimuth.language_servers").check()
     check_keys(cmd)
     check_machine(cmd)
   end

@@ -3,6 +3,7 @@
 ---
 --- Nothing here holds up the editor, and nothing is changed by asking.
 
+local arrivals = require("azimuth.lang.arrivals")
 local clients = require("azimuth.lang.clients")
 local diagnostics = require("azimuth.lang.diagnostics")
 local documents = require("azimuth.lang.documents")
@@ -12,15 +13,6 @@ local problems = require("azimuth.lang.problems")
 local questions = require("azimuth.lang.question")
 
 local M = {}
-
---- How long a client is waited for that is not there yet for a document that has just been read, in milliseconds. Some find out
---- first, by running programs, where the project is.
-M.ATTACHING = 1500
---- The same for a type of file to which no client has come before.
-local ATTACHING_AGAIN = 200
-
----@type table<string, true> The types of files to which no client came.
-local alone = {}
 
 --- Gives the answer, or the whole result where the answer is not all that there is to say.
 ---@alias azimuth.lang.Answerer fun(question: azimuth.lang.Question): azimuth.LangAnswer?, azimuth.LangResult?
@@ -53,28 +45,36 @@ local answers = {
 --- Waits until it is known whom a question can go to. Clients that are still starting get half of the time, where others wait.
 ---@param question azimuth.lang.Question
 ---@return vim.lsp.Client[] starting Those for which there was no time.
+---@return azimuth.LangResult? result Why nobody can be asked.
 local function find_clients(question)
-  local document = question.document
-  local bufnr = document and document.bufnr
-  local attaching = 0
-  if document and not document.is_open and vim.bo[document.bufnr].filetype ~= "" then
-    attaching = alone[vim.bo[document.bufnr].filetype] and ATTACHING_AGAIN or M.ATTACHING
-  end
+  local bufnr = question.document and question.document.bufnr
   local half = question.began + (question.deadline - question.began) / 2
-  local found
+  local found, is_found, may_come
   clients.waiter().wait(question.deadline, function()
     found = clients.others(question.own, bufnr)
     local now = clients.now()
+    is_found = vim.iter(found.ready):any(function(client)
+      return question:can_ask(client)
+    end)
+    may_come = not is_found and bufnr ~= nil and now < arrivals.latest(bufnr)
     if #found.starting > 0 then
-      return #found.ready > 0 and now >= half
+      return is_found and now >= half
     end
-    return #found.ready > 0 or now >= question.began + attaching
+    return not may_come
   end)
-  if bufnr and vim.api.nvim_buf_is_valid(bufnr) and vim.bo[bufnr].filetype ~= "" then
-    alone[vim.bo[bufnr].filetype] = #found.ready + #found.starting == 0 or nil
-  end
   question.clients = found.ready
-  return found.starting
+  if is_found then
+    return found.starting, nil
+  elseif #found.starting > 0 then
+    return found.starting, questions.without_answer("timedOut", "The language server is still starting.", found.starting)
+  elseif may_come then
+    return {}, questions.without_answer("indexing", "A language server may still come to the document.")
+  end
+  if bufnr then
+    arrivals.note_none(bufnr)
+  end
+  -- Those that are there say themselves that they cannot.
+  return {}, #found.ready == 0 and questions.without_answer("noServer", nil) or nil
 end
 
 ---@param own integer The id of our client.
@@ -92,12 +92,9 @@ end
 ---@param question azimuth.lang.Question
 ---@return azimuth.LangResult
 local function answer(question)
-  local starting = find_clients(question)
-  if #question.clients == 0 then
-    if #starting > 0 then
-      return questions.without_answer("timedOut", "The language server is still starting.", starting)
-    end
-    return questions.without_answer("noServer", nil)
+  local starting, without = find_clients(question)
+  if without then
+    return without
   end
   local bufnr = question.document and question.document.bufnr
   if bufnr and not vim.api.nvim_buf_is_loaded(bufnr) then

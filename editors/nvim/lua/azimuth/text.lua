@@ -127,6 +127,17 @@ function M.count(number)
   return ("%.1fM"):format(number / 1000000)
 end
 
+---@param bytes integer
+---@return string
+function M.bytes(bytes)
+  if bytes < 1000000 then
+    return ("%d kB"):format(math.ceil(bytes / 1000))
+  elseif bytes < 1000000000 then
+    return ("%d MB"):format(math.floor(bytes / 1000000 + 0.5))
+  end
+  return ("%.1f GB"):format(bytes / 1000000000)
+end
+
 ---@param dollars number
 ---@return string
 function M.money(dollars)

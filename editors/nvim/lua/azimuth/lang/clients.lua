@@ -36,17 +36,20 @@ function M.waiter()
     end
   end
   local function wait(deadline, is_over)
-    if is_over() then
+    if is_over() or M.now() >= deadline then
       return
     end
     local timer = assert(vim.uv.new_timer())
     timer:start(TICK, TICK, vim.schedule_wrap(wake))
-    while not is_over() and M.now() < deadline do
+    local ok, problem
+    repeat
       sleeps = true
       coroutine.yield()
-    end
+      ok, problem = pcall(is_over)
+    until not ok or problem or M.now() >= deadline
     timer:stop()
     timer:close()
+    assert(ok, problem)
   end
   return { wake = wake, wait = wait }
 end
@@ -64,7 +67,7 @@ end
 function M.others(own, bufnr)
   local found = { ready = {}, starting = {} }
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr, _uninitialized = true })) do
-    if client.id ~= own and client.name ~= "azimuth" and not M.has_ended(client) then
+    if client.id ~= own and M.is_other(client) and not M.has_ended(client) then
       table.insert(client.initialized and found.ready or found.starting, client)
     end
   end
@@ -74,6 +77,13 @@ function M.others(own, bufnr)
     end)
   end
   return found
+end
+
+--- Whether a client is of another server than ours.
+---@param client vim.lsp.Client
+---@return boolean
+function M.is_other(client)
+  return client.name ~= "azimuth"
 end
 
 ---@param client vim.lsp.Client
@@ -124,6 +134,7 @@ end
 
 ---@class azimuth.lang.Reply
 ---@field client vim.lsp.Client
+---@field request? azimuth.lang.Request What it was asked.
 ---@field result? any Nil for `null`.
 ---@field problem? "failed"|"crashed"|"timedOut"
 ---@field message? string
@@ -161,7 +172,7 @@ function M.ask(requests, deadline)
   ---@param reply table
   local function settle(at, reply)
     if not replies[at] then
-      reply.client = requests[at].client
+      reply.client, reply.request = requests[at].client, requests[at]
       replies[at], ids[at], open = reply, nil, open - 1
       waiter.wake()
     end

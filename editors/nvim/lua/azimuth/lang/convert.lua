@@ -3,6 +3,7 @@
 --- A client counts in UTF-8, UTF-16 or UTF-32, and Azimuth in UTF-16. An answer that is not what LSP says raises an error.
 
 local documents = require("azimuth.lang.documents")
+local ranges = require("azimuth.lang.ranges")
 local text = require("azimuth.text")
 
 local M = {}
@@ -47,37 +48,46 @@ local function units(line, byte, encoding)
   return encoding == "utf-16" and utf16 or utf32
 end
 
----@class azimuth.lang.Lines The texts of documents, as clients know them; each file is read once.
----@field read table<string, string[]>
+---@class azimuth.lang.Lines The texts of documents, as clients know them; each is looked for once.
+---@field buffers table<string, integer> The loaded buffers, by URI.
+---@field read table<string, string[]> The lines of files that are in none.
 local Lines = {}
 Lines.__index = Lines
 
 ---@return azimuth.lang.Lines
 function M.lines()
-  return setmetatable({ read = {} }, Lines)
+  return setmetatable({ buffers = {}, read = {} }, Lines)
+end
+
+---@param uri string
+---@return string[] lines Empty for what cannot be read.
+local function lines_of_file(uri)
+  local ok, path = pcall(vim.uri_to_fname, uri)
+  local stat = ok and vim.uv.fs_stat(path)
+  local file = stat and stat.type == "file" and stat.size <= documents.MAX_BYTES and io.open(path, "rb")
+  if not file then
+    return {}
+  end
+  local lines = vim.split(file:read("*a"), "\n", { plain = true })
+  file:close()
+  return lines
 end
 
 ---@param uri string
 ---@param row integer From 0.
 ---@return string? line
 function Lines:line(uri, row)
-  local known = self.read[uri]
-  if not known then
-    local bufnr = documents.loaded(uri)
-    if bufnr then
-      return vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
-    end
-    local ok, path = pcall(vim.uri_to_fname, uri)
-    local stat = ok and vim.uv.fs_stat(path)
-    local file = stat and stat.type == "file" and stat.size <= documents.MAX_BYTES and io.open(path, "rb")
-    known = {}
-    if file then
-      known = vim.split(file:read("*a"), "\n", { plain = true })
-      file:close()
-    end
-    self.read[uri] = known
+  local bufnr = self.buffers[uri]
+  if not bufnr and not self.read[uri] then
+    bufnr = documents.loaded(uri)
+    self.buffers[uri] = bufnr
   end
-  local line = known[row + 1]
+  -- It may be closed while an answer is waited for.
+  if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
+    return vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+  end
+  self.read[uri] = self.read[uri] or lines_of_file(uri)
+  local line = self.read[uri][row + 1]
   return line and (line:gsub("\r$", ""))
 end
 
@@ -85,15 +95,24 @@ end
 ---@field encoding string What it counts in.
 ---@field lines azimuth.lang.Lines
 ---@field versions table<string, integer> The versions of open documents when it was asked, by URI.
+---@field limit integer How many items of a list are read.
+---@field is_cut boolean Whether a list had more.
 local Reader = {}
 Reader.__index = Reader
 
 ---@param client vim.lsp.Client
 ---@param lines azimuth.lang.Lines
 ---@param versions table<string, integer>
+---@param limit integer
 ---@return azimuth.lang.Reader
-function M.reader(client, lines, versions)
-  return setmetatable({ encoding = client.offset_encoding or "utf-16", lines = lines, versions = versions }, Reader)
+function M.reader(client, lines, versions, limit)
+  return setmetatable({
+    encoding = client.offset_encoding or "utf-16",
+    lines = lines,
+    versions = versions,
+    limit = limit,
+    is_cut = false,
+  }, Reader)
 end
 
 --- A position of ours in the units of the client.
@@ -144,6 +163,18 @@ function M.list(value)
   return value or {}
 end
 
+--- The first items of a list, as many as are read: turning more into what we speak would hold up the editor for nothing.
+---@param value any
+---@return any[]
+function Reader:first(value)
+  local list = M.list(value)
+  if #list <= self.limit then
+    return list
+  end
+  self.is_cut = true
+  return vim.list_slice(list, 1, self.limit)
+end
+
 ---@param uri any
 ---@return string
 local function uri_of(uri)
@@ -189,7 +220,7 @@ function Reader:locations(result)
   end
   return vim.tbl_map(function(location)
     return self:location(location)
-  end, M.list(result))
+  end, self:first(result))
 end
 
 ---@param kind any
@@ -213,6 +244,14 @@ function Reader:item(item)
   }
 end
 
+---@param result any `TypeHierarchyItem[]`
+---@return azimuth.LangSymbol[]
+function Reader:items(result)
+  return vim.tbl_map(function(item)
+    return self:item(item)
+  end, self:first(result))
+end
+
 --- LSP's `SymbolInformation`, or a `WorkspaceSymbol`, which may name its document alone.
 ---@param symbol any
 ---@return azimuth.LangSymbol
@@ -231,13 +270,6 @@ function Reader:symbol_information(symbol)
   }
 end
 
----@param a azimuth.Position
----@param b azimuth.Position
----@return boolean
-local function is_before(a, b)
-  return a.line < b.line or (a.line == b.line and a.character < b.character)
-end
-
 --- Puts symbols that come as a flat list into their order, and finds how deep each lies.
 ---@param symbols azimuth.LangSymbol[]
 local function nest(symbols)
@@ -247,10 +279,10 @@ local function nest(symbols)
   end
   table.sort(symbols, function(a, b)
     local first, second = a.location.range, b.location.range
-    if not vim.deep_equal(first.start, second.start) then
-      return is_before(first.start, second.start)
-    elseif not vim.deep_equal(first["end"], second["end"]) then
-      return is_before(second["end"], first["end"])
+    if ranges.is_before(first.start, second.start) or ranges.is_before(second.start, first.start) then
+      return ranges.is_before(first.start, second.start)
+    elseif ranges.is_before(first["end"], second["end"]) or ranges.is_before(second["end"], first["end"]) then
+      return ranges.is_before(second["end"], first["end"])
     end
     return place[a] < place[b]
   end)
@@ -258,7 +290,7 @@ local function nest(symbols)
   for _, symbol in ipairs(symbols) do
     local range = symbol.location.range
     local function is_outside(other)
-      return is_before(other["end"], range["end"]) or not is_before(range.start, other["end"])
+      return ranges.is_before(other["end"], range["end"]) or not ranges.is_before(range.start, other["end"])
     end
     while #around > 0 and is_outside(around[#around]) do
       table.remove(around)
@@ -268,16 +300,16 @@ local function nest(symbols)
   end
 end
 
---- The symbols of a document, each before those that are in it. At most `limit`.
+--- The symbols of a document, each before those that are in it.
 ---@param uri string
 ---@param result any `DocumentSymbol[]` or `SymbolInformation[]`.
----@param limit integer
 ---@return azimuth.LangSymbol[]
-function Reader:document_symbols(uri, result, limit)
+function Reader:document_symbols(uri, result)
   local symbols = {}
   local function add(children, container, depth)
     for _, symbol in ipairs(M.list(children)) do
-      if #symbols >= limit then
+      if #symbols >= self.limit then
+        self.is_cut = true
         return
       end
       table.insert(symbols, {
@@ -293,9 +325,7 @@ function Reader:document_symbols(uri, result, limit)
     end
   end
   if type(result) == "table" and result[1] and result[1].location then
-    for at = 1, math.min(#result, limit) do
-      table.insert(symbols, self:symbol_information(result[at]))
-    end
+    symbols = self:workspace_symbols(result)
     nest(symbols)
   else
     add(result, nil, 0)
@@ -308,7 +338,7 @@ end
 function Reader:workspace_symbols(result)
   return vim.tbl_map(function(symbol)
     return self:symbol_information(symbol)
-  end, M.list(result))
+  end, self:first(result))
 end
 
 ---@param result any `CallHierarchyIncomingCall[]`
@@ -317,7 +347,7 @@ function Reader:incoming(result)
   return vim.tbl_map(function(call)
     local symbol = self:item(call.from)
     return { symbol = symbol, ranges = self:ranges(symbol.location.uri, call.fromRanges) }
-  end, M.list(result))
+  end, self:first(result))
 end
 
 ---@param caller any The `CallHierarchyItem` that was asked for.
@@ -326,16 +356,16 @@ end
 function Reader:outgoing(caller, result)
   return vim.tbl_map(function(call)
     return { symbol = self:item(call.to), ranges = self:ranges(uri_of(caller.uri), call.fromRanges) }
-  end, M.list(result))
+  end, self:first(result))
 end
 
 ---@param uri string
----@param ranges any
+---@param list any `Range[]`
 ---@return azimuth.Range[]
-function Reader:ranges(uri, ranges)
+function Reader:ranges(uri, list)
   return vim.tbl_map(function(range)
     return self:range(uri, range)
-  end, M.list(ranges))
+  end, self:first(list))
 end
 
 -- Texts -------------------------------------------------------------------------------------------------------------
@@ -373,22 +403,10 @@ function Reader:diagnostics(uri, diagnostics)
       source = optional(diagnostic.source),
       code = optional(type(diagnostic.code) == "number" and ("%d"):format(diagnostic.code) or diagnostic.code),
     }
-  end, M.list(diagnostics))
+  end, self:first(diagnostics))
 end
 
 -- Edits and actions -------------------------------------------------------------------------------------------------
-
---- Checks that no edit begins before another one ends: what comes of such edits is anybody's guess.
----@param edits azimuth.LangTextEdit[]
-local function check_apart(edits)
-  local sorted = vim.list_slice(edits)
-  table.sort(sorted, function(a, b)
-    return is_before(a.range.start, b.range.start)
-  end)
-  for at = 2, #sorted do
-    assert(not is_before(sorted[at].range.start, sorted[at - 1].range["end"]), "its edits overlap")
-  end
-end
 
 --- Edits of one document, as a step.
 ---@param uri string
@@ -405,7 +423,7 @@ function Reader:text_change(uri, edits)
       return { range = self:range(uri, edit.range), newText = edit.newText }
     end, M.list(edits)),
   }
-  check_apart(change.edits)
+  assert(ranges.are_apart(change.edits), "its edits overlap")
   return change
 end
 
@@ -421,12 +439,15 @@ function Reader:step(change)
   return self:text_change(change.textDocument.uri, change.edits)
 end
 
----@param changes azimuth.LangChange[]
-local function check_bounds(changes)
-  local count, weight = #changes, 0
-  for _, change in ipairs(changes) do
-    for _, edit in ipairs(change.edits or {}) do
-      count, weight = count + 1, weight + #edit.newText
+--- Checks that an edit is none that nobody could review, before any of it is turned into what we speak.
+---@param steps any[]
+local function check_bounds(steps)
+  local count, weight = #steps, 0
+  for _, step in ipairs(steps) do
+    local edits = M.list(step.edits)
+    count = count + #edits
+    for at = 1, count <= MAX_EDITS and #edits or 0 do
+      weight = weight + #(edits[at].newText or "")
     end
   end
   assert(count <= MAX_EDITS and weight <= MAX_NEW_TEXT, ("it would change too much: %d places, %d bytes"):format(count, weight))
@@ -440,20 +461,19 @@ function Reader:edit(edit)
     return {}
   end
   assert(type(edit) == "table", "an edit is missing")
-  local changes = {}
-  if edit.documentChanges then
-    for _, change in ipairs(M.list(edit.documentChanges)) do
-      table.insert(changes, self:step(change))
-    end
-  else
+  local steps = M.list(edit.documentChanges)
+  if not edit.documentChanges then
     -- A map has no order: this one is the same each time.
     local uris = vim.tbl_keys(edit.changes or {})
     table.sort(uris)
-    for _, uri in ipairs(uris) do
-      table.insert(changes, self:text_change(uri, edit.changes[uri]))
-    end
+    steps = vim.tbl_map(function(uri)
+      return { textDocument = { uri = uri }, edits = edit.changes[uri] }
+    end, uris)
   end
-  check_bounds(changes)
+  check_bounds(steps)
+  local changes = vim.tbl_map(function(step)
+    return self:step(step)
+  end, steps)
   return vim.tbl_filter(function(change)
     return change.type ~= "text" or #change.edits > 0
   end, changes)

@@ -12,6 +12,8 @@ local M = {}
 --- A server may speak several times of one text: of its syntax first, of its types then. It has said all when it is silent for
 --- half as long as its first word took, and for no less and no more than this, in milliseconds.
 local SETTLING_LEAST, SETTLING_MOST = 200, 2000
+--- How long after a change of another document of its a server may change what it says of one, in milliseconds.
+local ELSEWHERE = 1500
 --- A server that has said nothing of a text for so long, in milliseconds, and is not busy, has nothing to say of it: some are
 --- silent where there are no problems. One that has said nothing at all for so long since it came never will: a formatter.
 M.PATIENCE = 30000
@@ -27,10 +29,16 @@ local PULL = "textDocument/diagnostic"
 ---@field about? integer The version that was last published about, if the server says it.
 ---@field said? number When that was.
 ---@field first_said? number When it first spoke after it was sent this version.
+---@field is_first boolean Whether the client was sent no other text of it, so that nothing it says can be of another.
 
 ---@type table<integer, table<string, azimuth.lang.Told>> By the client's id and the document's URI.
 local told = {}
----@type table<integer, { came: number, speaks: boolean }> By the client's id: whether it ever published anything.
+---@class azimuth.lang.Speaker
+---@field came number When it came, in milliseconds of `clients.now`.
+---@field speaks boolean Whether it ever published anything.
+---@field changed number When it was last sent a change of any document.
+
+---@type table<integer, azimuth.lang.Speaker> By the client's id.
 local speakers = {}
 ---@type table<table, true> The tables of handlers that note what is published.
 local noting = setmetatable({}, { __mode = "k" })
@@ -64,10 +72,10 @@ end
 ---@param bufnr integer
 ---@return azimuth.lang.Told
 local function note_document(client, bufnr)
-  local uri = documents.normal(vim.uri_from_bufnr(bufnr))
-  speakers[client.id] = speakers[client.id] or { came = clients.now(), speaks = false }
+  local uri, now = documents.normal(vim.uri_from_bufnr(bufnr)), clients.now()
+  speakers[client.id] = speakers[client.id] or { came = now, speaks = false, changed = now }
   told[client.id] = told[client.id] or {}
-  told[client.id][uri] = told[client.id][uri] or { sent = clients.now() }
+  told[client.id][uri] = told[client.id][uri] or { sent = now, is_first = true }
   return told[client.id][uri]
 end
 
@@ -100,8 +108,10 @@ function M.watch()
       if method == "textDocument/didClose" then
         known[uri] = nil
       elseif known[uri] and method ~= "textDocument/didSave" then
-        known[uri].version, known[uri].sent = params.textDocument.version, clients.now()
-        known[uri].first_said = nil
+        local document, now = known[uri], clients.now()
+        document.version, document.sent, document.first_said = params.textDocument.version, now, nil
+        document.is_first = document.is_first and method == "textDocument/didOpen"
+        speakers[args.data.client_id].changed = now
       end
     end,
   })
@@ -118,8 +128,9 @@ function M.watch()
   for _, client in ipairs(vim.lsp.get_clients()) do
     note_published(client)
     for bufnr in pairs(client.attached_buffers) do
-      -- What it has said of its documents until now is what Neovim has.
-      note_document(client, bufnr).said = clients.now()
+      -- What it has said of its documents until now is what Neovim has, and may be of what they were before.
+      local document = note_document(client, bufnr)
+      document.said, document.is_first = clients.now(), false
     end
   end
 end
@@ -127,14 +138,24 @@ end
 -- Telling -----------------------------------------------------------------------------------------------------------
 
 ---@param document azimuth.lang.Told
----@return boolean # Whether the last that was published is about the text that the client was sent last.
+---@return boolean # Whether the last that was published is about the text that the client was sent last, as far as can be known.
 local function is_of_now(document)
   if not document.said then
     return false
   elseif document.about and document.version then
-    return document.about >= document.version
+    return document.about == document.version
   end
   return document.said >= document.sent
+end
+
+--- Whether what was published is about the text as it is now for certain. A server that does not say of which version it speaks may
+--- have begun with the one before; but had it, it would have spoken again.
+---@param document azimuth.lang.Told
+---@return boolean
+local function is_certain(document)
+  return (document.about ~= nil and document.version ~= nil)
+    or document.is_first
+    or clients.now() >= math.max(document.sent, document.said or 0) + M.PATIENCE
 end
 
 ---@param client vim.lsp.Client
@@ -158,8 +179,73 @@ end
 ---@field client vim.lsp.Client
 ---@field diagnostics? lsp.Diagnostic[] Nil where the server has not spoken of the text as it is now.
 ---@field is_exact boolean Whether the server says that it is of this version.
+---@field doubt? string Why they may be of an older text after all.
+---@field problem? "failed"|"crashed"|"timedOut" Why there are none.
+---@field message? string
 
---- What clients publish about a document as it is now, waited for, in a coroutine.
+--- How long a server has to be silent after what it said of a document, in milliseconds.
+---@param document azimuth.lang.Told
+---@return number
+local function settling(document)
+  local took = document.first_said and document.first_said - document.sent or 0
+  return math.min(math.max(took / 2, SETTLING_LEAST), SETTLING_MOST)
+end
+
+--- Whether nothing more is to be waited for of a client.
+---@param client vim.lsp.Client
+---@param bufnr integer
+---@param began number When waiting began.
+---@return boolean
+local function is_settled(client, bufnr, began)
+  local document, now = document_of(client, bufnr), clients.now()
+  if not document or clients.has_ended(client) or clients.supports(client, PULL, bufnr) then
+    return true
+  end
+  local version = vim.lsp.util.buf_versions[bufnr]
+  if document.version and version and document.version < version and now < began + SENDING then
+    return false
+  elseif clients.busy_with(client) then
+    return false
+  end
+  local speaker = speakers[client.id]
+  if is_of_now(document) then
+    return now >= document.said + settling(document)
+      and (speaker.changed <= document.said or now >= speaker.changed + ELSEWHERE)
+  end
+  return now >= (speaker.speaks and document.sent or speaker.came) + M.PATIENCE
+end
+
+--- What a client has published about a document as it is now.
+---@param client vim.lsp.Client
+---@param bufnr integer
+---@param began number
+---@return azimuth.lang.Published
+local function published(client, bufnr, began)
+  local document = document_of(client, bufnr)
+  if clients.has_ended(client) then
+    return { client = client, is_exact = false, problem = "crashed", message = "it ended while it was asked" }
+  elseif not document then
+    return { client = client, is_exact = false, problem = "failed", message = "it has let go of the document" }
+  elseif is_of_now(document) then
+    local doubt
+    if not is_settled(client, bufnr, began) then
+      doubt = "it may not have said all yet"
+    elseif not is_certain(document) then
+      doubt = "it does not say of which version of the text its problems are"
+    end
+    local is_exact = document.about ~= nil and document.about == document.version
+    return { client = client, diagnostics = M.kept(client, bufnr), is_exact = is_exact, doubt = doubt }
+  end
+  local kept = M.kept(client, bufnr)
+  if is_settled(client, bufnr, began) then
+    local doubt = #kept > 0 and "it has not spoken since the text was changed" or nil
+    return { client = client, diagnostics = kept, is_exact = false, doubt = doubt }
+  end
+  return { client = client, is_exact = false, problem = "timedOut", message = "it has not spoken of the text as it is now" }
+end
+
+--- What clients publish about a document as it is now, waited for, in a coroutine. One that says meanwhile that it can be asked is
+--- waited for no longer: such a one mostly publishes nothing.
 ---@param publishers vim.lsp.Client[]
 ---@param bufnr integer
 ---@param deadline number
@@ -167,51 +253,37 @@ end
 function M.published(publishers, bufnr, deadline)
   local began = clients.now()
   vim.tbl_map(clients.flush, publishers)
-
-  local function is_settled(client)
-    local document, now = document_of(client, bufnr), clients.now()
-    if not document or clients.has_ended(client) then
-      return true
-    end
-    local version = vim.lsp.util.buf_versions[bufnr]
-    if document.version and version and document.version < version and now < began + SENDING then
-      return false
-    elseif clients.busy_with(client) then
-      return false
-    elseif is_of_now(document) then
-      local took = document.first_said and document.first_said - document.sent or 0
-      return now >= document.said + math.min(math.max(took / 2, SETTLING_LEAST), SETTLING_MOST)
-    end
-    local speaker = speakers[client.id]
-    local waited = speaker.speaks and document.sent or speaker.came
-    return now >= waited + M.PATIENCE
-  end
-
-  clients.waiter().wait(deadline, function()
-    return vim.iter(publishers):all(is_settled)
+  -- What was sent is noted only when Neovim tells of it, after this.
+  local has_heard = false
+  local waiter = clients.waiter()
+  vim.schedule(function()
+    has_heard = true
+    waiter.wake()
+  end)
+  waiter.wait(deadline, function()
+    return has_heard and vim.iter(publishers):all(function(client)
+      return is_settled(client, bufnr, began)
+    end)
   end)
   return vim.tbl_map(function(client)
-    local document = document_of(client, bufnr)
-    local is_known = not document or is_of_now(document) or is_settled(client)
-    return {
-      client = client,
-      diagnostics = is_known and M.kept(client, bufnr) or nil,
-      is_exact = document ~= nil and document.about ~= nil and is_of_now(document),
-    }
+    return published(client, bufnr, began)
   end, publishers)
 end
 
---- The documents that a client has, and of whose text, as it is now, it has spoken.
+--- The documents that a client has: of whose text, as it is now, it has spoken, and of which what it said is old.
 ---@param client vim.lsp.Client
 ---@return string[] uris
+---@return table<string, true> old
 function M.spoken_of(client)
-  local uris = {}
+  local uris, old = {}, {}
   for uri, document in pairs(told[client.id] or {}) do
     if is_of_now(document) then
       table.insert(uris, uri)
+    else
+      old[uri] = true
     end
   end
-  return uris
+  return uris, old
 end
 
 --- What a client can be asked about a document, if it can be asked: a server may be several providers in one.
@@ -228,32 +300,67 @@ function M.pulls(client, bufnr)
   return { { client = client, method = PULL, params = params, bufnr = bufnr } }
 end
 
---- What Neovim keeps of what a client published: of one document, or of all.
+--- The namespaces of what a client published, and of what Neovim itself has asked it.
 ---@param client vim.lsp.Client
----@param bufnr? integer
----@param with_pulled? boolean Whether what Neovim has asked the client itself is wanted, too.
----@return lsp.Diagnostic[], integer[] buffers Where each belongs.
-function M.kept(client, bufnr, with_pulled)
-  local found, buffers = {}, {}
+---@return integer published
+---@return integer[] pulled
+local function namespaces(client)
   local own = vim.lsp.diagnostic.get_namespace(client.id)
   local names = vim.api.nvim_get_namespaces()
-  local published
-  for each, id in pairs(names) do
-    published = id == own and each or published
+  local own_name
+  for name, id in pairs(names) do
+    own_name = id == own and name or own_name
   end
-  for each, namespace in pairs(names) do
-    local is_pulled = published and vim.startswith(each, published .. ".")
-    if namespace == own or (with_pulled and is_pulled) then
-      for _, diagnostic in ipairs(vim.diagnostic.get(bufnr, { namespace = namespace })) do
-        local said = vim.tbl_get(diagnostic, "user_data", "lsp")
-        if said then
-          table.insert(found, said)
-          table.insert(buffers, diagnostic.bufnr)
-        end
+  local pulled = {}
+  for name, id in pairs(names) do
+    if own_name and vim.startswith(name, own_name .. ".") then
+      table.insert(pulled, id)
+    end
+  end
+  return own, pulled
+end
+
+---@param of integer[] Namespaces.
+---@param bufnr? integer
+---@return lsp.Diagnostic[], integer[] buffers
+local function kept_in(of, bufnr)
+  local found, buffers = {}, {}
+  for _, namespace in ipairs(of) do
+    for _, diagnostic in ipairs(vim.diagnostic.get(bufnr, { namespace = namespace })) do
+      local said = vim.tbl_get(diagnostic, "user_data", "lsp")
+      if said then
+        table.insert(found, said)
+        table.insert(buffers, diagnostic.bufnr)
       end
     end
   end
   return found, buffers
+end
+
+--- What Neovim keeps of what a client published: of one document, or of all.
+---@param client vim.lsp.Client
+---@param bufnr? integer
+---@return lsp.Diagnostic[], integer[] buffers Where each belongs.
+function M.kept(client, bufnr)
+  return kept_in({ (namespaces(client)) }, bufnr)
+end
+
+--- What Neovim keeps of what it has asked a client itself.
+---@param client vim.lsp.Client
+---@param bufnr? integer
+---@return lsp.Diagnostic[], integer[] buffers Where each belongs.
+function M.pulled(client, bufnr)
+  local _, pulled = namespaces(client)
+  return kept_in(pulled, bufnr)
+end
+
+--- What a client has published of a document as it is now, as far as is known without waiting.
+---@param client vim.lsp.Client
+---@param bufnr integer
+---@return lsp.Diagnostic[]
+function M.known(client, bufnr)
+  local document = document_of(client, bufnr)
+  return document and is_of_now(document) and M.kept(client, bufnr) or {}
 end
 
 return M

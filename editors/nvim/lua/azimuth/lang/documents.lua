@@ -102,6 +102,14 @@ local function forget(bufnr)
   held[bufnr] = nil
 end
 
+--- Leaves a document to the user, whose it is from now on.
+---@param bufnr integer
+local function keep(bufnr)
+  forget(bufnr)
+  vim.bo[bufnr].buflisted = true
+  require("azimuth.client").attach(bufnr)
+end
+
 --- The document of a question, loaded until `release` if it is not open.
 ---@param uri string
 ---@return azimuth.lang.Document?
@@ -140,11 +148,11 @@ function M.take(uri)
     end
     return nil, "failed", ("%s could not be read: %s"):format(path, problem or "Neovim does not say why")
   end
-  -- Whoever opens it meanwhile keeps it.
+  -- Whoever opens it meanwhile keeps it. It was read already, so nothing else tells our server of it.
   held[bufnr].opened = vim.api.nvim_create_autocmd({ "BufEnter", "BufWinEnter" }, {
     buffer = bufnr,
     callback = function()
-      forget(bufnr)
+      keep(bufnr)
     end,
   })
   return { bufnr = bufnr, is_open = false }
@@ -165,9 +173,7 @@ function M.release(bufnr)
     forget(bufnr)
   elseif vim.bo[bufnr].modified then
     -- Somebody has changed it, and that is not to be lost: it is the user's document from now on.
-    forget(bufnr)
-    vim.bo[bufnr].buflisted = true
-    require("azimuth.client").attach(bufnr)
+    keep(bufnr)
   elseif pcall(vim.api.nvim_buf_delete, bufnr, { force = true, unload = not hold.is_new }) then
     forget(bufnr)
   else

@@ -6,7 +6,7 @@ local documents = require("azimuth.lang.documents")
 local M = {}
 
 function M.rename(question)
-  return question:ask_in_turn("textDocument/rename", function(client)
+  return question:ask_in_turn(function(client)
     return question:at_place(client, { newName = question.query.newName })
   end, function(with, edit)
     return with:edit(edit)
@@ -19,7 +19,7 @@ function M.format(question)
     textDocument = { uri = question.uri },
     options = { tabSize = vim.lsp.util.get_effective_tabstop(bufnr), insertSpaces = vim.bo[bufnr].expandtab },
   }
-  return question:ask_in_turn("textDocument/formatting", function()
+  return question:ask_in_turn(function()
     return params
   end, function(with, edits)
     return #edits > 0 and with:edit({ changes = { [question.uri] = edits } }) or {}
@@ -46,7 +46,8 @@ function M.moveFile(question)
   local from, to = documents.normal(question.query.from), documents.normal(question.query.to)
   local path = vim.uri_to_fname(from)
   question.servers = vim.tbl_filter(function(client)
-    local is_below = not client.root_dir or vim.startswith(path, client.root_dir)
+    local root = client.root_dir
+    local is_below = not root or path == root or vim.startswith(path, root:gsub("/$", "") .. "/")
     return is_below and minds_move(client, path)
   end, question.clients)
   vim.tbl_map(clients.flush, question.servers)

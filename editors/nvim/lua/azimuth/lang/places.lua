@@ -6,34 +6,34 @@ local questions = require("azimuth.lang.question")
 
 local M = {}
 
----@param method string
+---@param location azimuth.LangLocation
+---@return string
+local function location_key(location)
+  return questions.place_key(location.uri, location.range)
+end
+
 ---@param more? table
----@return fun(question: azimuth.lang.Question): azimuth.LangAnswer
-local function locations(method, more)
+---@return azimuth.lang.Answerer
+local function locations(more)
   return function(question)
-    local found = question:collection(questions.MAX_ITEMS, function(location)
-      return questions.place_key(location.uri, location.range)
-    end)
-    local replies = question:ask_all(method, function(client)
+    local replies = question:ask_all(function(client)
       return question:at_place(client, more)
     end)
-    for _, reply in ipairs(replies) do
-      found.add(question:understood(reply, function(with)
-        return with:locations(reply.result)
-      end))
-    end
-    return { type = "locations", locations = found.items }
+    local found = question:gathered(replies, location_key, function(with, reply)
+      return with:locations(reply.result)
+    end)
+    return { type = "locations", locations = found }
   end
 end
 
-M.definition = locations("textDocument/definition")
-M.typeDefinition = locations("textDocument/typeDefinition")
-M.implementation = locations("textDocument/implementation")
-M.references = locations("textDocument/references", { context = { includeDeclaration = true } })
+M.definition = locations()
+M.typeDefinition = locations()
+M.implementation = locations()
+M.references = locations({ context = { includeDeclaration = true } })
 
 function M.hover(question)
   local texts = {}
-  local replies = question:ask_all("textDocument/hover", function(client)
+  local replies = question:ask_all(function(client)
     return question:at_place(client)
   end)
   for _, reply in ipairs(replies) do
@@ -48,91 +48,74 @@ function M.hover(question)
 end
 
 function M.documentSymbols(question)
-  local found = question:collection(questions.MAX_MANY, questions.symbol_key)
-  local replies = question:ask_all("textDocument/documentSymbol", function()
+  local replies = question:ask_all(function()
     return { textDocument = { uri = question.uri } }
   end)
-  for _, reply in ipairs(replies) do
-    found.add(question:understood(reply, function(with)
-      return with:document_symbols(question.uri, reply.result, questions.MAX_MANY + 1)
-    end))
-  end
-  return { type = "symbols", symbols = found.items }
+  local found = question:gathered(replies, questions.symbol_key, function(with, reply)
+    return with:document_symbols(question.uri, reply.result)
+  end)
+  return { type = "symbols", symbols = found }
 end
 
 function M.workspaceSymbols(question)
-  local found = question:collection(questions.MAX_ITEMS, questions.symbol_key)
-  local replies = question:ask_all("workspace/symbol", function()
+  local replies = question:ask_all(function()
     return { query = question.query.query }
   end)
-  for _, reply in ipairs(replies) do
-    found.add(question:understood(reply, function(with)
-      return with:workspace_symbols(vim.list_slice(reply.result or {}, 1, questions.MAX_ITEMS + 1))
-    end))
-  end
-  return { type = "symbols", symbols = found.items }
+  local found = question:gathered(replies, questions.symbol_key, function(with, reply)
+    return with:workspace_symbols(reply.result)
+  end)
+  return { type = "symbols", symbols = found }
 end
 
 --- Asks for what stands at the place, and then about it. An item goes back to the client that it came from.
 ---@param question azimuth.lang.Question
----@param prepare string
 ---@param method string
----@return { reply: azimuth.lang.Reply, item: table }[]
-local function hierarchy(question, prepare, method)
-  local prepared = question:ask_all(prepare, function(client)
+---@return azimuth.lang.Reply[]
+local function hierarchy(question, method)
+  local prepared = question:ask_all(function(client)
     return question:at_place(client)
   end)
-  local requests, items = {}, {}
+  local requests = {}
   for _, reply in ipairs(prepared) do
     for _, item in ipairs(question:listed(reply)) do
       table.insert(requests, question:request(reply.client, method, { item = item }))
-      table.insert(items, item)
     end
   end
-  local found = {}
-  for at, reply in ipairs(clients.ask(requests, question.deadline)) do
-    found[at] = { reply = reply, item = items[at] }
-  end
-  return found
+  return clients.ask(requests, question.deadline)
+end
+
+---@param call azimuth.LangCall
+---@return string
+local function call_key(call)
+  return questions.symbol_key(call.symbol)
 end
 
 ---@param method string
----@param read fun(reader: azimuth.lang.Reader, item: table, result: any): azimuth.LangCall[]
----@return fun(question: azimuth.lang.Question): azimuth.LangAnswer
+---@param read fun(reader: azimuth.lang.Reader, reply: azimuth.lang.Reply): azimuth.LangCall[]
+---@return azimuth.lang.Answerer
 local function calls(method, read)
   return function(question)
-    local found = question:collection(questions.MAX_ITEMS, function(call)
-      return questions.symbol_key(call.symbol)
-    end)
-    for _, answer in ipairs(hierarchy(question, "textDocument/prepareCallHierarchy", method)) do
-      found.add(question:understood(answer.reply, function(with)
-        return read(with, answer.item, answer.reply.result)
-      end))
-    end
-    return { type = "calls", calls = found.items }
+    local replies = hierarchy(question, method)
+    return { type = "calls", calls = question:gathered(replies, call_key, read) }
   end
 end
 
-M.incomingCalls = calls("callHierarchy/incomingCalls", function(with, _, incoming)
-  return with:incoming(incoming)
+M.incomingCalls = calls("callHierarchy/incomingCalls", function(with, reply)
+  return with:incoming(reply.result)
 end)
-M.outgoingCalls = calls("callHierarchy/outgoingCalls", function(with, item, outgoing)
-  return with:outgoing(item, outgoing)
+M.outgoingCalls = calls("callHierarchy/outgoingCalls", function(with, reply)
+  return with:outgoing(reply.request.params.item, reply.result)
 end)
 
 ---@param method string
----@return fun(question: azimuth.lang.Question): azimuth.LangAnswer
+---@return azimuth.lang.Answerer
 local function types(method)
   return function(question)
-    local found = question:collection(questions.MAX_ITEMS, questions.symbol_key)
-    for _, answer in ipairs(hierarchy(question, "textDocument/prepareTypeHierarchy", method)) do
-      found.add(question:understood(answer.reply, function(with)
-        return vim.tbl_map(function(item)
-          return with:item(item)
-        end, convert.list(answer.reply.result))
-      end))
-    end
-    return { type = "symbols", symbols = found.items }
+    local replies = hierarchy(question, method)
+    local found = question:gathered(replies, questions.symbol_key, function(with, reply)
+      return with:items(reply.result)
+    end)
+    return { type = "symbols", symbols = found }
   end
 end
 

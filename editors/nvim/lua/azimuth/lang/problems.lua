@@ -5,6 +5,7 @@ local convert = require("azimuth.lang.convert")
 local diagnostics = require("azimuth.lang.diagnostics")
 local documents = require("azimuth.lang.documents")
 local questions = require("azimuth.lang.question")
+local ranges = require("azimuth.lang.ranges")
 
 local M = {}
 
@@ -33,67 +34,109 @@ local function problems(question, asked, deadline)
       table.insert(publishers, client)
     end
   end
-  for _, reply in ipairs(clients.ask(pulls, deadline)) do
-    local items = question:understood(reply, function()
-      return convert.list(reply.result and reply.result.items)
-    end)
-    if items then
-      local id = reply.client.id
-      -- A server that can be asked may publish as well what it finds out on its own.
-      found[id] = vim.list_extend(diagnostics.kept(reply.client, bufnr), items)
-      versions[id] = question.version
+  local function pull(requests)
+    local version = current_version(question)
+    for _, reply in ipairs(clients.ask(requests, deadline)) do
+      local items = question:understood(reply, function(with)
+        return with:first(reply.result and reply.result.items)
+      end)
+      if items then
+        local id = reply.client.id
+        -- A server that can be asked may publish as well what it finds out on its own.
+        found[id] = vim.list_extend(diagnostics.known(reply.client, bufnr), items)
+        versions[id] = version
+      end
     end
   end
+  pull(pulls)
+  local late = {}
   for _, published in ipairs(diagnostics.published(publishers, bufnr, deadline)) do
-    found[published.client.id] = published.diagnostics
-    -- Other clients may count otherwise than ours does.
-    versions[published.client.id] = published.is_exact and current_version(question) or nil
-    if not published.diagnostics then
-      question:note({ client = published.client, problem = "timedOut", message = "it has not spoken of the text as it is now" })
+    local own = diagnostics.pulls(published.client, bufnr)
+    if #own > 0 then
+      vim.list_extend(late, own)
+    else
+      found[published.client.id] = published.diagnostics
+      -- Other clients may count otherwise than ours does.
+      versions[published.client.id] = published.is_exact and current_version(question) or nil
+      if published.problem then
+        question:note(published)
+      elseif published.doubt then
+        question:doubt(("%s: %s"):format(published.client.name, published.doubt))
+      end
     end
   end
+  -- Some say that they can be asked only a while after they came.
+  pull(late)
   return found, versions
 end
 
 ---@param list azimuth.LangDiagnostic[]
 local function sort_by_place(list)
   table.sort(list, function(a, b)
-    local first, second = a.range.start, b.range.start
-    return first.line < second.line or (first.line == second.line and first.character < second.character)
+    return ranges.is_first(a.range, b.range)
   end)
 end
 
---- All that is known, of all documents.
+--- What a client is known to have said of all documents but those whose text has changed since, by their URIs.
+---@param client vim.lsp.Client
+---@return table<string, lsp.Diagnostic[]> by_uri Empty ones are of documents that have no problems.
+---@return boolean is_all Whether none was left out.
+local function known_of(client)
+  local spoken, old = diagnostics.spoken_of(client)
+  local by_uri, is_all = {}, true
+  for _, uri in ipairs(spoken) do
+    by_uri[uri] = {}
+  end
+  local function add(kept, buffers, is_left_out)
+    for at, diagnostic in ipairs(kept) do
+      local uri = documents.normal(vim.uri_from_bufnr(buffers[at]))
+      if is_left_out(uri) then
+        is_all = false
+      else
+        by_uri[uri] = by_uri[uri] or {}
+        table.insert(by_uri[uri], diagnostic)
+      end
+    end
+  end
+  local published, of = diagnostics.kept(client)
+  add(published, of, function(uri)
+    return old[uri]
+  end)
+  local pulled, pulled_of = diagnostics.pulled(client)
+  add(pulled, pulled_of, function()
+    return false
+  end)
+  return by_uri, is_all
+end
+
+--- All that is known, of all documents. Nobody is waited for, and of most files of a project nobody may have said anything.
 ---@param question azimuth.lang.Question
 ---@return azimuth.LangAnswer
 local function all_diagnostics(question)
   question.servers = question.clients
-  local by_uri, uris, count = {}, {}, 0
+  question:doubt("This is what the language servers have said until now; of files that are not open that may be nothing.")
+  local by_uri, count = {}, 0
   for _, client in ipairs(question.clients) do
-    local kept, buffers = diagnostics.kept(client, nil, true)
-    for at, diagnostic in ipairs(kept) do
-      if count >= questions.MAX_MANY then
-        question.is_cut = true
+    local known, is_all = known_of(client)
+    if not is_all then
+      question:doubt(("%s has not spoken yet of all texts as they are now."):format(client.name))
+    end
+    -- Of too many, always the same are told.
+    local uris = vim.tbl_keys(known)
+    table.sort(uris)
+    for _, uri in ipairs(uris) do
+      if count >= question.limit then
+        question:cut()
         break
       end
-      local uri = documents.normal(vim.uri_from_bufnr(buffers[at]))
+      count = count + #known[uri]
       local read = question:understood({ client = client }, function(with)
-        return with:diagnostics(uri, { diagnostic })
+        return with:diagnostics(uri, known[uri])
       end)
-      if not by_uri[uri] then
-        by_uri[uri] = {}
-        table.insert(uris, uri)
-      end
-      vim.list_extend(by_uri[uri], read or {})
-      count = count + 1
-    end
-    for _, uri in ipairs(diagnostics.spoken_of(client)) do
-      if not by_uri[uri] then
-        by_uri[uri] = {}
-        table.insert(uris, uri)
-      end
+      by_uri[uri] = vim.list_extend(by_uri[uri] or {}, read or {})
     end
   end
+  local uris = vim.tbl_keys(by_uri)
   table.sort(uris)
   return {
     type = "diagnostics",
@@ -111,49 +154,40 @@ function M.diagnostics(question)
   question.servers = question.clients
   local found, versions = problems(question, question.clients, question.deadline)
   question.version = current_version(question)
-  local items = question:collection(questions.MAX_MANY, function(diagnostic)
+  local items = question:collection(function(diagnostic)
     return questions.place_key(diagnostic.message, diagnostic.range) .. (diagnostic.source or "")
   end)
-  local version, differs
+  local of = {}
   for _, client in ipairs(question.clients) do
     if found[client.id] then
       items.add(question:understood({ client = client }, function(with)
         return with:diagnostics(question.uri, found[client.id])
       end))
-      differs = differs or (version ~= nil and versions[client.id] ~= version)
-      version = version or versions[client.id]
+      of[versions[client.id] or "unknown"] = true
     end
   end
   sort_by_place(items.items)
-  local document = { uri = question.uri, version = not differs and version or nil, diagnostics = items.items }
+  local version = vim.tbl_count(of) == 1 and tonumber((next(of))) or nil
+  local document = { uri = question.uri, version = version, diagnostics = items.items }
   return { type = "diagnostics", documents = { document } }
-end
-
----@param a lsp.Range
----@param b lsp.Range
----@return boolean
-local function touch(a, b)
-  local function is_after(one, other)
-    return one.line > other.line or (one.line == other.line and one.character > other.character)
-  end
-  return not is_after(a.start, b["end"]) and not is_after(b.start, a["end"])
 end
 
 --- The actions for a part of a document, as the clients say them.
 ---@param question azimuth.lang.Question
 ---@return { client: vim.lsp.Client, action: table }[]
 local function actions(question)
-  local asked = question:able("textDocument/codeAction")
+  local asked = question:able()
   -- Quick fixes are for the problems that they are asked with.
-  local before = vim.list_slice(question.troubles)
+  local bufnr = question.document.bufnr
+  local troubles, doubts = vim.list_slice(question.troubles), vim.list_slice(question.doubts)
   local found = problems(question, asked, math.min(question.deadline, clients.now() + M.CONTEXT))
-  question.troubles = before
+  question.troubles, question.doubts = troubles, doubts
   local requests = vim.tbl_map(function(client)
     local range = question:reader(client):their_range(question.uri, question.query.range)
     local there = vim.tbl_filter(function(diagnostic)
-      local ok, touches = pcall(touch, diagnostic.range, range)
+      local ok, touches = pcall(ranges.touch, diagnostic.range, range)
       return ok and touches
-    end, found[client.id] or diagnostics.kept(client, question.document.bufnr, true))
+    end, found[client.id] or vim.list_extend(diagnostics.kept(client, bufnr), (diagnostics.pulled(client, bufnr))))
     return question:request(client, "textDocument/codeAction", {
       textDocument = { uri = question.uri },
       range = range,
@@ -179,7 +213,7 @@ local function resolves(question, client)
 end
 
 function M.codeActions(question)
-  local found = question:collection(questions.MAX_ITEMS, function(action)
+  local found = question:collection(function(action)
     return action.title .. "\n" .. (action.kind or "")
   end)
   for _, each in ipairs(actions(question)) do

@@ -2,13 +2,14 @@
 
 local clients = require("azimuth.lang.clients")
 local convert = require("azimuth.lang.convert")
+local methods = require("azimuth.lang.methods")
 
 local M = {}
 
---- How many places, calls or actions an answer has at most; more make it `partial`.
-M.MAX_ITEMS = 500
---- How many symbols, and how many problems.
-M.MAX_MANY = 2000
+--- How many items an answer has at most; more make it `partial`.
+local MOST = 500
+--- The same for answers about the whole of a document, by the type of the query.
+local MOST_OF = { documentSymbols = 2000, diagnostics = 2000 }
 
 ---@class azimuth.lang.Question
 ---@field query azimuth.LangQuery
@@ -23,7 +24,8 @@ M.MAX_MANY = 2000
 ---@field lines azimuth.lang.Lines
 ---@field versions table<string, integer> Of open documents, when it was asked.
 ---@field version? integer Of its document.
----@field is_cut boolean Whether there was more than is told.
+---@field limit integer How many items its answer has at most.
+---@field doubts string[] Why what is told may not be all, or may not be so.
 local Question = {}
 Question.__index = Question
 
@@ -43,7 +45,8 @@ function M.new(params, own)
     troubles = {},
     lines = convert.lines(),
     versions = {},
-    is_cut = false,
+    limit = MOST_OF[params.query.type] or MOST,
+    doubts = {},
   }, Question)
 end
 
@@ -87,26 +90,32 @@ end
 ---@param answer azimuth.LangAnswer
 ---@return azimuth.LangResult
 function Question:result(answer)
-  local failed, working = troubles(self), busy(self)
-  local status, message = "ready", nil
+  local words = troubles(self)
+  local failed = #words
   if #self.servers == 0 then
     return M.without_answer("unsupported", "The language servers that run cannot answer this.", self.clients)
-  elseif #failed == #self.servers then
-    local worst = "timedOut"
+  end
+  local status = "ready"
+  if failed == #self.servers then
+    status, answer = "timedOut", { type = "nothing" }
     for _, trouble in ipairs(self.troubles) do
-      worst = worst ~= "failed" and trouble.problem or worst
+      status = status ~= "failed" and trouble.problem or status
     end
-    answer, status, message = { type = "nothing" }, worst, failed
-  elseif #failed > 0 then
-    status, message = "partial", failed
-  elseif #working > 0 then
-    status, message = "indexing", working
-  elseif self.is_cut then
-    status, message = "partial", { "There is more than this." }
+  else
+    local working = busy(self)
+    vim.list_extend(words, working)
+    vim.list_extend(words, self.doubts)
+    if failed > 0 then
+      status = "partial"
+    elseif #working > 0 then
+      status = "indexing"
+    elseif #self.doubts > 0 then
+      status = "partial"
+    end
   end
   return {
     status = status,
-    message = message and table.concat(message, "\n") or nil,
+    message = #words > 0 and table.concat(words, "\n") or nil,
     servers = vim.tbl_map(clients.server, self.servers),
     version = self.version,
     answer = answer,
@@ -126,10 +135,23 @@ function Question:note(trouble)
   table.insert(self.troubles, trouble)
 end
 
+--- Notes why what is told may not be all, or may not be so, once.
+---@param why string
+function Question:doubt(why)
+  if not vim.list_contains(self.doubts, why) then
+    table.insert(self.doubts, why)
+  end
+end
+
+--- Notes that there is more than is told.
+function Question:cut()
+  self:doubt("There is more than this.")
+end
+
 ---@param client vim.lsp.Client
 ---@return azimuth.lang.Reader
 function Question:reader(client)
-  return convert.reader(client, self.lines, self.versions)
+  return convert.reader(client, self.lines, self.versions, self.limit)
 end
 
 --- Reads what a client said. What is not LSP is the client's failure, and not ours.
@@ -142,11 +164,15 @@ function Question:understood(reply, read)
     self:note(reply)
     return nil
   end
-  local ok, answer = pcall(read, self:reader(reply.client))
+  local reader = self:reader(reply.client)
+  local ok, answer = pcall(read, reader)
   if not ok then
     local why = tostring(answer):gsub("^.-:%d+: ", "")
     self:note({ client = reply.client, problem = "failed", message = "its answer cannot be understood: " .. why })
     return nil
+  end
+  if reader.is_cut then
+    self:cut()
   end
   return answer
 end
@@ -155,20 +181,26 @@ end
 ---@param reply azimuth.lang.Reply
 ---@return table[]
 function Question:listed(reply)
-  return self:understood(reply, function()
+  return self:understood(reply, function(with)
     return vim.tbl_filter(function(item)
       return type(item) == "table"
-    end, convert.list(reply.result))
+    end, with:first(reply.result))
   end) or {}
 end
 
---- The clients that can be asked something. They are those who answer, from now on.
----@param method string
+--- Whether a client can be asked, as far as it says.
+---@param client vim.lsp.Client
+---@return boolean
+function Question:can_ask(client)
+  local method = methods[self.query.type]
+  return not method or clients.supports(client, method, self.document and self.document.bufnr)
+end
+
+--- The clients that can be asked. They are those who answer, from now on.
 ---@return vim.lsp.Client[]
-function Question:able(method)
-  local bufnr = self.document and self.document.bufnr
+function Question:able()
   local found = vim.tbl_filter(function(client)
-    return clients.supports(client, method, bufnr)
+    return self:can_ask(client)
   end, self.clients)
   vim.list_extend(self.servers, found)
   return found
@@ -194,25 +226,24 @@ function Question:at_place(client, more)
 end
 
 --- Asks all clients that can answer, at once.
----@param method string
 ---@param params fun(client: vim.lsp.Client): table
 ---@return azimuth.lang.Reply[]
-function Question:ask_all(method, params)
+function Question:ask_all(params)
   local requests = vim.tbl_map(function(client)
-    return self:request(client, method, params(client))
-  end, self:able(method))
+    return self:request(client, methods[self.query.type], params(client))
+  end, self:able())
   return clients.ask(requests, self.deadline)
 end
 
 --- Asks the clients that can answer, one after the other, until one has something to say. What two of them would change
 --- cannot both be done.
----@param method string
 ---@param params fun(client: vim.lsp.Client): table
 ---@param read fun(reader: azimuth.lang.Reader, result: any): azimuth.LangChange[]
 ---@return azimuth.LangAnswer.Edit
-function Question:ask_in_turn(method, params, read)
-  for _, client in ipairs(self:able(method)) do
-    local reply = clients.ask({ self:request(client, method, params(client)) }, self.deadline)[1]
+function Question:ask_in_turn(params, read)
+  for _, client in ipairs(self:able()) do
+    local request = self:request(client, methods[self.query.type], params(client))
+    local reply = clients.ask({ request }, self.deadline)[1]
     local changes = self:understood(reply, function(with)
       return reply.result ~= nil and read(with, reply.result) or false
     end)
@@ -225,17 +256,16 @@ function Question:ask_in_turn(method, params, read)
 end
 
 --- Puts items of several clients together, each once, as many as an answer may have.
----@param limit integer
 ---@param identity fun(item: table): string
 ---@return { items: table[], add: fun(more: table[]?) }
-function Question:collection(limit, identity)
+function Question:collection(identity)
   local items, seen = {}, {}
   local function add(more)
     for _, item in ipairs(more or {}) do
       local key = identity(item)
       if not seen[key] then
-        if #items >= limit then
-          self.is_cut = true
+        if #items >= self.limit then
+          self:cut()
           return
         end
         seen[key] = true
@@ -244,6 +274,21 @@ function Question:collection(limit, identity)
     end
   end
   return { items = items, add = add }
+end
+
+--- What clients said, put together.
+---@param replies azimuth.lang.Reply[]
+---@param identity fun(item: table): string
+---@param read fun(reader: azimuth.lang.Reader, reply: azimuth.lang.Reply): table[]
+---@return table[] items
+function Question:gathered(replies, identity, read)
+  local found = self:collection(identity)
+  for _, reply in ipairs(replies) do
+    found.add(self:understood(reply, function(with)
+      return read(with, reply)
+    end))
+  end
+  return found.items
 end
 
 --- What tells one place from another.
