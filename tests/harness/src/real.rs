@@ -104,36 +104,60 @@ impl Real {
     /// Names that are used in several files. The first can be renamed.
     pub fn spots(self) -> &'static [Spot] {
         match self {
-            Self::Rust => &[
-                spot("src/future/maybe_done.rs", "pub enum MaybeDone", "MaybeDone"),
-                spot("src/fns.rs", "pub trait FnOnce1", "FnOnce1"),
-                spot("src/stream/stream/fuse.rs", "pub fn is_done", "is_done"),
-                spot("src/stream/futures_unordered/ready_to_run_queue.rs", "fn enqueue", "enqueue"),
-            ],
-            Self::Python => &[
-                spot("networkx/utils/misc.py", "def groups(", "groups"),
-                spot("networkx/utils/union_find.py", "class UnionFind", "UnionFind"),
-                spot("networkx/algorithms/components/connected.py", "def number_conn", "number_connected_components"),
-                spot("networkx/utils/heaps.py", "class PairingHeap", "PairingHeap"),
-            ],
-            Self::TypeScript => &[
-                spot("internal/util/arrRemove.ts", "export function arrRemove", "arrRemove"),
-                spot("internal/util/isScheduler.ts", "export function isScheduler", "isScheduler"),
-                spot("internal/util/lift.ts", "export function operate", "operate"),
-                spot("internal/scheduler/AsyncAction.ts", "protected requestAsyncId", "requestAsyncId"),
-            ],
-            Self::Cpp => &[
-                spot("util/coding.cc", "void PutVarint32(", "PutVarint32"),
-                spot("util/crc32c.cc", "uint32_t Extend(", "Extend"),
-                spot("db/dbformat.h", "inline Slice ExtractUserKey", "ExtractUserKey"),
-                spot("table/iterator_wrapper.h", "class IteratorWrapper", "IteratorWrapper"),
-            ],
-            Self::Go => &[
-                spot("internal/catmsg/codec.go", "type Encoder struct", "Encoder"),
-                spot("unicode/norm/forminfo.go", "type Properties struct", "Properties"),
-                spot("transform/transform.go", "type SpanningTransformer interface", "SpanningTransformer"),
-                spot("transform/transform.go", "func NewReader(", "NewReader"),
-            ],
+            Self::Rust => {
+                const {
+                    &[
+                        spot("src/future/maybe_done.rs", "pub enum MaybeDone", "MaybeDone"),
+                        spot("src/fns.rs", "pub trait FnOnce1", "FnOnce1"),
+                        spot("src/stream/stream/fuse.rs", "pub fn is_done", "is_done"),
+                        spot("src/stream/futures_unordered/ready_to_run_queue.rs", "fn enqueue", "enqueue"),
+                    ]
+                }
+            }
+            Self::Python => {
+                const {
+                    &[
+                        spot("networkx/utils/misc.py", "def groups(", "groups"),
+                        spot("networkx/utils/union_find.py", "class UnionFind", "UnionFind"),
+                        spot(
+                            "networkx/algorithms/components/connected.py",
+                            "def number_conn",
+                            "number_connected_components",
+                        ),
+                        spot("networkx/utils/heaps.py", "class PairingHeap", "PairingHeap"),
+                    ]
+                }
+            }
+            Self::TypeScript => {
+                const {
+                    &[
+                        spot("internal/util/arrRemove.ts", "export function arrRemove", "arrRemove"),
+                        spot("internal/util/isScheduler.ts", "export function isScheduler", "isScheduler"),
+                        spot("internal/util/lift.ts", "export function operate", "operate"),
+                        spot("internal/scheduler/AsyncAction.ts", "protected requestAsyncId", "requestAsyncId"),
+                    ]
+                }
+            }
+            Self::Cpp => {
+                const {
+                    &[
+                        spot("util/coding.cc", "void PutVarint32(", "PutVarint32"),
+                        spot("util/crc32c.cc", "uint32_t Extend(", "Extend"),
+                        spot("db/dbformat.h", "inline Slice ExtractUserKey", "ExtractUserKey"),
+                        spot("table/iterator_wrapper.h", "class IteratorWrapper", "IteratorWrapper"),
+                    ]
+                }
+            }
+            Self::Go => {
+                const {
+                    &[
+                        spot("internal/catmsg/codec.go", "type Encoder struct", "Encoder"),
+                        spot("unicode/norm/forminfo.go", "type Properties struct", "Properties"),
+                        spot("transform/transform.go", "type SpanningTransformer interface", "SpanningTransformer"),
+                        spot("transform/transform.go", "func NewReader(", "NewReader"),
+                    ]
+                }
+            }
         }
     }
 
