@@ -1,5 +1,6 @@
 //! What Azimuth costs: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`, edits
-//! beside `git`, outlines beside `ctags`, and commands beside `bash -c` and `script`.
+//! beside `git`, outlines beside `ctags`, questions beside a
+//! language server asked directly, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the release binary and measures it as an editor would see it, over standard input and
 //! output, with an instant model on loopback. Nothing here asserts a time; it reports what it finds.
@@ -8,6 +9,7 @@
 
 mod corpus;
 mod edits;
+mod lang;
 mod search;
 mod shell;
 mod symbols;
@@ -51,6 +53,9 @@ fn main() {
     }
     if runs("symbols") {
         symbols::run();
+    }
+    if runs("lang") {
+        lang::run();
     }
 }
 
@@ -195,6 +200,11 @@ impl World {
     fn start(&self, binary: &Path) -> Process {
         Process::start(binary, &self.data(), &self.project(), &self.vendor.url())
     }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
 }
 
 fn ms(time: Duration) -> f64 {

@@ -62,7 +62,7 @@ fn compare(name: &str, folder: &Path, rg: &[&str], ours: impl Fn()) {
         our_times.push(time(&ours));
         their_times.push(time(theirs));
     }
-    let (ours, theirs) = (median(our_times), median(their_times));
+    let (ours, theirs) = (crate::median(our_times), crate::median(their_times));
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     println!("{name:<44} {ratio:>10.2} x    (aim 1.15; {:.0} ms and {:.0} ms)", crate::ms(ours), crate::ms(theirs));
 }
@@ -71,9 +71,4 @@ fn time(work: impl Fn()) -> Duration {
     let began = Instant::now();
     work();
     began.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
 }

@@ -57,7 +57,7 @@ fn alone() -> Duration {
             theirs.push(began.elapsed());
         }
     }
-    let (ours, theirs) = (median(ours), median(theirs));
+    let (ours, theirs) = (crate::median(ours), crate::median(theirs));
     tell("`true` in the shell and `bash -c true`", ours, theirs);
     drop(runtime.enter());
     theirs
@@ -165,9 +165,4 @@ fn script(folder: &Path, command: &str) -> Duration {
 fn tell(name: &str, ours: Duration, theirs: Duration) {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
     println!("{name:<44} {ratio:>10.2} x    (aim 1; {:.2} ms and {:.2} ms)", ms(ours), ms(theirs));
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
 }

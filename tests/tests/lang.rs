@@ -1,9 +1,8 @@
 //! The tools that ask language servers, as a model uses them: here with a server of our own, since this client has none.
 
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 
-use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, not_tried};
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, not_tried, real};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -20,9 +19,7 @@ struct World {
 impl World {
     /// None where pyright is not installed.
     async fn new(profile: Profile) -> Option<Self> {
-        let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/azimuth-tests");
-        let tools = std::env::var_os("AZIMUTH_TEST_TOOLS").map_or_else(home, PathBuf::from);
-        let program = tools.join("language-servers/bin/pyright-langserver");
+        let program = real::programs().join("pyright-langserver");
         if !program.exists() {
             not_tried("pyright: it is not installed (tests/tools/install-language-servers)");
             return None;

@@ -1,11 +1,11 @@
 //! Real language servers, started by us where no editor has them: pyright, typescript-language-server, clangd, gopls and
 //! rust-analyzer, from `tests/tools/install-language-servers`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use harness::{Project, not_tried};
+use harness::{Project, not_tried, real};
 use protocol::content::{Position, Range};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangSeverity, LangStatus};
 use workspace::buffers::Buffers;
@@ -28,16 +28,13 @@ struct World {
 impl World {
     /// A project with these files; none where the server is not installed.
     fn new(program: &str, files: &[(&str, &str)]) -> Option<Self> {
-        let bin = tools().join("language-servers/bin");
-        if !bin.join(program).exists() {
+        if !real::programs().join(program).exists() {
             not_tried(&format!("{program}: it is not installed (tests/tools/install-language-servers)"));
             return None;
         }
         let project = Project::new(files.iter().copied());
         let buffers = Arc::<Buffers>::default();
-        let own = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&own))).unwrap();
-        let servers = Servers::new(ServersConfig { path: Some(path), ..ServersConfig::default() });
+        let servers = Servers::new(ServersConfig { path: Some(real::path()), ..ServersConfig::default() });
         let reader = Reader::new(buffers.clone(), Arc::new(NoOverlay));
         let roots = Roots::new([project.folder()]).unwrap();
         let source = servers.source(roots, reader, Arc::new(|| true));
@@ -102,11 +99,6 @@ impl World {
     fn rename(&self, name: &str, line: u32, character: u32, to: &str) -> LangQuery {
         LangQuery::Rename { uri: self.uri(name), position: Position { line, character }, new_name: to.to_owned() }
     }
-}
-
-fn tools() -> PathBuf {
-    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/azimuth-tests");
-    std::env::var_os("AZIMUTH_TEST_TOOLS").map_or_else(home, PathBuf::from)
 }
 
 #[tokio::test]

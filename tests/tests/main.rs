@@ -18,6 +18,7 @@ mod host;
 mod hostile;
 mod jobs;
 mod lang;
+mod lang_projects;
 mod lang_servers;
 mod layers;
 mod lifecycle;

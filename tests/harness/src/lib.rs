@@ -7,6 +7,7 @@
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
 //! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
+//! - [`real`], [`direct`]: real projects, and their language servers asked without us.
 //! - [`program`], [`process`], [`vendor`]: the program, a process of it, and an instant model, for tests that kill, and
 //!   for benchmarks.
 
@@ -15,10 +16,12 @@
 
 pub mod client;
 pub mod crates;
+pub mod direct;
 pub mod model;
 pub mod process;
 pub mod program;
 pub mod project;
+pub mod real;
 pub mod server;
 pub mod vendor;
 pub mod window;

@@ -168,7 +168,7 @@ impl Process {
 
 /// Reads messages on a thread of their own, up to the end of the output or a message that is cut off, and notes when
 /// each came.
-fn read(mut output: BufReader<ChildStdout>) -> Receiver<(Instant, Vec<u8>)> {
+pub(crate) fn read(mut output: BufReader<ChildStdout>) -> Receiver<(Instant, Vec<u8>)> {
     let (sender, messages) = mpsc::channel();
     std::thread::spawn(move || {
         while let Some(message) = message(&mut output) {

@@ -1,0 +1,187 @@
+//! Real projects of over a hundred files each: what our tools' source says is what their language server says when it is
+//! asked directly, by another process and a client that does nothing but ask.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use harness::Project;
+use harness::direct::Direct;
+use harness::real::{self, Real};
+use protocol::content::Position;
+use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
+use serde_json::{Value, json};
+use workspace::buffers::Buffers;
+use workspace::lang::Source;
+use workspace::lang::pool::{Servers, ServersConfig};
+use workspace::paths::Roots;
+use workspace::reader::{NoOverlay, Reader};
+
+/// The slowest server reads its whole project first, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A change of text: the file, the place, and what is put there.
+type Edit = (String, [u64; 4], String);
+
+struct World {
+    real: Real,
+    project: Project,
+    servers: Arc<Servers>,
+    source: Arc<dyn Source>,
+    direct: Direct,
+}
+
+impl World {
+    fn new(real: Real) -> Option<Self> {
+        let project = real.project()?;
+        let servers = Servers::new(ServersConfig { path: Some(real::path()), ..ServersConfig::default() });
+        let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
+        let source = servers.source(Roots::new([project.folder()]).unwrap(), reader, Arc::new(|| true));
+        let direct = Direct::start(&real.server(), real.arguments(), project.folder());
+        Some(Self { real, project, servers, source, direct })
+    }
+
+    async fn ready(&self, query: LangQuery) -> LangAnswer {
+        let LangResult { status, answer, message, .. } = self.source.ask(&query, PATIENCE).await;
+        assert_eq!(status, LangStatus::Ready, "{query:?}: {message:?}");
+        answer
+    }
+
+    async fn places(&self, query: LangQuery) -> BTreeSet<(String, [u64; 4])> {
+        let LangAnswer::Locations { locations } = self.ready(query).await else { panic!("no places") };
+        let range = |range: &protocol::Range| {
+            [range.start.line, range.start.character, range.end.line, range.end.character].map(u64::from)
+        };
+        locations.iter().map(|place| (place.uri.clone(), range(&place.range))).collect()
+    }
+
+    async fn edits(&self, query: LangQuery) -> BTreeSet<Edit> {
+        let LangAnswer::Edit { changes } = self.ready(query).await else { panic!("no edit") };
+        let mut all = BTreeSet::new();
+        for change in changes {
+            let LangChange::Text { uri, edits, .. } = change else { panic!("{change:?}") };
+            for edit in edits {
+                let range = edit.range;
+                let place = [range.start.line, range.start.character, range.end.line, range.end.character];
+                all.insert((uri.clone(), place.map(u64::from), edit.new_text));
+            }
+        }
+        all
+    }
+
+    /// Compares the definition and all uses of names, and what renaming the first would change.
+    async fn compare(mut self, at_least: usize) -> Self {
+        let mut most = 0;
+        for (number, spot) in self.real.spots().iter().enumerate() {
+            let (uri, [line, character]) = (self.project.uri(spot.file), spot.find(&self.project));
+            let position = Position { line, character };
+            self.direct.open(spot.file, self.real.language());
+            let at = json!({ "textDocument": { "uri": uri }, "position": position });
+            let mut with_declaration = at.clone();
+            with_declaration["context"] = json!({ "includeDeclaration": true });
+            let theirs = locations(&self.direct.ask_until_settled("textDocument/references", &with_declaration));
+            let ours = self.places(LangQuery::References { uri: uri.clone(), position }).await;
+            assert_eq!(ours, theirs, "{}: uses of {}", self.real.name(), spot.name);
+            assert!(theirs.len() > 1, "{}: {} is used", self.real.name(), spot.name);
+            most = most.max(theirs.iter().map(|(uri, _)| uri).collect::<BTreeSet<_>>().len());
+
+            let theirs = locations(&self.direct.ask("textDocument/definition", &at));
+            let ours = self.places(LangQuery::Definition { uri: uri.clone(), position }).await;
+            assert_eq!(ours, theirs, "{}: the definition of {}", self.real.name(), spot.name);
+
+            if number == 0 {
+                let mut to = at;
+                to["newName"] = json!("renamed_here");
+                let theirs = text_edits(&self.direct.ask("textDocument/rename", &to));
+                let query = LangQuery::Rename { uri, position, new_name: "renamed_here".to_owned() };
+                let ours = self.edits(query).await;
+                assert_eq!(ours, theirs, "{}: renaming {}", self.real.name(), spot.name);
+                assert!(ours.len() > 1);
+            }
+        }
+        assert!(most >= at_least, "{}: names are followed over {most} files", self.real.name());
+        self
+    }
+}
+
+/// The places of an answer of LSP's.
+fn locations(answer: &Value) -> BTreeSet<(String, [u64; 4])> {
+    let one;
+    let list = match answer {
+        Value::Array(list) => list,
+        Value::Null => return BTreeSet::new(),
+        other => {
+            one = vec![other.clone()];
+            &one
+        }
+    };
+    let place = |place: &Value| {
+        let uri = place.get("targetUri").unwrap_or(&place["uri"]).as_str().unwrap().to_owned();
+        (uri, range(place.get("targetSelectionRange").unwrap_or(&place["range"])))
+    };
+    list.iter().map(place).collect()
+}
+
+/// The edits of text of a workspace edit of LSP's.
+fn text_edits(edit: &Value) -> BTreeSet<Edit> {
+    let mut all = BTreeSet::new();
+    let mut add = |uri: &str, edits: &Value| {
+        for edit in edits.as_array().unwrap() {
+            all.insert((uri.to_owned(), range(&edit["range"]), edit["newText"].as_str().unwrap().to_owned()));
+        }
+    };
+    for change in edit["documentChanges"].as_array().into_iter().flatten() {
+        if let Some(uri) = change["textDocument"]["uri"].as_str() {
+            add(uri, &change["edits"]);
+        }
+    }
+    for (uri, edits) in edit["changes"].as_object().into_iter().flatten() {
+        add(uri, edits);
+    }
+    all
+}
+
+fn range(range: &Value) -> [u64; 4] {
+    let at = |pointer| range.pointer(pointer).and_then(Value::as_u64).unwrap();
+    [at("/start/line"), at("/start/character"), at("/end/line"), at("/end/character")]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rust_analyzer_on_futures_util() {
+    let Some(world) = World::new(Real::Rust) else { return };
+    world.compare(5).await.servers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pyright_on_networkx() {
+    let Some(world) = World::new(Real::Python) else { return };
+    world.compare(5).await.servers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn typescripts_server_on_rxjs() {
+    let Some(world) = World::new(Real::TypeScript) else { return };
+    let mut world = world.compare(50).await;
+
+    // A file moves, and what imports it follows.
+    let [from, to] = ["internal/util/lift.ts", "internal/lifting/operate.ts"].map(|file| world.project.uri(file));
+    let files = json!({ "files": [{ "oldUri": from, "newUri": to }] });
+    let theirs = text_edits(&world.direct.ask("workspace/willRenameFiles", &files));
+    let ours = world.edits(LangQuery::MoveFile { from: from.clone(), to }).await;
+    assert_eq!(ours, theirs);
+    let importers: BTreeSet<_> = ours.iter().map(|(uri, ..)| uri).collect();
+    assert!(importers.len() > 50, "{}", importers.len());
+    world.servers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clangd_on_leveldb() {
+    let Some(world) = World::new(Real::Cpp) else { return };
+    world.compare(4).await.servers.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gopls_on_x_text() {
+    let Some(world) = World::new(Real::Go) else { return };
+    world.compare(4).await.servers.stop().await;
+}
