@@ -215,6 +215,18 @@ export interface Requests {
    */
   'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
   /**
+   * Lists the language servers of our own for the client's workspace folders, and says how it stands with them. Servers that the editor runs are not among them.
+   *
+   * Errors: `operationFailed`.
+   */
+  'azimuth/servers/list': { params: ServersListParams; result: ServersListResult };
+  /**
+   * Ends language servers of our own, so that the next question starts them anew, and reads their configuration files anew.
+   *
+   * Errors: `operationFailed`.
+   */
+  'azimuth/servers/restart': { params: ServersRestartParams; result: ServersRestartResult };
+  /**
    * Completes a prompt: slash commands and their arguments after `/`, files after `@`.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -240,6 +252,8 @@ export interface Notifications {
   'azimuth/event': { params: EventParams };
   /** Bytes of a terminal that the client follows. */
   'azimuth/terminal/output': { params: TerminalOutputParams };
+  /** The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at most, to a client that has used one of our methods. */
+  'azimuth/servers/changed': { params: ServersChangedParams };
 }
 
 /** The numbers of errors, by name. */
@@ -2112,6 +2126,69 @@ export interface SequencedEvent {
   at: number;
   /** What happened. */
   event: Event;
+}
+
+/** How it stands with a language server. */
+export interface ServerInfo {
+  /** Its name. */
+  name: string;
+  /** The folder of the project that it is for, as a URI. */
+  root: string;
+  /** What it does. */
+  state: ServerState;
+  /** Its version, if it has said one. */
+  version?: string;
+  /** The path of its program, if that is there. */
+  program?: string;
+  /** The id of its process, while it runs. */
+  pid?: number;
+  /** The memory that it and all that it started hold, in bytes; absent where that cannot be known. */
+  memoryBytes?: number;
+  /** More about its state, for people. */
+  why?: string;
+}
+
+/** What a language server does. */
+export type ServerState =
+  /** It is there, and starts with the first question. */
+  | 'notStarted'
+  /** The project is of its kind, but its program was not found. */
+  | 'missing'
+  /** It has not yet said what it can. */
+  | 'starting'
+  /** It reads the project. */
+  | 'indexing'
+  /** It answers. */
+  | 'ready'
+  /** It ended by itself, or was ended since it did harm; it starts anew a while later. */
+  | 'crashed'
+  /** It was ended since it was not needed, or not wanted; it starts anew with the next question. */
+  | 'stopped';
+
+/** Parameters of `azimuth/servers/changed`. */
+export type ServersChangedParams = Record<string, never>;
+
+/** Parameters of `azimuth/servers/list`. */
+export type ServersListParams = Record<string, never>;
+
+/** Result of `azimuth/servers/list`. */
+export interface ServersListResult {
+  /** The servers for the client's workspace folders, by root and name: those that run or ran, and those that the folders are of the kind for. */
+  servers: ServerInfo[];
+  /** What is wrong with the configuration files of servers, for people. */
+  problems: string[];
+}
+
+/** Parameters of `azimuth/servers/restart`. */
+export interface ServersRestartParams {
+  /** The server, by its name; all of the client's workspace folders without it. */
+  name?: string;
+}
+
+/** Result of `azimuth/servers/restart`. */
+export interface ServersRestartResult {
+  /** How many were ended. They start anew with the next question. */
+  restarted: number;
 }
 
 /** Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on. */

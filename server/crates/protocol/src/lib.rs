@@ -19,6 +19,7 @@ pub mod methods;
 pub mod model;
 pub mod permission;
 pub mod review;
+pub mod servers;
 pub mod session;
 pub mod terminal;
 pub mod turn;

@@ -21,6 +21,9 @@ use crate::review::{
     ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewListParams,
     ReviewResult, ReviewTextParams,
 };
+use crate::servers::{
+    ServersChangedParams, ServersListParams, ServersListResult, ServersRestartParams, ServersRestartResult,
+};
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
     SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult,
@@ -195,6 +198,11 @@ requests! {
     ModelList = "azimuth/model/list", ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
     ModelSelect = "azimuth/model/select", ModelSelectParams => ModelSelectResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
+    /// Lists the language servers of our own for the client's workspace folders, and says how it stands with them. Servers that
+    /// the editor runs are not among them.
+    ServersList = "azimuth/servers/list", ServersListParams => ServersListResult, [OperationFailed];
+    /// Ends language servers of our own, so that the next question starts them anew, and reads their configuration files anew.
+    ServersRestart = "azimuth/servers/restart", ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
     PromptComplete = "azimuth/prompt/complete", PromptCompleteParams => PromptCompleteResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
 }
@@ -204,6 +212,9 @@ notifications! {
     EventNotification = "azimuth/event", EventParams;
     /// Bytes of a terminal that the client follows.
     TerminalOutput = "azimuth/terminal/output", TerminalOutputParams;
+    /// The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at
+    /// most, to a client that has used one of our methods.
+    ServersChanged = "azimuth/servers/changed", ServersChangedParams;
 }
 
 requests! {

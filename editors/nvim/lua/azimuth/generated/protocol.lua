@@ -1206,6 +1206,46 @@
 ---@field at integer When it happened.
 ---@field event azimuth.Event What happened.
 
+---How it stands with a language server.
+---@class azimuth.ServerInfo
+---@field name string Its name.
+---@field root string The folder of the project that it is for, as a URI.
+---@field state azimuth.ServerState What it does.
+---@field version? string Its version, if it has said one.
+---@field program? string The path of its program, if that is there.
+---@field pid? integer The id of its process, while it runs.
+---@field memoryBytes? integer The memory that it and all that it started hold, in bytes; absent where that cannot be known.
+---@field why? string More about its state, for people.
+
+---What a language server does.
+---@alias azimuth.ServerState
+---| "notStarted" # It is there, and starts with the first question.
+---| "missing" # The project is of its kind, but its program was not found.
+---| "starting" # It has not yet said what it can.
+---| "indexing" # It reads the project.
+---| "ready" # It answers.
+---| "crashed" # It ended by itself, or was ended since it did harm; it starts anew a while later.
+---| "stopped" # It was ended since it was not needed, or not wanted; it starts anew with the next question.
+
+---Parameters of `azimuth/servers/changed`.
+---@class azimuth.ServersChangedParams
+
+---Parameters of `azimuth/servers/list`.
+---@class azimuth.ServersListParams
+
+---Result of `azimuth/servers/list`.
+---@class azimuth.ServersListResult
+---@field servers azimuth.ServerInfo[] The servers for the client's workspace folders, by root and name: those that run or ran, and those that the folders are of the kind for.
+---@field problems string[] What is wrong with the configuration files of servers, for people.
+
+---Parameters of `azimuth/servers/restart`.
+---@class azimuth.ServersRestartParams
+---@field name? string The server, by its name; all of the client's workspace folders without it.
+
+---Result of `azimuth/servers/restart`.
+---@class azimuth.ServersRestartResult
+---@field restarted integer How many were ended. They start anew with the next question.
+
 ---Parameters of `azimuth/session/close`: the client no longer follows the session. A running turn goes on.
 ---@class azimuth.SessionCloseParams
 ---@field sessionId azimuth.SessionId The session.
@@ -1577,6 +1617,10 @@ M.requests = {
   model_list = "azimuth/model/list",
   ---Chooses a model for a session, or for new sessions. Params: `azimuth.ModelSelectParams`. Result: `azimuth.ModelSelectResult`.
   model_select = "azimuth/model/select",
+  ---Lists the language servers of our own for the client's workspace folders, and says how it stands with them. Servers that the editor runs are not among them. Params: `azimuth.ServersListParams`. Result: `azimuth.ServersListResult`.
+  servers_list = "azimuth/servers/list",
+  ---Ends language servers of our own, so that the next question starts them anew, and reads their configuration files anew. Params: `azimuth.ServersRestartParams`. Result: `azimuth.ServersRestartResult`.
+  servers_restart = "azimuth/servers/restart",
   ---Completes a prompt: slash commands and their arguments after `/`, files after `@`. Params: `azimuth.PromptCompleteParams`. Result: `azimuth.PromptCompleteResult`.
   prompt_complete = "azimuth/prompt/complete",
 }
@@ -1599,6 +1643,8 @@ M.notifications = {
   event = "azimuth/event",
   ---Bytes of a terminal that the client follows. Params: `azimuth.TerminalOutputParams`.
   terminal_output = "azimuth/terminal/output",
+  ---The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at most, to a client that has used one of our methods. Params: `azimuth.ServersChangedParams`.
+  servers_changed = "azimuth/servers/changed",
 }
 
 ---The numbers of errors, by name.
