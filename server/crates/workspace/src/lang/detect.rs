@@ -20,6 +20,10 @@ const LOCAL: [&str; 8] = [
     ".venv/Scripts",
 ];
 
+/// How deep in a folder projects are looked for, and in how many folders.
+const MAX_DEPTH: usize = 3;
+const MAX_FOLDERS: usize = 300;
+
 /// A server that a project of a file has.
 #[derive(Clone, Debug)]
 pub struct Detected {
@@ -43,6 +47,32 @@ pub fn for_file(table: &Table, path: &Path, folder: &Path, search: Option<&OsStr
 pub fn for_folder(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
     let found = table.servers.iter().filter_map(|definition| detect(definition, folder, folder, search));
     one_of_each_group(found.collect())
+}
+
+/// The servers for the projects in a folder of the workspace that is of no kind itself: of each server those of the outermost
+/// folders. Folders that version control passes over, and very many, are not looked at. Asks the disk.
+pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
+    let is_folder = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
+    let mut walk = ignore::WalkBuilder::new(folder);
+    walk.max_depth(Some(MAX_DEPTH)).follow_links(false).require_git(false);
+    walk.filter_entry(move |entry| is_folder(entry) && entry.file_name() != "node_modules");
+    let folders = walk.build().flatten().filter(|entry| entry.depth() > 0).take(MAX_FOLDERS);
+    let mut folders: Vec<(usize, PathBuf)> = folders.map(|entry| (entry.depth(), entry.into_path())).collect();
+    folders.sort();
+    let mut found: Vec<Detected> = Vec::new();
+    for (_, at) in folders {
+        let here = table.servers.iter().filter_map(|definition| {
+            let is_marked = definition.root_markers.iter().any(|marker| is_there(&at, marker));
+            let is_known = |known: &Detected| known.definition.name == definition.name && at.starts_with(&known.root);
+            (is_marked && !found.iter().any(is_known)).then(|| {
+                let program = program(&definition.command, &at, folder, search);
+                Detected { definition: definition.clone(), program, root: at.clone() }
+            })
+        });
+        let here = one_of_each_group(here.collect());
+        found.extend(here);
+    }
+    found
 }
 
 fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Option<&OsStr>) -> Option<Detected> {
