@@ -21,6 +21,7 @@ mod lang;
 mod lang_servers;
 mod layers;
 mod lifecycle;
+mod own_servers;
 mod panics;
 mod permissions;
 mod plain;
