@@ -22,6 +22,7 @@ mod lang_projects;
 mod lang_servers;
 mod layers;
 mod lifecycle;
+mod own_servers;
 mod panics;
 mod permissions;
 mod plain;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use protocol::ToolCallId;
 use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
+use workspace::lang::pool::{Servers, ServersConfig};
+use workspace::paths::Roots;
 use workspace::shell::sandbox::{self, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
 
@@ -50,6 +52,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         Ok(found) => report.good("shell", &found)?,
         Err(problem) => report.bad("shell", &problem)?,
     }
+    servers(&mut report, &folder, &config_file).await?;
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -122,6 +125,44 @@ async fn shell(folder: &Path) -> Result<String, String> {
     let ran = shell.run(&ToolCallId::from("doctor"), command, RunOptions::default()).await;
     let output = ran.map_err(|error| error.to_string())?.output;
     Ok(if output.is_empty() { "sh (bash is not there; it would serve better)".into() } else { output })
+}
+
+/// The language servers that the folder would have. None is started.
+async fn servers(report: &mut Report, folder: &Path, config_file: &Path) -> Result<(), Failure> {
+    const WHAT: &str = "language servers";
+    let roots = match Roots::new([folder]) {
+        Ok(roots) => roots,
+        Err(error) => return report.warn(WHAT, &error.to_string()),
+    };
+    let servers = Servers::new(ServersConfig {
+        home: dirs::home(&environment),
+        user_folder: config_file.parent().map(Path::to_path_buf),
+        ..ServersConfig::default()
+    });
+    // What the folder's own files say would count if it were trusted; here it is only read.
+    for problem in servers.problems(&roots, true).await {
+        report.warn(WHAT, &problem)?;
+    }
+    let (mut is_any, mut missing) = (false, Vec::new());
+    for server in servers.status(Some(&roots), true).await {
+        let name = &server.name;
+        match &server.program {
+            Some(program) => {
+                is_any = true;
+                let (program, project) = (program.display(), roots.display(&server.root));
+                report.good(WHAT, &format!("{name} for {project}: {program}"))?;
+            }
+            None => missing.push(format!("{name} ({})", server.why.as_deref().unwrap_or("its program was not found"))),
+        }
+    }
+    if !is_any {
+        report.note(WHAT, "none is there for this folder")?;
+    }
+    if !missing.is_empty() {
+        let (missing, lookup) = (missing.join(", "), "install those you want into the project or your PATH");
+        report.note(WHAT, &format!("not there: {missing}; {lookup}"))?;
+    }
+    Ok(())
 }
 
 fn database(report: &mut Report, folder: &Path) -> Result<(), Failure> {

@@ -33,6 +33,9 @@ pub trait Editor: Send + Sync {
     /// Something that the user must know and that no session can say, such as a full disk.
     fn alert(&self, text: &str);
 
+    /// The state of a language server of our own is other than it was. One that shows none has no use for it.
+    fn servers_changed(&self) {}
+
     /// Changes one open document. An `Ok` proves nothing: the caller waits for the text (design D4).
     ///
     /// # Errors

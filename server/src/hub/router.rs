@@ -3,6 +3,7 @@
 //! request waits for what was [`begun`] before it.
 
 mod begun;
+mod servers;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,8 @@ pub(super) enum Message {
     Always(Arc<str>, bool),
     /// What is said of the trust in some folder is other than it was.
     TrustChanged,
+    /// The state of a language server of our own is other than it was.
+    ServersChanged,
     /// The process ends.
     Shutdown(oneshot::Sender<()>),
 }
@@ -101,6 +104,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
         ..ServersConfig::default()
     });
     let shared = Shared { board, trust, servers, router: posts.downgrade(), parts: Arc::new(parts) };
+    tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     let config = Arc::clone(&shared.parts.config);
     let router = Router {
         shared,
@@ -189,6 +193,9 @@ impl Router {
                 self.tell_all(|| session::Message::Always(Arc::clone(&project), on));
             }
             (Message::TrustChanged, _) => self.tell_all(|| session::Message::Trust(None)),
+            (Message::ServersChanged, _) => {
+                self.clients.values().for_each(|client| client.caller.editor.servers_changed());
+            }
             (Message::Shutdown(done), _) => self.shutdown(done),
             (Message::Connected(..) | Message::Disconnected | Message::Input(_), None) => {}
         }
@@ -235,10 +242,14 @@ impl Router {
                 ended
             })
             .collect();
+        let servers = Arc::clone(&self.shared.servers);
         tokio::spawn(async move {
-            for session in ended {
-                let _ = session.await;
-            }
+            let sessions = async {
+                for session in ended {
+                    let _ = session.await;
+                }
+            };
+            tokio::join!(sessions, servers.stop());
             let _ = done.send(());
         });
     }
@@ -271,13 +282,19 @@ impl Router {
             }
             Input::Saved { uri, text } => {
                 let saved = buffers.save(&uri, text.as_deref());
+                if let Ok(snapshot) = &saved {
+                    self.shared.tell_servers(vec![snapshot.path.clone()]);
+                }
                 self.document_changed(id, saved);
             }
             Input::Closed { uri } => match buffers.close(&uri) {
                 Ok(path) => self.files_changed(vec![path]),
                 Err(error) => tracing::warn!(%error, "a document was closed that was not open"),
             },
-            Input::FilesChanged { paths } => self.files_changed(paths),
+            Input::FilesChanged { paths } => {
+                self.shared.tell_servers(paths.clone());
+                self.files_changed(paths);
+            }
             Input::FoldersChanged { folders } => client.folders = folders,
             Input::ConfigChanged(config) => {
                 self.begun.begin(config.map(|config| config.map(Done::Config)).boxed(), SETTINGS);
@@ -304,6 +321,12 @@ impl Router {
         self.tell_all(|| session::Message::FilesChanged(Arc::clone(&paths)));
     }
 
+    /// The workspace of a client, to look after its language servers.
+    fn folders_of(&self, client: &Connected) -> servers::Folders {
+        let (shared, word) = (self.shared.clone(), client.caller.trust.clone());
+        servers::Folders { shared, folders: client.folders.clone(), word }
+    }
+
     fn tell_all(&mut self, message: impl Fn() -> session::Message) {
         for open in self.sessions.values_mut() {
             open.send(message());
@@ -324,6 +347,14 @@ impl Router {
                 });
             }
             Request::WorkspaceTrust(params, reply) => self.workspace_trust(id, params, reply),
+            Request::ServersList(_, reply) => {
+                let Some(client) = self.clients.get(&id) else { return };
+                drop(tokio::spawn(self.folders_of(client).list(reply)));
+            }
+            Request::ServersRestart(params, reply) => {
+                let Some(client) = self.clients.get(&id) else { return };
+                drop(tokio::spawn(self.folders_of(client).restart(params, reply)));
+            }
             Request::ModelSelect(params, reply) if params.session_id.is_none() => {
                 let shared = self.shared.clone();
                 tokio::spawn(async move {
@@ -407,6 +438,7 @@ impl Router {
                 Err(error) => return drop(reply.send(Err(error))),
             };
             let book = shared.trust.clone();
+            let left = servers::Folders { shared: shared.clone(), folders: folders.clone(), word: word.clone() };
             let told = blocking(move || {
                 let workspace = Workspace::new(&book, folders);
                 if let Some(trusted) = trusted.filter(|_| !by_editor) {
@@ -416,6 +448,10 @@ impl Router {
                 Ok(WorkspaceTrustResult { trusted: decided == Some(true), decided: decided.is_some() })
             });
             let told = told.await;
+            if trusted == Some(false) {
+                // Sessions end theirs too, but there need not be one.
+                drop(tokio::spawn(left.leave_unless_trusted()));
+            }
             if let (Some(_), Some(router)) = (trusted, shared.router.upgrade()) {
                 let _ = router.send(Post { client: None, message: Message::TrustChanged });
             }
@@ -495,9 +531,12 @@ async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult
 fn session_of(request: &Request) -> Option<SessionId> {
     use protocol::turn::TurnQueueParams;
     Some(match request {
-        Request::SessionNew(..) | Request::SessionList(..) | Request::ModelList(..) | Request::WorkspaceTrust(..) => {
-            return None;
-        }
+        Request::SessionNew(..)
+        | Request::SessionList(..)
+        | Request::ModelList(..)
+        | Request::WorkspaceTrust(..)
+        | Request::ServersList(..)
+        | Request::ServersRestart(..) => return None,
         Request::SessionOpen(params, _) => params.session_id.clone(),
         Request::SessionClose(params, _) => params.session_id.clone(),
         Request::SessionRename(params, _) => params.session_id.clone(),

@@ -722,6 +722,8 @@ impl Session {
             | Request::SessionList(..)
             | Request::ModelList(..)
             | Request::WorkspaceTrust(..)
+            | Request::ServersList(..)
+            | Request::ServersRestart(..)
             | Request::SessionDelete(..) => {}
         }
     }

@@ -93,6 +93,8 @@ enum Command {
     Renamed,
     /// The editor's settings may have changed.
     PullSettings,
+    /// The state of a language server of our own has changed.
+    ServersChanged,
 }
 
 /// Makes an outbox. Nothing is sent before it runs, and the client is ready.
@@ -202,6 +204,10 @@ impl Editor for Outbox {
 
     fn alert(&self, text: &str) {
         self.say(MessageType::ERROR, text.to_owned());
+    }
+
+    fn servers_changed(&self) {
+        self.send(Command::ServersChanged);
     }
 
     async fn apply(&self, edit: DocumentEdit) -> Result<(), EditorError> {
@@ -404,6 +410,10 @@ impl Task {
             Command::Nudge => self.notify("$/azimuth/waiting", json!({})).await,
             Command::Renamed => self.show_reviews().await,
             Command::PullSettings => self.pull_settings(),
+            Command::ServersChanged if self.outbox.speaks.load(Ordering::Relaxed) => {
+                self.notify(methods::ServersChanged::METHOD, json!({})).await;
+            }
+            Command::ServersChanged => {}
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use protocol::methods::{Notification as _, ServersChanged};
 use protocol::{SequencedEvent, SessionId, TerminalId};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -387,7 +388,9 @@ impl State {
         for (session, events) in events {
             unseen.extend(events.iter().map(|event| format!("event in {session}: {event:?}")));
         }
-        unseen.extend(self.notifications.iter().map(|(method, params)| format!("{method}: {params}")));
+        // A language server becomes ready, or not, at times of its own.
+        let notifications = self.notifications.iter().filter(|(method, _)| method != ServersChanged::METHOD);
+        unseen.extend(notifications.map(|(method, params)| format!("{method}: {params}")));
         unseen.extend(self.asked.iter().map(|(method, _, params)| format!("{method}: {params}")));
         unseen.extend(self.stray.iter().map(|error| format!("{error:?}")));
         unseen.extend(self.wrong.iter().map(|wrong| format!("wrong: {wrong}")));

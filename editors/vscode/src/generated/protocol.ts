@@ -1528,7 +1528,7 @@ export type LangStatus =
   | 'ready'
   /** The server still reads the project: what there is may be there, more may come. */
   | 'indexing'
-  /** There is more than was given, or one of several servers did not answer. */
+  /** There is more than was given, one of several servers did not answer, or it is not known whether it is of the text as it is now. The message says which. */
   | 'partial'
   /** No server is there for the document. */
   | 'noServer'

@@ -183,7 +183,8 @@ pub enum LangStatus {
     Ready,
     /// The server still reads the project: what there is may be there, more may come.
     Indexing,
-    /// There is more than was given, or one of several servers did not answer.
+    /// There is more than was given, one of several servers did not answer, or it is not known whether it is of the text as it
+    /// is now. The message says which.
     Partial,
     /// No server is there for the document.
     NoServer,

@@ -173,7 +173,8 @@ pub fn is_shown(name: &str, form: EditForm) -> bool {
         | "lsp_type_definition"
         | "lsp_type_hierarchy"
         | "lsp_format"
-        | "lsp_status" => false,
+        | "lsp_status"
+        | "lsp_restart" => false,
         // An outline tells all of this too.
         "file_symbols" | "find_blocks" | "line_count" => false,
         _ => true,

@@ -22,6 +22,7 @@ mod edit;
 mod format;
 mod move_file;
 mod rename;
+mod restart;
 mod status;
 mod symbols;
 mod target;
@@ -40,6 +41,7 @@ pub(crate) fn tools(services: &Services) -> Vec<Arc<dyn Tool>> {
         crate::undo_edit::remembered(typed::erase(code_actions::LspCodeActions::new(services)), services),
         crate::undo_edit::remembered(typed::erase(format::LspFormat::new(services)), services),
         typed::erase(status::LspStatus::new(services)),
+        typed::erase(restart::LspRestart::new(services)),
     ]);
     tools
 }

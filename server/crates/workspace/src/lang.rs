@@ -26,6 +26,7 @@ use protocol::lang::{LangQuery, LangResult, LangStatus};
 mod based;
 mod place;
 
+use self::pool::ServerStatus;
 pub use based::Based;
 pub use place::{Place, PlaceError};
 
@@ -34,6 +35,26 @@ pub use place::{Place, PlaceError};
 pub trait Source: Send + Sync {
     /// Answers a question, at the latest after this time. It never fails: a result says its status.
     async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult;
+
+    /// How it stands with the servers that we start, if this starts any.
+    async fn own_servers(&self) -> OwnServers {
+        OwnServers::default()
+    }
+
+    /// Ends those of this name, or all, and reads what configures them anew; the next question starts them. Gives how many were
+    /// ended.
+    async fn restart(&self, _name: Option<&str>) -> usize {
+        0
+    }
+}
+
+/// How it stands with the servers that we start ourselves.
+#[derive(Clone, Debug, Default)]
+pub struct OwnServers {
+    /// The servers.
+    pub servers: Vec<ServerStatus>,
+    /// What is wrong with the files that configure them, for people.
+    pub problems: Vec<String>,
 }
 
 /// All that can answer questions about code for one session, in the order in which it is asked.
@@ -70,6 +91,27 @@ impl Lang {
             }
         }
         last
+    }
+
+    /// How it stands with the servers that we start ourselves.
+    pub async fn own_servers(&self) -> OwnServers {
+        let mut all = OwnServers::default();
+        for source in &self.sources {
+            let OwnServers { servers, problems } = source.own_servers().await;
+            all.servers.extend(servers);
+            all.problems.extend(problems);
+        }
+        all
+    }
+
+    /// Ends the servers of this name that we have started ourselves, or all, and reads what configures them anew; the next
+    /// question starts them. Gives how many were ended.
+    pub async fn restart(&self, name: Option<&str>) -> usize {
+        let mut ended = 0;
+        for source in &self.sources {
+            ended += source.restart(name).await;
+        }
+        ended
     }
 }
 

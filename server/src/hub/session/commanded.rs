@@ -331,7 +331,7 @@ impl Session {
     pub(super) fn record_found(&mut self, found: Found) {
         let Found { turn, call, mut files, mut landings, saves, warning, failed } = found;
         let touched: Vec<_> = files.iter().filter_map(|file| paths::from_uri(&file.uri).ok()).collect();
-        self.shared.servers.changed(&touched);
+        self.shared.tell_servers(touched);
         // The editor may have said only after the look that it was the user.
         for (path, text) in saves.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let uri = paths::to_uri(path);

@@ -255,7 +255,7 @@ impl Session {
         }
         if verified {
             let moved_to = application.moved_to.iter().cloned();
-            self.shared.servers.changed(&moved_to.chain([application.path.clone()]).collect::<Vec<_>>());
+            self.shared.tell_servers(moved_to.chain([application.path.clone()]).collect());
         }
         let turn_id = self.turn_of(&application);
         self.review.applied(&application, &outcome);

@@ -83,7 +83,7 @@ impl Session {
 
     /// Whether the workspace is trusted was read. A question about it is settled where somebody has said, and a shell that
     /// was started for a trusted workspace makes way for one that is not: at once where it does nothing, else before the
-    /// next command.
+    /// next command. Language servers that run for it are ended.
     pub(super) fn trust_read(&mut self, decided: Option<bool>) {
         if decided.is_some() {
             let is_it = |id: &&_| self.questions.get(*id).is_some_and(|it| it.request.about == PermissionAbout::Trust);
@@ -92,6 +92,10 @@ impl Session {
                 let waiting = self.close_question(&id, PermissionOutcome::Moot).and_then(|question| question.waiting);
                 waiting.into_iter().for_each(|waiting| drop(waiting.send(Answer::Moot)));
             }
+        }
+        if decided == Some(false) {
+            let (servers, roots) = (Arc::clone(&self.shared.servers), Arc::clone(&self.roots));
+            tokio::spawn(async move { servers.leave(&roots).await });
         }
         if decided != Some(true) {
             let shells = [Some(Arc::clone(&self.shell)), self.outside.get()];

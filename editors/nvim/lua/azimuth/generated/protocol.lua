@@ -823,7 +823,7 @@
 ---@alias azimuth.LangStatus
 ---| "ready" # It is whole.
 ---| "indexing" # The server still reads the project: what there is may be there, more may come.
----| "partial" # There is more than was given, or one of several servers did not answer.
+---| "partial" # There is more than was given, one of several servers did not answer, or it is not known whether it is of the text as it is now. The message says which.
 ---| "noServer" # No server is there for the document.
 ---| "unsupported" # The servers that are there cannot answer this.
 ---| "failed" # The server said that it could not; the message says why.

@@ -61,7 +61,7 @@ impl Said {
                 None => with("ready"),
             },
             LangStatus::Indexing => with("the server still reads the project, so there may be more; ask again later"),
-            LangStatus::Partial => with("there is more than was given"),
+            LangStatus::Partial => with("there may be more, or other"),
             LangStatus::NoServer => {
                 with("no language server is there for it; use search_text, file_symbols or read_file")
             }

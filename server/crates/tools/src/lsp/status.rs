@@ -1,5 +1,7 @@
 //! `lsp_status`.
 
+use std::fmt::Write;
+
 use agent::permission::Action;
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
@@ -7,13 +9,16 @@ use protocol::content::ToolKind;
 use protocol::lang::LangQuery;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::lang::OwnServers;
+use workspace::lang::pool::{ServerState, ServerStatus};
 use workspace::paths;
 
 use super::answer::Said;
 use crate::typed::Typed;
 use crate::{Services, location};
 
-/// Says which language servers answer for a file, or for the workspace, and whether they are ready.
+/// Says which language servers answer for a file, or for the workspace, and whether they are ready: those of the editor, and
+/// Azimuth's own with their states. `lsp_restart` starts the latter anew.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
@@ -48,6 +53,72 @@ impl Typed for LspStatus {
         let path = input.path.as_ref().map(|path| self.services.roots.resolve(path)).transpose()?;
         let query = LangQuery::Servers { uri: path.as_deref().map(paths::to_uri) };
         let said = Said::new(&super::ask(&self.services, &query, &call).await?);
-        Ok(Output { text: said.words(), summary: "looked".to_owned(), ..Output::default() })
+        let own = self.services.lang.own_servers().await;
+        let text = format!("{}\n{}", said.words(), in_words(&self.services, &own));
+        Ok(Output { text: text.trim_end().to_owned(), summary: "looked".to_owned(), ..Output::default() })
+    }
+}
+
+/// Azimuth's own servers, a line for each, and what is wrong with the files that configure them.
+pub(super) fn in_words(services: &Services, own: &OwnServers) -> String {
+    let mut text = String::new();
+    if !own.servers.is_empty() {
+        text.push_str("Azimuth's own servers:\n");
+    }
+    for server in &own.servers {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "{}", line(services, server));
+    }
+    for problem in &own.problems {
+        let _ = writeln!(text, "[{problem}]");
+    }
+    text
+}
+
+/// A server as `pyright 1.1.400 in backend: ready, process 4711, 210 MiB, /usr/bin/pyright-langserver`.
+fn line(services: &Services, server: &ServerStatus) -> String {
+    let state = match server.state {
+        ServerState::NotStarted => "not started yet",
+        ServerState::Missing => "missing",
+        ServerState::Starting => "starting",
+        ServerState::Indexing => "reading the project",
+        ServerState::Ready => "ready",
+        ServerState::Crashed => "crashed",
+        ServerState::Stopped => "stopped",
+    };
+    let version = server.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut words = format!("{}{version} in {}: {state}", server.name, services.roots.display(&server.root));
+    let more = [
+        server.why.clone(),
+        server.pid.map(|pid| format!("process {pid}")),
+        server.memory.map(|memory| format!("{} MiB", memory >> 20)),
+        server.program.as_ref().map(|program| program.display().to_string()),
+    ];
+    more.into_iter().flatten().for_each(|more| words.push_str(&format!(", {more}")));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+
+    #[test]
+    fn a_server_is_told_with_its_state_why_version_process_and_memory() {
+        let world = World::new(&[]);
+        let server = ServerStatus {
+            name: "pyright".into(),
+            version: Some("1.1.400".into()),
+            root: world.path("backend"),
+            state: ServerState::Crashed,
+            program: Some("/bin/pyright".into()),
+            pid: Some(7),
+            memory: Some(210 << 20),
+            why: Some("it took too much".into()),
+        };
+        let own = OwnServers { servers: vec![server], problems: vec!["lsp.json: it is wrong".into()] };
+        let line = "pyright 1.1.400 in backend: crashed, it took too much, process 7, 210 MiB, /bin/pyright";
+        let expected = format!("Azimuth's own servers:\n{line}\n[lsp.json: it is wrong]\n");
+        assert_eq!(in_words(&world.services(), &own), expected);
     }
 }

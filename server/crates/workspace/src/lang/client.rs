@@ -22,13 +22,15 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub(super) use self::documents::{Stamp, Synced, Text, View};
+pub(super) use self::documents::{LATE, Sent, Stamp, Synced, Text, View};
 pub(super) use self::incoming::Published;
 pub(super) use self::transport::RequestError;
 use self::transport::{Transport, Waiting};
 use super::table::Definition;
+use crate::paths;
 use crate::shell::held::HeldId;
 use crate::text::PositionEncoding;
 
@@ -65,6 +67,28 @@ pub(super) struct Start<'s> {
     pub(super) supervisor: Option<&'s Path>,
     /// Where it finds programs in turn.
     pub(super) path: Option<&'s OsStr>,
+}
+
+/// Texts that a server was sent, while one waits for what it says of them. Dropped, others may be sent.
+pub(super) struct Hold<'c> {
+    client: &'c Client,
+    world: u64,
+    path: Option<PathBuf>,
+    /// What was sent.
+    pub(super) sent: Sent,
+}
+
+/// Tells when there is something new of a server, since it was last asked.
+pub(super) struct News(watch::Receiver<u64>);
+
+impl News {
+    /// Waits for something new, or until this time.
+    pub(super) async fn next(&mut self, until: Instant) {
+        tokio::select! {
+            _ = self.0.changed() => {},
+            () = tokio::time::sleep_until(until) => {}
+        }
+    }
 }
 
 /// How far a server has read the project.
@@ -160,6 +184,13 @@ impl Client {
         is_offered(self.capabilities.get(provider)) || self.inside().has_registered(method)
     }
 
+    /// Whether it answers what problems there are in the whole project.
+    pub(super) fn tells_all_problems(&self) -> bool {
+        let is_offered = |options: &Value| options.get("workspaceDiagnostics") == Some(&Value::Bool(true));
+        self.capabilities.get("diagnosticProvider").is_some_and(is_offered)
+            || self.inside().options("textDocument/diagnostic").any(is_offered)
+    }
+
     /// Whether it can give what is missing of a code action.
     pub(super) fn resolves_actions(&self) -> bool {
         let offered = self.capabilities.pointer("/codeActionProvider/resolveProvider");
@@ -184,23 +215,65 @@ impl Client {
         filters.flatten().collect()
     }
 
-    /// Sends the texts that it has to know for a question, and then the question: nothing comes between them.
+    /// Sends the texts that it has to know for a question, and then the question: nothing comes between them. Gives with it
+    /// what it was sent. None where what the session sees has to be looked up anew, since another
+    /// session has sent it other texts meanwhile.
     ///
     /// # Errors
     /// It has ended, or takes nothing in any more.
-    pub(super) fn ask_of(&self, view: &View, method: &'static str, params: &Value) -> Result<Waiting, RequestError> {
+    pub(super) fn ask_of(
+        &self,
+        view: &View,
+        asked: Option<(&Path, &Arc<str>)>,
+        method: &'static str,
+        params: &Value,
+    ) -> Result<Option<(Waiting, Sent)>, RequestError> {
         // Held until the question is queued, so that no other session's texts come between.
         let mut documents = self.documents();
+        if !documents.fits(view, asked) {
+            return Ok(None);
+        }
         documents.sync(view, &self.transport)?;
-        self.transport.request(method, params)
+        let waiting = self.transport.request(method, params)?;
+        Ok(Some((waiting, documents.sent(asked.map(|(path, _)| path)))))
     }
 
-    /// Sends texts that it has to know.
+    /// Sends texts that it has to know. None as in [`Client::ask_of`].
     ///
     /// # Errors
     /// As [`Client::ask_of`].
-    pub(super) fn sync(&self, view: &View) -> Result<(), RequestError> {
-        self.documents().sync(view, &self.transport)
+    pub(super) fn sync(&self, view: &View, asked: Option<(&Path, &Arc<str>)>) -> Result<Option<()>, RequestError> {
+        let mut documents = self.documents();
+        if !documents.fits(view, asked) {
+            return Ok(None);
+        }
+        documents.sync(view, &self.transport).map(Some)
+    }
+
+    /// Sends texts that it has to know, and keeps it from being sent other ones, as far as that can be, while one waits for
+    /// what it says of them by itself. None as in [`Client::ask_of`].
+    ///
+    /// # Errors
+    /// As [`Client::ask_of`].
+    pub(super) fn hold(
+        &self,
+        view: &View,
+        asked: Option<(&Path, &Arc<str>)>,
+    ) -> Result<Option<Hold<'_>>, RequestError> {
+        let mut documents = self.documents();
+        if !documents.fits(view, asked) {
+            return Ok(None);
+        }
+        documents.sync(view, &self.transport)?;
+        let path = asked.map(|(path, _)| path);
+        documents.wait(path);
+        let (world, sent) = (documents.world(), documents.sent(path));
+        Ok(Some(Hold { client: self, world, path: path.map(Path::to_owned), sent }))
+    }
+
+    /// Whether somebody waits for what it says of other texts than these.
+    pub(super) fn is_held_from(&self, view: &View) -> bool {
+        self.documents().disturbs(view)
     }
 
     /// Asks something that is about no text. Given up, it is cancelled.
@@ -234,7 +307,7 @@ impl Client {
         self.documents().mirrored()
     }
 
-    /// What is known of a text that it was sent.
+    /// What it was sent of a text last.
     pub(super) fn synced(&self, path: &Path) -> Option<Synced> {
         self.documents().get(path)
     }
@@ -242,6 +315,24 @@ impl Client {
     /// When it was last sent a text.
     pub(super) fn last_change(&self) -> Option<Instant> {
         self.documents().last_change()
+    }
+
+    /// When what it sees last became otherwise, by a new text or on disk.
+    pub(super) fn last_new_text(&self) -> Option<Instant> {
+        self.documents().last_new_text()
+    }
+
+    /// Tells it that files were made, changed or deleted on disk, if it wants to know. Those that it is `for` may have other
+    /// problems then, or give others to the rest.
+    pub(super) fn files_changed(&self, paths: &[&Path], is_for: impl Fn(&Path) -> bool) {
+        if paths.is_empty() || !self.supports("workspace/didChangeWatchedFiles", "") {
+            return;
+        }
+        // Whether one was made or changed no server we know makes a difference of, where it has it.
+        let change = |path: &&Path| json!({ "uri": paths::to_uri(path), "type": if path.exists() { 2 } else { 3 } });
+        let changes: Vec<_> = paths.iter().map(change).collect();
+        self.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+        self.documents().note_changes(paths.iter().copied().filter(|path| is_for(path)));
     }
 
     /// The problems that it last told of a file.
@@ -289,13 +380,14 @@ impl Client {
         }
     }
 
-    /// Waits until it says something by itself, or this time.
-    pub(super) async fn news(&self, until: Option<Instant>) {
-        let mut news = self.transport.news();
-        tokio::select! {
-            _ = news.changed() => {},
-            () = sleep_until(until) => {}
-        }
+    /// Changes whenever it says something by itself, and when it ends.
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.transport.news()
+    }
+
+    /// What it says by itself from now on, and what becomes of its texts.
+    pub(super) fn news(&self) -> News {
+        News(self.transport.news())
     }
 
     /// Ends it, if it can be as the protocol says, and waits for that.
@@ -325,6 +417,24 @@ impl Client {
 
     fn documents(&self) -> MutexGuard<'_, documents::Documents> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hold<'_> {
+    /// Whether the server still sees these texts. Where it does not, what it says may be of others.
+    pub(super) fn stands(&self) -> bool {
+        let documents = self.client.documents();
+        let text = self.path.as_deref().map(|path| documents.get(path).map(|synced| synced.version));
+        documents.world() == self.world
+            && text.is_none_or(|version| version == self.sent.text.as_ref().map(|it| it.version))
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.client.documents().release(self.world, self.path.as_deref());
+        // Others may wait for that.
+        self.client.transport.announce();
     }
 }
 

@@ -1,10 +1,10 @@
 //! Which servers there are for a file: by what lies in the project, and by the programs that are there.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::Glob;
+use globset::{Glob, GlobMatcher};
 
 use super::table::{Definition, Table};
 
@@ -19,6 +19,12 @@ const LOCAL: [&str; 8] = [
     "bin",
     ".venv/Scripts",
 ];
+
+/// How deep in a folder projects are looked for, and in how many folders.
+const MAX_DEPTH: usize = 3;
+const MAX_FOLDERS: usize = 300;
+/// How many projects there a server is for: each takes a process of it.
+const MAX_PROJECTS: usize = 3;
 
 /// A server that a project of a file has.
 #[derive(Clone, Debug)]
@@ -45,6 +51,64 @@ pub fn for_folder(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<D
     one_of_each_group(found.collect())
 }
 
+/// The servers for the projects in a folder of the workspace: of each server those of the outermost folders, and no more than
+/// [`MAX_PROJECTS`]. Folders that version control passes over, and very many, are not looked at. Asks the disk.
+pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
+    let is_folder = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
+    let mut walk = ignore::WalkBuilder::new(folder);
+    walk.max_depth(Some(MAX_DEPTH)).follow_links(false).require_git(false);
+    walk.filter_entry(move |entry| is_folder(entry) && entry.file_name() != "node_modules");
+    let folders = walk.build().flatten().filter(|entry| entry.depth() > 0).take(MAX_FOLDERS);
+    let mut folders: Vec<(usize, PathBuf)> = folders.map(|entry| (entry.depth(), entry.into_path())).collect();
+    folders.sort();
+    // Made once: there are some hundred markers, and as many folders.
+    let markers: Vec<(&Arc<Definition>, Markers<'_>)> =
+        table.servers.iter().map(|definition| (definition, Markers::new(definition))).collect();
+    let mut found: Vec<Detected> = Vec::new();
+    for (_, at) in folders {
+        let entries = std::fs::read_dir(&at).into_iter().flatten().flatten();
+        let names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
+        let is_new = |definition: &Definition| {
+            let known: Vec<_> = found.iter().filter(|known| known.definition.name == definition.name).collect();
+            known.len() < MAX_PROJECTS && !known.iter().any(|known| at.starts_with(&known.root))
+        };
+        let here = markers.iter().filter(|(definition, markers)| is_new(definition) && markers.are_in(&at, &names));
+        let here = here.map(|(definition, _)| {
+            let program = program(&definition.command, &at, folder, search);
+            Detected { definition: (*definition).clone(), program, root: at.clone() }
+        });
+        let here = one_of_each_group(here.collect());
+        found.extend(here);
+    }
+    found
+}
+
+/// The root markers of a server.
+struct Markers<'d> {
+    names: Vec<&'d str>,
+    globs: Vec<GlobMatcher>,
+    /// Those that lie deeper.
+    deeper: Vec<&'d str>,
+}
+
+impl<'d> Markers<'d> {
+    fn new(definition: &'d Definition) -> Self {
+        let (deeper, here): (Vec<&str>, Vec<&str>) =
+            definition.root_markers.iter().map(String::as_str).partition(|marker| marker.contains('/'));
+        let (globs, names): (Vec<&str>, Vec<&str>) = here.into_iter().partition(|marker| is_glob(marker));
+        let globs = globs.into_iter().filter_map(|glob| Some(Glob::new(glob).ok()?.compile_matcher()));
+        Self { names, globs: globs.collect(), deeper }
+    }
+
+    /// Whether one of them lies in a folder, in which these names are.
+    fn are_in(&self, folder: &Path, names: &[OsString]) -> bool {
+        let fits = |name: &OsString| {
+            self.names.iter().any(|marker| name == marker) || self.globs.iter().any(|glob| glob.is_match(name))
+        };
+        names.iter().any(fits) || self.deeper.iter().any(|marker| is_there(folder, marker))
+    }
+}
+
 fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Option<&OsStr>) -> Option<Detected> {
     let root = root(definition, start, folder)?;
     let program = program(&definition.command, &root, folder, search);
@@ -60,7 +124,7 @@ fn root(definition: &Definition, start: &Path, folder: &Path) -> Option<PathBuf>
 }
 
 fn is_there(folder: &Path, marker: &str) -> bool {
-    if !marker.contains(['*', '?', '[', '{']) {
+    if !is_glob(marker) {
         return folder.join(marker).exists();
     }
     let (folder, pattern) = match marker.rsplit_once('/') {
@@ -70,6 +134,10 @@ fn is_there(folder: &Path, marker: &str) -> bool {
     let Ok(glob) = Glob::new(pattern) else { return false };
     let glob = glob.compile_matcher();
     std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| glob.is_match(entry.file_name()))
+}
+
+fn is_glob(marker: &str) -> bool {
+    marker.contains(['*', '?', '[', '{'])
 }
 
 /// The program of a command: a path is taken as it is, from the project's folder on; a name is looked for in the folders of
@@ -183,6 +251,37 @@ mod tests {
         ]);
         assert_eq!(world.detect("project/a/b/c.py"), [found("pylsp", Some("users/bin/pylsp"), "project")]);
         assert_eq!(world.detect("project/x.cs"), [found("omnisharp", None, "project")]);
+    }
+
+    #[test]
+    fn projects_in_sub_folders_are_found_the_outermost_of_each_and_not_too_many() {
+        let world = World::new(&[
+            "project/back/Cargo.toml",
+            "project/back/crates/one/Cargo.toml",
+            "project/front/package.json",
+            "project/front/node_modules/x/go.mod",
+            "project/.gitignore",
+            "project/left/out/go.mod",
+            "project/a/main.tf",
+            "project/b/main.tf",
+            "project/c/main.tf",
+            "project/d/main.tf",
+            "project/web/prisma/schema.prisma",
+            "users/bin/rust-analyzer",
+        ]);
+        std::fs::write(world.path("project/.gitignore"), "left\n").unwrap();
+        let table = Table::load(Places { home: None, user: None, project: None });
+        let found = below(&table, &world.path("project"), Some(world.path("users/bin").as_os_str()));
+        let of = |name: &str| -> Vec<(PathBuf, bool)> {
+            let of_name = found.iter().filter(|one| one.definition.name == name);
+            let relative = |one: &Detected| one.root.strip_prefix(world.path("project")).unwrap().to_owned();
+            of_name.map(|one| (relative(one), one.program.is_some())).collect()
+        };
+        assert_eq!(of("rust-analyzer"), [("back".into(), true)]);
+        assert_eq!(of("typescript-language-server"), [("front".into(), false)]);
+        assert_eq!(of("gopls"), []);
+        assert_eq!(of("terraformls"), ["a", "b", "c"].map(|folder| (folder.into(), false)));
+        assert_eq!(of("prismals").first(), Some(&("web".into(), false)));
     }
 
     #[test]

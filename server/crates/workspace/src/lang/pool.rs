@@ -10,12 +10,14 @@ mod view;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use serde_json::json;
+pub use protocol::servers::ServerState;
+use tokio::sync::watch;
 
-use self::slot::Slot;
+use self::slot::{Changes, Slot};
 use super::Source;
 use super::detect::{self, Detected};
 use super::table::{Places, Table};
@@ -65,6 +67,9 @@ pub struct Servers {
     config: ServersConfig,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
     tables: Mutex<HashMap<(PathBuf, bool), Arc<Table>>>,
+    /// Whether no server is started any more.
+    is_over: AtomicBool,
+    changes: Changes,
     this: Weak<Self>,
 }
 
@@ -97,29 +102,17 @@ pub struct ServerStatus {
     pub why: Option<String>,
 }
 
-/// What a server does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerState {
-    /// It is there, and starts with the first question.
-    NotStarted,
-    /// The project is of its kind, but its program was not found.
-    Missing,
-    /// It has not yet said what it can.
-    Starting,
-    /// It reads the project.
-    Indexing,
-    /// It answers.
-    Ready,
-    /// It ended by itself, or was ended since it did harm; it starts anew a while later.
-    Crashed,
-    /// It was ended since it was not needed; it starts anew with the next question.
-    Stopped,
-}
-
 impl Servers {
     /// No servers yet. What it does it does in the runtime of who asks.
     pub fn new(config: ServersConfig) -> Arc<Self> {
-        Arc::new_cyclic(|this| Self { config, slots: Mutex::default(), tables: Mutex::default(), this: this.clone() })
+        Arc::new_cyclic(|this| Self {
+            config,
+            slots: Mutex::default(),
+            tables: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            changes: Changes::default(),
+            this: this.clone(),
+        })
     }
 
     /// What answers the questions of a session. Servers are started only while `trusted` says so.
@@ -132,35 +125,49 @@ impl Servers {
         Arc::new(source::Own { servers: self.clone(), roots, reader, trusted })
     }
 
-    /// Says that files were made, changed or deleted on disk, by whomever: servers that want to know it are told. The paths
-    /// are absolute with their links resolved.
-    pub fn changed(&self, paths: &[PathBuf]) {
-        for slot in self.slots().values() {
+    /// Changes whenever the state of some server becomes another.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.changes.watch()
+    }
+
+    /// Says that files were made, changed or deleted on disk, by whomever: servers that want to know it are told, and a file that
+    /// configures servers is read anew.
+    pub async fn files_changed(&self, paths: Vec<PathBuf>) {
+        // A file of the user's may be a link to where they keep such files.
+        let is_configured_by =
+            |folder: &Path| paths.iter().any(|path| Table::is_made_of(self.places(Some(folder)), path));
+        let is_configuration = self.tables().keys().any(|(folder, _)| is_configured_by(folder));
+        let resolve = move || paths.into_iter().map(|path| paths::canonical(&path).unwrap_or(path)).collect();
+        let paths: Vec<PathBuf> = blocking(resolve).await.unwrap_or_default();
+        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
+        for slot in slots {
             let Some(client) = slot.client() else { continue };
-            let inside = paths.iter().filter(|path| path.starts_with(&slot.key.root));
-            // Whether it was made or changed no server we know makes a difference of, where it has it.
-            let change =
-                |path: &PathBuf| json!({ "uri": paths::to_uri(path), "type": if path.exists() { 2 } else { 3 } });
-            let changes: Vec<_> = inside.map(change).collect();
-            if !changes.is_empty() && client.supports("workspace/didChangeWatchedFiles", "") {
-                client.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
-            }
+            let inside: Vec<PathBuf> = paths.iter().filter(|path| path.starts_with(&slot.key.root)).cloned().collect();
+            let tell = move || {
+                let inside: Vec<&Path> = inside.iter().map(PathBuf::as_path).collect();
+                client.files_changed(&inside, |path| slot.definition.is_for(path));
+            };
+            // Whether a file is there the disk is asked.
+            let _ = blocking(tell).await;
+        }
+        if is_configuration {
+            self.reload().await;
         }
     }
 
-    /// How it stands with the servers of a workspace, those among them that do not run; or with all that run or ran, without
+    /// How it stands with the servers of a workspace, those of the projects in it and those among them that do not run; or with all that run or ran, without
     /// one. Of a workspace that is not trusted, its own files do not count.
     pub async fn status(&self, roots: Option<&Roots>, trusted: bool) -> Vec<ServerStatus> {
         let mut list: Vec<ServerStatus> = Vec::new();
         let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
         for slot in slots {
-            let is_inside = |roots: &Roots| roots.iter().any(|root| slot.key.root.starts_with(&root.path));
-            if roots.is_none_or(is_inside) {
+            if roots.is_none_or(|roots| slot.is_in(roots)) {
                 list.extend(blocking(move || slot.status()).await);
             }
         }
         for root in roots.into_iter().flat_map(Roots::iter) {
-            let found = self.detect(root.path.clone(), None, trusted).await;
+            let mut found = self.detect(root.path.clone(), None, trusted).await;
+            found.extend(self.detect_below(root.path.clone(), trusted).await);
             for one in found {
                 if list.iter().any(|known| known.name == one.definition.name && known.root == one.root) {
                     continue;
@@ -196,30 +203,46 @@ impl Servers {
         problems
     }
 
-    /// Ends the servers of this name, or all; the next question starts them anew, even one that crashed just now. How many
-    /// there were.
-    pub async fn restart(&self, name: Option<&str>) -> usize {
-        let slots: Vec<Arc<Slot>> = {
-            let mut slots = self.slots();
-            let keys: Vec<Key> = slots.keys().filter(|key| name.is_none_or(|name| name == key.name)).cloned().collect();
-            keys.iter().filter_map(|key| slots.remove(key)).collect()
-        };
-        for slot in &slots {
-            slot.stop("it was to be started anew").await;
-        }
-        slots.len()
+    /// Ends the servers of this name, or all, in a workspace, or everywhere without one; the next question starts them anew,
+    /// even one that crashed just now. Gives how many ran or had crashed.
+    pub async fn restart(&self, roots: Option<&Roots>, name: Option<&str>) -> usize {
+        let is_meant =
+            |slot: &Slot| name.is_none_or(|name| name == slot.key.name) && roots.is_none_or(|roots| slot.is_in(roots));
+        self.close(is_meant, "it was to be started anew").await
     }
 
-    /// Reads the configuration files anew, and ends all servers, so that what they say now counts.
+    /// Ends the servers of a workspace that is not trusted any more.
+    pub async fn leave(&self, roots: &Roots) {
+        self.close(|slot| slot.is_in(roots), "the workspace is not trusted").await;
+    }
+
+    /// Reads the configuration files anew, and ends the servers of those folders for which they say something else now, so
+    /// that it counts.
     pub async fn reload(&self) {
-        self.tables().clear();
-        self.restart(None).await;
+        let known: Vec<_> = self.tables().drain().collect();
+        for ((folder, trusted), before) in known {
+            if self.table(&folder, trusted).await != before {
+                self.close(|slot| slot.key.root.starts_with(&folder), "what configures it has changed").await;
+            }
+        }
+        self.changes.announce();
     }
 
-    /// Ends all servers, since this process ends.
+    /// Ends all servers, as the protocol has it where they know that, and starts none any more. To be called before this process
+    /// ends; takes a few seconds at most.
     pub async fn stop(&self) {
-        let slots: Vec<Arc<Slot>> = self.slots().drain().map(|(_, slot)| slot).collect();
-        futures_util::future::join_all(slots.iter().map(|slot| slot.stop("the agent ends"))).await;
+        self.is_over.store(true, Ordering::SeqCst);
+        self.close(|_| true, "the agent ends").await;
+    }
+
+    async fn close(&self, is_meant: impl Fn(&Slot) -> bool, why: &str) -> usize {
+        let closed: Vec<Arc<Slot>> = self.slots().extract_if(|_, slot| is_meant(slot)).map(|(_, slot)| slot).collect();
+        futures_util::future::join_all(closed.iter().map(|slot| slot.close(why))).await;
+        closed.len()
+    }
+
+    fn places<'p>(&'p self, project: Option<&'p Path>) -> Places<'p> {
+        Places { home: self.config.home.as_deref(), user: self.config.user_folder.as_deref(), project }
     }
 
     /// The table for a folder of the workspace.
@@ -228,12 +251,12 @@ impl Servers {
         if let Some(table) = self.tables().get(&key) {
             return table.clone();
         }
-        let (config, folder) = (self.config.clone(), folder.to_owned());
+        let (this, folder) = (self.this.clone(), folder.to_owned());
         let load = move || {
-            let project = trusted.then_some(&*folder);
-            Table::load(Places { home: config.home.as_deref(), user: config.user_folder.as_deref(), project })
+            let this = this.upgrade()?;
+            Some(Table::load(this.places(trusted.then_some(&*folder))))
         };
-        let table = Arc::new(blocking(load).await.unwrap_or_default());
+        let table = Arc::new(blocking(load).await.flatten().unwrap_or_default());
         self.tables().insert(key, table.clone());
         table
     }
@@ -249,9 +272,19 @@ impl Servers {
         blocking(look).await.unwrap_or_default()
     }
 
+    /// The servers of the projects in a folder of the workspace.
+    async fn detect_below(&self, folder: PathBuf, trusted: bool) -> Vec<Detected> {
+        let table = self.table(&folder, trusted).await;
+        let search = self.config.path.clone();
+        blocking(move || detect::below(&table, &folder, search.as_deref())).await.unwrap_or_default()
+    }
+
     /// The place of a server's process, made where there is none.
     fn slot(&self, detected: &Detected, idle: Option<Duration>) -> Option<Arc<Slot>> {
         let program = detected.program.clone()?;
+        if self.is_over.load(Ordering::SeqCst) {
+            return None;
+        }
         let key = Key { name: detected.definition.name.clone(), program, root: detected.root.clone() };
         let mut slots = self.slots();
         if slots.is_empty() {
@@ -259,7 +292,7 @@ impl Servers {
         }
         let slot = slots.entry(key.clone()).or_insert_with(|| {
             let idle = idle.unwrap_or(self.config.idle);
-            Arc::new(Slot::new(key, detected.definition.clone(), &self.config, idle))
+            Arc::new(Slot::new(key, detected.definition.clone(), &self.config, idle, self.changes.clone()))
         });
         Some(slot.clone())
     }

@@ -22,7 +22,7 @@ const FORMATS: [&str; 4] = ["json", "toml", "yaml", "yml"];
 const MAX_FILE: usize = 1 << 20;
 
 /// All servers that are known for a project.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// The servers, in the order in which they are asked.
     pub servers: Vec<Arc<Definition>>,
@@ -129,6 +129,11 @@ impl Table {
         merged.finish()
     }
 
+    /// Whether a file is one of those that say something of servers.
+    pub fn is_made_of(places: Places<'_>, path: &Path) -> bool {
+        candidates(places).iter().any(|file| file == path)
+    }
+
     /// What a file is written in, by the name that the protocol has for it.
     pub fn language(&self, path: &Path) -> Arc<str> {
         let known = endings(path).into_iter().find_map(|ending| self.languages.get(&ending));
@@ -138,9 +143,18 @@ impl Table {
     /// The servers for a kind of file.
     pub fn for_file(&self, path: &Path) -> impl Iterator<Item = &Arc<Definition>> {
         let endings = endings(path);
-        self.servers.iter().filter(move |server| {
-            server.file_types.iter().any(|known| endings.iter().any(|ending| known.eq_ignore_ascii_case(ending)))
-        })
+        self.servers.iter().filter(move |server| server.knows_one_of(&endings))
+    }
+}
+
+impl Definition {
+    /// Whether it is for a kind of file.
+    pub fn is_for(&self, path: &Path) -> bool {
+        self.knows_one_of(&endings(path))
+    }
+
+    fn knows_one_of(&self, endings: &[String]) -> bool {
+        self.file_types.iter().any(|known| endings.iter().any(|ending| known.eq_ignore_ascii_case(ending)))
     }
 }
 

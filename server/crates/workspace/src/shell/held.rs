@@ -1,7 +1,8 @@
 //! Programs without a terminal, such as language servers: they speak over pipes, and nothing of them outlives us.
 //!
-//! Where there is a [supervisor](super::supervisor) it holds them and all that they start. Elsewhere they are a process group
-//! of their own, which is killed.
+//! Where there is a [supervisor](super::supervisor) it holds them and all that they start, however we end. Elsewhere they are
+//! a process group of their own, which is killed when we end in order. Where we are killed ourselves, nobody is left to do that:
+//! their pipes close, and a language server is told our process id to watch, so that those that keep to the protocol end too.
 
 #![expect(clippy::disallowed_methods, reason = "this is where programs without a terminal start")]
 

@@ -5,16 +5,21 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::incoming::Published;
 use super::transport::{RequestError, Transport};
 use crate::paths;
 
 /// So many files are left open that are as on disk. They are answered about faster a second time.
 const MAX_MIRRORED: usize = 32;
+/// How long after a text was replaced a server may still tell of it. Slow ones take some seconds for a text.
+pub(crate) const LATE: Duration = Duration::from_secs(10);
+/// Of so many files it is remembered when their texts were replaced, at least for as long as that matters.
+const MAX_REPLACED: usize = 1_000;
 
 /// What a session sees, as far as a server has to be told.
 #[derive(Default)]
@@ -59,6 +64,39 @@ pub(crate) struct Synced {
     pub(crate) text: Arc<str>,
     /// When it was sent.
     pub(crate) sent: Instant,
+    /// When the text of the same file before it was replaced or closed, if there was one.
+    replaced: Option<Instant>,
+}
+
+/// The texts that a server saw when it was asked something.
+#[derive(Clone, Default)]
+pub(crate) struct Sent {
+    /// The one that was asked about.
+    pub(crate) text: Option<Synced>,
+    /// All that it has open.
+    pub(crate) open: HashMap<PathBuf, Synced>,
+}
+
+impl Sent {
+    /// The editor's version of a file, if it is open there.
+    pub(crate) fn editors(&self, path: &Path) -> Option<i32> {
+        self.open.get(path)?.editors
+    }
+}
+
+impl Synced {
+    /// Whether what a server told of the file is of this text, as far as it says.
+    pub(crate) fn is_told_of(&self, published: &Published) -> bool {
+        match published.version {
+            Some(version) => version == self.version,
+            None => published.at >= self.sent,
+        }
+    }
+
+    /// Whether it may as well be of the text before: no version is said, and that one was replaced only a moment before.
+    pub(crate) fn is_confused_by(&self, published: &Published) -> bool {
+        published.version.is_none() && self.replaced.is_some_and(|replaced| published.at <= replaced + LATE)
+    }
 }
 
 /// What a server has open.
@@ -68,6 +106,13 @@ pub(super) struct Documents {
     uses: u64,
     first_open: Option<Instant>,
     last_change: Option<Instant>,
+    last_new_text: Option<Instant>,
+    replaced: HashMap<PathBuf, Instant>,
+    /// Another number whenever what the server sees becomes otherwise: by another text, not by one that is as on disk and is
+    /// only opened or closed.
+    world: u64,
+    /// How many wait for what the server says of this world.
+    waiting: usize,
     wants_text: bool,
     wants_saves: bool,
 }
@@ -77,6 +122,8 @@ struct Document {
     is_saved: bool,
     stamp: Option<Stamp>,
     last_use: u64,
+    /// How many wait for what the server says of it.
+    waiting: usize,
 }
 
 impl Stamp {
@@ -84,6 +131,11 @@ impl Stamp {
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let data = std::fs::metadata(path).ok()?;
         Some(Self { modified: data.modified().ok(), length: data.len() })
+    }
+
+    /// Whether the file was last changed before this time, as it says itself.
+    pub(crate) fn is_before(&self, time: SystemTime) -> bool {
+        self.modified.is_some_and(|modified| modified < time)
     }
 }
 
@@ -103,6 +155,10 @@ impl Documents {
             uses: 0,
             first_open: None,
             last_change: None,
+            last_new_text: None,
+            replaced: HashMap::new(),
+            world: 0,
+            waiting: 0,
             wants_text,
             wants_saves,
         }
@@ -112,16 +168,83 @@ impl Documents {
         self.first_open
     }
 
+    /// When a text was last opened or became another.
     pub(super) fn last_change(&self) -> Option<Instant> {
         self.last_change
+    }
+
+    /// When what the server sees last became otherwise.
+    pub(super) fn last_new_text(&self) -> Option<Instant> {
+        self.last_new_text
+    }
+
+    /// Files became otherwise on disk. Of those that are open the server goes by what it was sent.
+    pub(super) fn note_changes<'p>(&mut self, mut paths: impl Iterator<Item = &'p Path>) {
+        if paths.any(|path| !self.open.contains_key(path)) {
+            self.last_new_text = Some(Instant::now());
+        }
     }
 
     pub(super) fn get(&self, path: &Path) -> Option<Synced> {
         self.open.get(path).map(|document| document.synced.clone())
     }
 
+    /// What the server sees, when it is asked about this file.
+    pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
+        let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
+        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect() }
+    }
+
     pub(super) fn mirrored(&self) -> HashMap<PathBuf, Stamp> {
         self.open.iter().filter_map(|(path, document)| Some((path.clone(), document.stamp?))).collect()
+    }
+
+    /// Which world the server sees.
+    pub(super) fn world(&self) -> u64 {
+        self.world
+    }
+
+    /// Somebody waits for what the server says of what it sees now, and of this file in it.
+    pub(super) fn wait(&mut self, path: Option<&Path>) {
+        self.waiting += 1;
+        if let Some(document) = path.and_then(|path| self.open.get_mut(path)) {
+            document.waiting += 1;
+        }
+    }
+
+    /// One who [waited](Self::wait) in this world does not any more.
+    pub(super) fn release(&mut self, world: u64, path: Option<&Path>) {
+        // In another one nobody waited yet.
+        if self.world == world {
+            self.waiting = self.waiting.saturating_sub(1);
+            if let Some(document) = path.and_then(|path| self.open.get_mut(path)) {
+                document.waiting = document.waiting.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Whether what a session sees is still as it was looked up: what it takes as open, and of the disk, may have become
+    /// otherwise by another session since.
+    pub(super) fn fits(&self, view: &View, asked: Option<(&Path, &Arc<str>)>) -> bool {
+        let is_of_disk = |path: &PathBuf| self.open.get(path).is_none_or(|document| document.is_saved);
+        let is_asked = |(path, text): (&Path, &Arc<str>)| {
+            view.texts.iter().any(|shown| shown.path == path)
+                || self.open.get(path).is_some_and(|document| document.synced.text == *text)
+        };
+        !self.wants_text || (view.unchanged.iter().all(is_of_disk) && asked.is_none_or(is_asked))
+    }
+
+    /// Whether somebody waits for what the server says, and it would see something else if it were sent what this session
+    /// sees. What became otherwise on disk it is better sent.
+    pub(super) fn disturbs(&self, view: &View) -> bool {
+        let differs = |text: &Text| match self.open.get(&text.path) {
+            Some(document) => document.synced.text != text.text && !(document.is_saved && text.is_saved),
+            None => !text.is_saved,
+        };
+        let goes = |(path, document): (&PathBuf, &Document)| {
+            !document.is_saved && !view.texts.iter().any(|text| text.path == *path)
+        };
+        self.wants_text && self.waiting > 0 && (view.texts.iter().any(differs) || self.open.iter().any(goes))
     }
 
     /// Queues what the server has to be told, so that it sees what the session sees.
@@ -129,9 +252,14 @@ impl Documents {
         if !self.wants_text {
             return Ok(());
         }
+        let before = self.world;
         let kept: HashSet<&Path> =
             view.texts.iter().map(|text| &*text.path).chain(view.unchanged.iter().map(PathBuf::as_path)).collect();
-        let gone: Vec<PathBuf> = self.open.keys().filter(|path| !kept.contains(&***path)).cloned().collect();
+        let is_gone = |(path, document): &(&PathBuf, &Document)| {
+            // One that is as on disk and was opened since by another session that waits for it is left to that.
+            !kept.contains(&***path) && (!document.is_saved || document.waiting == 0)
+        };
+        let gone: Vec<PathBuf> = self.open.iter().filter(is_gone).map(|(path, _)| path.clone()).collect();
         for path in gone {
             self.close(&path, transport)?;
         }
@@ -139,7 +267,14 @@ impl Documents {
         for text in &view.texts {
             self.show(text, transport)?;
         }
-        self.close_unused(transport)
+        self.close_unused(transport)?;
+        if self.world != before {
+            // Who waited for what it says of the world before has to begin anew.
+            self.waiting = 0;
+            self.open.values_mut().for_each(|document| document.waiting = 0);
+            transport.announce();
+        }
+        Ok(())
     }
 
     fn show(&mut self, text: &Text, transport: &Transport) -> Result<(), RequestError> {
@@ -154,22 +289,25 @@ impl Documents {
             )?;
             self.first_open.get_or_insert(now);
             self.last_change = Some(now);
-            let synced = Synced { version, editors: text.version, text: text.text.clone(), sent: now };
-            let document = Document { synced, is_saved: text.is_saved, stamp: text.stamp, last_use: uses };
+            if !text.is_saved {
+                self.is_another_world(now);
+            }
+            let replaced = self.replaced.get(&text.path).copied();
+            let synced = Synced { version, editors: text.version, text: text.text.clone(), sent: now, replaced };
+            let document = Document { synced, is_saved: text.is_saved, stamp: text.stamp, last_use: uses, waiting: 0 };
             self.open.insert(text.path.clone(), document);
             return Ok(());
         };
         let is_new = document.synced.text != text.text;
         if is_new {
             self.last_version += 1;
-            self.last_change = Some(now);
-            document.synced =
-                Synced { version: self.last_version, editors: text.version, text: text.text.clone(), sent: now };
+            let (version, replaced) = (self.last_version, Some(now));
+            document.synced = Synced { version, editors: text.version, text: text.text.clone(), sent: now, replaced };
             // The whole text is a change that every server understands, whatever it counts in.
             transport.notify(
                 "textDocument/didChange",
                 &json!({
-                    "textDocument": { "uri": uri, "version": self.last_version },
+                    "textDocument": { "uri": uri, "version": version },
                     "contentChanges": [{ "text": text.text }],
                 }),
             )?;
@@ -179,6 +317,10 @@ impl Documents {
         }
         document.synced.editors = text.version;
         (document.is_saved, document.stamp, document.last_use) = (text.is_saved, text.stamp, uses);
+        if is_new {
+            self.last_change = Some(now);
+            self.is_another_world(now);
+        }
         Ok(())
     }
 
@@ -188,17 +330,31 @@ impl Documents {
             .open
             .iter()
             .filter(|(_, document)| document.stamp.is_some())
-            .map(|(path, document)| (document.last_use, path.clone()))
+            .map(|(path, document)| (document.waiting > 0, document.last_use, path.clone()))
             .collect();
         mirrored.sort_by(|a, b| b.cmp(a));
-        for (_, path) in mirrored.into_iter().skip(MAX_MIRRORED) {
-            self.close(&path, transport)?;
+        for (is_awaited, _, path) in mirrored.into_iter().skip(MAX_MIRRORED) {
+            if !is_awaited {
+                self.close(&path, transport)?;
+            }
         }
         Ok(())
     }
 
     fn close(&mut self, path: &Path, transport: &Transport) -> Result<(), RequestError> {
-        self.open.remove(path);
+        let now = Instant::now();
+        if self.open.remove(path).is_some_and(|document| !document.is_saved) {
+            self.is_another_world(now);
+        }
+        if self.replaced.len() >= MAX_REPLACED {
+            self.replaced.retain(|_, at| *at + LATE >= now);
+        }
+        self.replaced.insert(path.to_owned(), now);
         transport.notify("textDocument/didClose", &json!({ "textDocument": { "uri": paths::to_uri(path) } }))
+    }
+
+    fn is_another_world(&mut self, now: Instant) {
+        self.world += 1;
+        self.last_new_text = Some(now);
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -59,6 +60,8 @@ pub(crate) struct Published {
     pub(crate) version: Option<i32>,
     /// When they came.
     pub(crate) at: Instant,
+    /// The same by the clock that files are dated by.
+    pub(crate) dated: SystemTime,
     /// The list.
     pub(crate) diagnostics: Arc<RawValue>,
 }
@@ -244,7 +247,8 @@ impl Inside {
         }
         self.size += size;
         let diagnostics = publish.diagnostics.into();
-        self.problems.insert(path, Published { version: publish.version, at: Instant::now(), diagnostics });
+        let (at, dated) = (Instant::now(), SystemTime::now());
+        self.problems.insert(path, Published { version: publish.version, at, dated, diagnostics });
         Some(())
     }
 }

@@ -222,6 +222,27 @@ pub(crate) struct Report {
     pub(crate) items: Option<Box<RawValue>>,
 }
 
+/// `WorkspaceDiagnosticReport`.
+#[derive(Deserialize)]
+pub(crate) struct WorkspaceReport {
+    /// Of each document.
+    #[serde(default)]
+    pub(crate) items: Vec<DocumentReport>,
+}
+
+/// `WorkspaceDocumentDiagnosticReport`.
+#[derive(Deserialize)]
+pub(crate) struct DocumentReport {
+    /// The document.
+    pub(crate) uri: String,
+    /// The version that it is of, where the document is open.
+    #[serde(default)]
+    pub(crate) version: Option<i32>,
+    /// The problems; none where they are said to be as before.
+    #[serde(default)]
+    pub(crate) items: Option<Box<RawValue>>,
+}
+
 /// `WorkspaceEdit`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]

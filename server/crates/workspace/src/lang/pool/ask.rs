@@ -1,6 +1,8 @@
 //! One question to one server: what it is in LSP, and when its answer can be relied on.
 
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use globset::GlobBuilder;
 use protocol::content::{Position, Range};
@@ -11,7 +13,7 @@ use tokio::time::Instant;
 
 use super::super::answer;
 use super::super::client::wire::Action;
-use super::super::client::{Client, Readiness, RequestError, View};
+use super::super::client::{Client, Hold, Readiness, RequestError, Sent, View};
 use super::super::detect::Detected;
 use super::super::table::Table;
 use super::{blocking, view};
@@ -19,7 +21,9 @@ use crate::paths;
 use crate::reader::{ReadError, Reader};
 
 /// How long it takes until a question that a server took back is asked again.
-const AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long a question waits for another session's that is about other texts, and waits for what the server says by itself.
+const GIVE_WAY: Duration = Duration::from_secs(2);
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
 
@@ -27,7 +31,7 @@ const MAX_ITEMS: usize = 10;
 pub(super) struct Asker<'a> {
     pub(super) client: &'a Client,
     pub(super) server: &'a Detected,
-    pub(super) table: &'a std::sync::Arc<Table>,
+    pub(super) table: &'a Arc<Table>,
     pub(super) reader: &'a Reader,
     /// The file that is asked about.
     pub(super) path: Option<&'a Path>,
@@ -35,12 +39,16 @@ pub(super) struct Asker<'a> {
     pub(super) until: Instant,
     /// Until when a server that reads the project is waited for.
     pub(super) patience: Instant,
+    /// What the server was sent with the last question.
+    pub(super) sent: Mutex<Sent>,
 }
 
 /// What a question came to.
 pub(super) struct Outcome {
     pub(super) status: LangStatus,
     pub(super) message: Option<String>,
+    /// What the server was sent with the question.
+    pub(super) sent: Sent,
     /// In the server's units.
     pub(super) answer: LangAnswer,
     /// The document of ranges that name none.
@@ -83,9 +91,12 @@ impl Asker<'_> {
             LangQuery::OutgoingCalls { uri, .. } => Some(answer::own_uri(uri.clone())),
             _ => None,
         };
-        match self.ask_until_whole(query).await {
-            Ok((answer, status, message)) => Outcome { status, message, answer, ranges_in },
+        let asked = self.ask_until_whole(query).await;
+        let sent = std::mem::take(&mut *self.sent());
+        match asked {
+            Ok((answer, status, message)) => Outcome { status, message, sent, answer, ranges_in },
             Err(failure) => Outcome {
+                sent,
                 status: failure.status(),
                 message: Some(match (failure.status(), self.client.complaint()) {
                     (LangStatus::Failed, Some(complaint)) => format!("{failure}; its last error was: {complaint}"),
@@ -248,13 +259,23 @@ impl Asker<'_> {
     }
 
     /// Sends the texts of the session and a question, and waits for the answer; again where the server took it back.
-    async fn send(&self, method: &'static str, params: impl Fn(&str) -> Value) -> Result<Box<RawValue>, Failure> {
+    pub(super) async fn send(
+        &self,
+        method: &'static str,
+        params: impl Fn(&str) -> Value,
+    ) -> Result<Box<RawValue>, Failure> {
         loop {
-            let (view, text) = self.view().await?;
-            let waiting = self.client.ask_of(&view, method, &params(&text))?;
+            let (waiting, sent) = self
+                .with_view(Some(GIVE_WAY), |view, text| {
+                    self.client.ask_of(view, self.path.map(|path| (path, text)), method, &params(text))
+                })
+                .await?;
             match tokio::time::timeout_at(self.until, waiting.answer()).await {
                 Err(_) => return Err(Failure::TimedOut),
-                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Ok(answer)) => {
+                    *self.sent() = sent;
+                    return Ok(answer);
+                }
                 Ok(Err(RequestError::Rpc(error))) if error.is_passing() && Instant::now() + AGAIN < self.until => {
                     tokio::time::sleep(AGAIN).await;
                 }
@@ -263,8 +284,51 @@ impl Asker<'_> {
         }
     }
 
+    /// Sends the texts of the session.
+    pub(super) async fn sync(&self) -> Result<(), Failure> {
+        let sync = |view: &View, text: &_| self.client.sync(view, self.path.map(|path| (path, text)));
+        self.with_view(Some(GIVE_WAY), sync).await
+    }
+
+    /// Sends the texts of the session, and keeps them, as long as what is given is there. Waits until this time for others to
+    /// let go of theirs.
+    pub(super) async fn hold(&self, until: Instant) -> Result<Hold<'_>, Failure> {
+        let hold = |view: &View, text: &_| self.client.hold(view, self.path.map(|path| (path, text)));
+        let hold = tokio::time::timeout_at(until, self.with_view(None, hold)).await;
+        let hold = hold.map_err(|_| Failure::TimedOut)??;
+        self.sent().clone_from(&hold.sent);
+        Ok(hold)
+    }
+
+    /// What the server was sent with the last question.
+    pub(super) fn sent(&self) -> MutexGuard<'_, Sent> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with what the session sees, and the text that is asked about. It is looked up anew where another session
+    /// came between. One that waits for what the server says of other texts is waited for, so long; then it has to begin anew.
+    async fn with_view<T>(
+        &self,
+        give_way: Option<Duration>,
+        what: impl Fn(&View, &Arc<str>) -> Result<Option<T>, RequestError>,
+    ) -> Result<T, Failure> {
+        let until = give_way.map(|time| self.until.min(Instant::now() + time));
+        let mut news = self.client.news();
+        loop {
+            let (view, text) = self.view().await?;
+            if until.is_none_or(|until| Instant::now() < until) && self.client.is_held_from(&view) {
+                news.next(until.unwrap_or(self.until)).await;
+            } else if let Some(done) = what(&view, &text)? {
+                return Ok(done);
+            }
+            if self.until <= Instant::now() {
+                return Err(Failure::TimedOut);
+            }
+        }
+    }
+
     /// What the session sees, and the text that is asked about.
-    async fn view(&self) -> Result<(View, std::sync::Arc<str>), Failure> {
+    async fn view(&self) -> Result<(View, Arc<str>), Failure> {
         let (reader, table, server) = (self.reader.clone(), self.table.clone(), self.server.clone());
         let (asked, mirrored) = (self.path.map(Path::to_owned), self.client.mirrored());
         let seen = blocking(move || view::view(&reader, &table, &server, asked.as_deref(), &mirrored)).await;
@@ -273,12 +337,6 @@ impl Asker<'_> {
         let known = || self.path.and_then(|path| self.client.synced(path)).map(|synced| synced.text);
         let text = shown.or_else(known).unwrap_or_default();
         Ok((view, text))
-    }
-
-    /// Sends the texts of the session.
-    pub(super) async fn sync(&self) -> Result<(), Failure> {
-        let (view, _) = self.view().await?;
-        Ok(self.client.sync(&view)?)
     }
 
     pub(super) async fn wait_for_readiness(&self) {
@@ -388,9 +446,9 @@ impl Asker<'_> {
     }
 }
 
-/// Puts the editor's versions to texts that change.
-pub(super) fn put_versions(answer: &mut LangAnswer, client: &Client) {
-    let editors = |uri: &str| client.synced(&paths::from_uri(uri).ok()?)?.editors;
+/// Puts the editor's versions to texts that change, or have problems: those that the server was sent.
+pub(super) fn put_versions(answer: &mut LangAnswer, sent: &Sent) {
+    let editors = |uri: &str| sent.editors(&paths::from_uri(uri).ok()?);
     match answer {
         LangAnswer::Edit { changes } => {
             for change in changes {

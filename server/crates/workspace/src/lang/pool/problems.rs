@@ -1,6 +1,9 @@
 //! Problems: asked for where a server answers that, and else waited for, until those of the text that stands there now come.
+//!
+//! What a server publishes counts only where it is of the text that this question sent. Whether it is that, not every server
+//! says; then the answer is not called whole.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use protocol::content::Range;
@@ -10,26 +13,43 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::super::answer;
-use super::super::client::{Published, wire};
+use super::super::client::{Hold, LATE, Published, Readiness, RequestError, Stamp, Synced, wire};
 use super::ask::{Asker, Failure};
+use super::blocking;
 use crate::paths;
 
 /// How long a server has to be silent before what it says without a version counts as all: some say it in parts.
 const QUIET: Duration = Duration::from_millis(500);
 /// The same with the version of the text that it is of.
 const QUIET_WITH_VERSION: Duration = Duration::from_millis(150);
+/// The same where a text was replaced and no version is said: many tell of the earlier one first.
+const QUIET_AFTER_ANOTHER: Duration = Duration::from_secs(1);
 /// How long after a change of another text the problems of one may change, without that anything is said if they do not.
 const ELSEWHERE: Duration = Duration::from_millis(1_500);
-/// How long problems are waited for before the actions for them are asked for.
-const BEFORE_ACTIONS: Duration = Duration::from_secs(5);
+/// How long problems are waited for before the actions for them are asked for, and those of texts that have just changed before
+/// all are told.
+const A_WHILE: Duration = Duration::from_secs(5);
 
 /// The problems of a text.
 struct Problems {
     /// Lists of LSP's `Diagnostic`.
     lists: Vec<Box<RawValue>>,
-    /// Whether they are of the text that stands there now, as far as can be known.
-    is_whole: bool,
+    currency: Currency,
 }
+
+/// Whether problems are of what the server sees now.
+enum Currency {
+    /// They are.
+    Known,
+    /// They may be; why that is not known.
+    Unknown(&'static str),
+    /// Nothing was said of it in time.
+    Missing,
+}
+
+const WITHOUT_VERSION: &str =
+    "it does not say which version of the text its problems are of: they may be of the one before";
+const SILENT: &str = "another file was changed since it told of these problems, and it has not said whether they stay";
 
 impl Asker<'_> {
     /// The problems of the file that is asked about.
@@ -39,14 +59,11 @@ impl Asker<'_> {
         let problems = self.lists(self.until).await?;
         let diagnostics = read(&problems.lists)?;
         let uri = self.path.map(paths::to_uri).unwrap_or_default();
-        let busy = match self.client.readiness() {
-            super::super::client::Readiness::Busy(what) => Some(what),
-            _ => None,
-        };
-        let (status, message) = match (problems.is_whole, busy) {
-            (_, Some(what)) => (LangStatus::Indexing, Some(format!("it still reads the project: {what}"))),
-            (true, None) => (LangStatus::Ready, None),
-            (false, None) => {
+        let (status, message) = match (problems.currency, self.client.readiness()) {
+            (_, Readiness::Busy(what)) => (LangStatus::Indexing, Some(format!("it still reads the project: {what}"))),
+            (Currency::Known, _) => (LangStatus::Ready, None),
+            (Currency::Unknown(why), _) => (LangStatus::Partial, Some(why.to_owned())),
+            (Currency::Missing, _) => {
                 let why = "it said nothing of the text as it is now in time";
                 return Ok((LangAnswer::Nothing, LangStatus::TimedOut, Some(why.to_owned())));
             }
@@ -59,28 +76,23 @@ impl Asker<'_> {
     pub(super) async fn all_problems(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
         self.sync().await?;
         self.wait_for_readiness().await;
-        let (all, overflowed) = self.client.all_published();
-        let mut documents = Vec::new();
-        for (path, published) in all {
-            let diagnostics = answer::diagnostics(&published.diagnostics)?;
-            documents.push(LangDiagnostics { uri: paths::to_uri(&path), version: None, diagnostics });
-        }
-        let answer = LangAnswer::Diagnostics { documents };
-        let (status, message) = match self.client.readiness() {
-            super::super::client::Readiness::Busy(what) => {
-                (LangStatus::Indexing, Some(format!("it still reads the project: {what}")))
-            }
-            _ if overflowed => (LangStatus::Partial, Some("it told of more problems than are kept".to_owned())),
-            _ => (LangStatus::Ready, None),
+        let (answer, status, message) = match self.pull_all().await? {
+            Some(pulled) => pulled,
+            None => self.all_published().await?,
         };
-        Ok((answer, status, message))
+        match self.client.readiness() {
+            Readiness::Busy(what) => {
+                Ok((answer, LangStatus::Indexing, Some(format!("it still reads the project: {what}"))))
+            }
+            _ => Ok((answer, status, message)),
+        }
     }
 
     /// The problems in a part of the text, as the server said them; those that are known in time.
     pub(super) async fn problems_within(&self, range: Range) -> Result<Vec<Value>, Failure> {
         self.sync().await?;
-        let problems = self.lists(self.patience.min(Instant::now() + BEFORE_ACTIONS)).await?;
-        let text = self.path.and_then(|path| self.client.synced(path)).map(|synced| synced.text).unwrap_or_default();
+        let problems = self.lists(self.patience.min(Instant::now() + A_WHILE)).await?;
+        let text = self.sent().text.as_ref().map(|synced| synced.text.clone()).unwrap_or_default();
         let at = |position| answer::from_utf16(position, &text, self.client.encoding());
         let (start, end) = (at(range.start), at(range.end));
         let mut within = Vec::new();
@@ -105,46 +117,171 @@ impl Asker<'_> {
         let report = tokio::time::timeout_at(until, asked).await.map_err(|_| Failure::TimedOut)??;
         let report: wire::Report = wire::parse(&report)?;
         // What another tool of it says it publishes, such as a compiler; nobody says when.
-        let published = self.client.published(path).filter(|published| self.is_current(path, published));
+        let synced = self.sent().text.clone();
+        let is_of_it = |published: &Published| synced.is_some_and(|synced| synced.is_told_of(published));
+        let published = self.client.published(path).filter(is_of_it);
         let published = published.map(|published| RawValue::to_owned(&published.diagnostics));
-        Ok(Problems { lists: report.items.into_iter().chain(published).collect(), is_whole: true })
+        Ok(Problems { lists: report.items.into_iter().chain(published).collect(), currency: Currency::Known })
     }
 
     async fn wait_for_published(&self, path: &Path, until: Instant) -> Result<Problems, Failure> {
         loop {
-            if let Some(why) = self.client.ended() {
-                return Err(super::super::client::RequestError::Ended(why).into());
+            let hold = match self.hold(until).await {
+                // Another session has the server see other texts for so long.
+                Err(Failure::TimedOut) => return Ok(Problems { lists: Vec::new(), currency: Currency::Missing }),
+                hold => hold?,
+            };
+            // A server that is sent no texts sees what is on disk.
+            let is_of_it = |it: &Published| hold.sent.text.as_ref().is_none_or(|synced| synced.is_told_of(it));
+            let mut news = self.client.news();
+            loop {
+                if let Some(why) = self.client.ended() {
+                    return Err(RequestError::Ended(why).into());
+                }
+                let published = self.client.published(path).filter(is_of_it);
+                let stands = hold.stands();
+                let whole_at = published.as_ref().map(|published| self.whole_at(&hold, published));
+                if stands
+                    && let (Some(published), Some(whole_at)) = (&published, whole_at)
+                    && whole_at <= Instant::now()
+                {
+                    let currency = self.currency(&hold, published);
+                    return Ok(Problems { lists: vec![RawValue::to_owned(&published.diagnostics)], currency });
+                }
+                if until <= Instant::now() {
+                    return Ok(Problems { lists: Vec::new(), currency: Currency::Missing });
+                }
+                if !stands {
+                    break;
+                }
+                news.next(whole_at.unwrap_or(until).min(until)).await;
             }
-            let published = self.client.published(path).filter(|published| self.is_current(path, published));
-            let whole_at = published.as_ref().map(|published| self.whole_at(published));
-            if let (Some(published), Some(whole_at)) = (&published, whole_at)
-                && whole_at <= Instant::now()
-            {
-                return Ok(Problems { lists: vec![RawValue::to_owned(&published.diagnostics)], is_whole: true });
-            }
-            if until <= Instant::now() {
-                return Ok(Problems { lists: Vec::new(), is_whole: false });
-            }
-            self.client.news(Some(whole_at.unwrap_or(until).min(until))).await;
         }
     }
 
-    /// Whether problems are of the text that the server was last sent.
-    fn is_current(&self, path: &Path, published: &Published) -> bool {
-        self.client.synced(path).is_none_or(|synced| match published.version {
-            Some(version) => version == synced.version,
-            None => published.at >= synced.sent,
-        })
-    }
-
     /// When problems count as all that there are.
-    fn whole_at(&self, published: &Published) -> Instant {
-        let quiet = if published.version.is_some() { QUIET_WITH_VERSION } else { QUIET };
-        match self.client.last_change() {
+    fn whole_at(&self, hold: &Hold<'_>, published: &Published) -> Instant {
+        let quiet = match &hold.sent.text {
+            Some(text) if text.is_confused_by(published) => QUIET_AFTER_ANOTHER,
+            _ if published.version.is_some() => QUIET_WITH_VERSION,
+            _ => QUIET,
+        };
+        match self.client.last_change().max(self.client.last_new_text()) {
             Some(change) if change > published.at => change + ELSEWHERE,
             _ => published.at + quiet,
         }
     }
+
+    fn currency(&self, hold: &Hold<'_>, published: &Published) -> Currency {
+        // One that has been silent for long after a change has seen it.
+        let is_recent = |at: Instant| Instant::now() < at + LATE;
+        if self.client.last_new_text().is_some_and(|change| change > published.at && is_recent(change)) {
+            return Currency::Unknown(SILENT);
+        }
+        match &hold.sent.text {
+            Some(text) if text.is_confused_by(published) && is_recent(published.at) => {
+                Currency::Unknown(WITHOUT_VERSION)
+            }
+            _ => Currency::Known,
+        }
+    }
+
+    /// All problems as the server answers them; none where it does not.
+    async fn pull_all(&self) -> Result<Option<(LangAnswer, LangStatus, Option<String>)>, Failure> {
+        if !self.client.tells_all_problems() {
+            return Ok(None);
+        }
+        let asked = self.send("workspace/diagnostic", |_| json!({ "previousResultIds": [] }));
+        let report = match tokio::time::timeout_at(self.patience, asked).await {
+            Ok(Ok(report)) => report,
+            Ok(Err(failure @ Failure::Request(RequestError::Ended(_)))) => return Err(failure),
+            // Some keep the question until there is something new.
+            Ok(Err(_)) | Err(_) => return Ok(None),
+        };
+        let report: wire::WorkspaceReport = wire::parse(&report)?;
+        let sent = self.sent().clone();
+        let mut documents = Vec::new();
+        let mut left_out = 0;
+        for of_document in report.items {
+            let Ok(path) = paths::from_uri(&of_document.uri) else { continue };
+            let is_of_another = |version| sent.open.get(&path).is_some_and(|synced| synced.version != version);
+            match of_document.items {
+                Some(items) if !of_document.version.is_some_and(is_of_another) => {
+                    let diagnostics = answer::diagnostics(&items)?;
+                    documents.push(LangDiagnostics { uri: paths::to_uri(&path), version: None, diagnostics });
+                }
+                _ => left_out += 1,
+            }
+        }
+        let answer = LangAnswer::Diagnostics { documents };
+        let (status, message) = match left_out {
+            0 => (LangStatus::Ready, None),
+            _ => (LangStatus::Partial, Some(format!("what it said of {} is left out", changed_files(left_out)))),
+        };
+        Ok(Some((answer, status, message)))
+    }
+
+    /// All problems that it has told of by itself, but for those of texts that have become otherwise since. There may always be
+    /// more: nobody says when it has told of all.
+    async fn all_published(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
+        let until = self.patience.min(Instant::now() + A_WHILE);
+        let hold = self.hold(until).await?;
+        self.wait_for_changed(&hold, until).await?;
+        let (all, overflowed) = self.client.all_published();
+        let stands = hold.stands();
+        let (open, closed): (Vec<_>, Vec<_>) = all.into_iter().partition(|(path, _)| hold.sent.open.contains_key(path));
+        let is_current = |(path, published): &(PathBuf, Published)| {
+            stands && hold.sent.open.get(path).is_some_and(|synced| synced.is_told_of(published))
+        };
+        let (mut current, mut old): (Vec<_>, Vec<_>) = open.into_iter().partition(is_current);
+        let of_disk = blocking(move || {
+            // Of one that is not there any more nothing is left to say.
+            let there = closed.into_iter().filter_map(|one| Stamp::of(&one.0).map(|stamp| (stamp, one)));
+            there.partition::<Vec<_>, _>(|(stamp, (_, published))| stamp.is_before(published.dated))
+        });
+        let (same, changed) = of_disk.await.unwrap_or_default();
+        current.extend(same.into_iter().map(|(_, one)| one));
+        old.extend(changed.into_iter().map(|(_, one)| one));
+        current.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let mut documents = Vec::new();
+        for (path, published) in current {
+            let diagnostics = answer::diagnostics(&published.diagnostics)?;
+            documents.push(LangDiagnostics { uri: paths::to_uri(&path), version: None, diagnostics });
+        }
+        let mut words = String::from("it tells only of the files that it looked at by itself");
+        if !old.is_empty() {
+            words.push_str(&format!("; what it said of {} is left out", changed_files(old.len())));
+        }
+        if overflowed {
+            words.push_str("; it told of more problems than are kept");
+        }
+        Ok((LangAnswer::Diagnostics { documents }, LangStatus::Partial, Some(words)))
+    }
+
+    /// Waits until the server has told of all texts that are open and have become otherwise, or this time.
+    async fn wait_for_changed(&self, hold: &Hold<'_>, until: Instant) -> Result<(), Failure> {
+        let mut news = self.client.news();
+        while hold.stands() && Instant::now() < until {
+            if let Some(why) = self.client.ended() {
+                return Err(RequestError::Ended(why).into());
+            }
+            let is_recent = |(_, synced): &(&PathBuf, &Synced)| Instant::now() < synced.sent + A_WHILE;
+            let told_at = |(path, synced): (&PathBuf, &Synced)| {
+                self.client.published(path).filter(|published| synced.is_told_of(published)).map(|it| it.at)
+            };
+            let told: Option<Vec<Instant>> = hold.sent.open.iter().filter(is_recent).map(told_at).collect();
+            let whole_at = told.map(|told| told.into_iter().max().map_or_else(Instant::now, |last| last + QUIET));
+            match whole_at {
+                Some(whole_at) if whole_at <= Instant::now() => break,
+                whole_at => news.next(whole_at.unwrap_or(until).min(until)).await,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn changed_files(count: usize) -> String {
+    if count == 1 { "1 file that has changed".to_owned() } else { format!("{count} files that have changed") }
 }
 
 fn read(lists: &[Box<RawValue>]) -> Result<Vec<LangDiagnostic>, Failure> {

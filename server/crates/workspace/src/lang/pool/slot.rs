@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::super::client::{Client, Readiness, Start};
 use super::super::table::Definition;
 use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
+use crate::paths::Roots;
 
 /// How long one that crashed is left alone; twice as long each time.
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -27,15 +28,42 @@ pub(super) struct Slot {
     idle: Duration,
     state: watch::Sender<State>,
     last_question: Mutex<Instant>,
+    changes: Changes,
+}
+
+/// Tells that the state of some server is other than it was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes(watch::Sender<u64>);
+
+impl Changes {
+    pub(super) fn announce(&self) {
+        self.0.send_modify(|number| *number = number.wrapping_add(1));
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
 }
 
 #[derive(Clone)]
 enum State {
     Empty,
-    Starting { since: Instant },
-    Running { client: Arc<Client>, since: Instant, crashes: u32 },
+    Starting {
+        since: Instant,
+    },
+    Running {
+        client: Arc<Client>,
+        since: Instant,
+        crashes: u32,
+    },
     Crashed(Crash),
-    Stopped { why: Arc<str> },
+    Stopped {
+        why: Arc<str>,
+    },
+    /// Nothing is started here any more.
+    Closed {
+        why: Arc<str>,
+    },
 }
 
 /// How a server ended that was not meant to.
@@ -51,13 +79,26 @@ struct Crash {
 pub(super) enum NotThere {
     /// It crashed, for this reason.
     Crashed(String),
+    /// There is no place for it here any more; there may be elsewhere.
+    Closed,
 }
 
 impl Slot {
-    pub(super) fn new(key: Key, definition: Arc<Definition>, config: &ServersConfig, idle: Duration) -> Self {
+    pub(super) fn new(
+        key: Key,
+        definition: Arc<Definition>,
+        config: &ServersConfig,
+        idle: Duration,
+        changes: Changes,
+    ) -> Self {
         let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
-        Self { key, definition, supervisor, path, idle, state, last_question }
+        Self { key, definition, supervisor, path, idle, state, last_question, changes }
+    }
+
+    /// Whether its project lies in a workspace.
+    pub(super) fn is_in(&self, roots: &Roots) -> bool {
+        roots.iter().any(|root| self.key.root.starts_with(&root.path))
     }
 
     /// The server, if it runs.
@@ -89,10 +130,12 @@ impl Slot {
                 // On a task of its own: who asked may go away meanwhile, and others wait for it too.
                 let this = self.clone();
                 tokio::spawn(async move { this.start(crashes).await });
+                self.changes.announce();
             }
             match &*state.borrow_and_update() {
                 State::Running { client, .. } => return Ok(client.clone()),
                 State::Crashed(crash) => return Err(NotThere::Crashed(crash.to_words())),
+                State::Closed { .. } => return Err(NotThere::Closed),
                 _ => {}
             }
             if state.changed().await.is_err() {
@@ -101,7 +144,7 @@ impl Slot {
         }
     }
 
-    async fn start(&self, crashes: u32) {
+    async fn start(self: &Arc<Self>, crashes: u32) {
         let start = Start {
             program: &self.key.program,
             root: &self.key.root,
@@ -110,26 +153,35 @@ impl Slot {
         };
         let started = Client::start(&self.definition, start).await;
         let now = Instant::now();
-        let next = match started {
-            Ok(client) => State::Running { client: Arc::new(client), since: now, crashes },
+        let (next, client) = match started {
+            Ok(client) => {
+                let client = Arc::new(client);
+                (State::Running { client: client.clone(), since: now, crashes }, Some(client))
+            }
             Err(error) => {
                 tracing::warn!(server = self.key.name, %error, "a language server could not be started");
-                State::Crashed(Crash { why: error.to_string().into(), times: crashes + 1, at: now })
+                (State::Crashed(Crash { why: error.to_string().into(), times: crashes + 1, at: now }), None)
             }
         };
         // It may have been stopped meanwhile.
-        self.state.send_if_modified(|state| {
+        let is_awaited = self.state.send_if_modified(|state| {
             let is_awaited = matches!(state, State::Starting { .. });
             if is_awaited {
                 *state = next;
             }
             is_awaited
         });
+        self.changes.announce();
+        match client {
+            Some(client) if is_awaited => drop(tokio::spawn(follow(Arc::downgrade(self), client))),
+            Some(client) => client.stop("it was not needed any more when it was there").await,
+            None => {}
+        }
     }
 
     /// Notes that the process has ended by itself, if it has.
     pub(super) fn note_end(&self) {
-        self.state.send_if_modified(|state| {
+        let has_ended = self.state.send_if_modified(|state| {
             let State::Running { client, since, crashes } = state else { return false };
             let Some(why) = client.ended() else { return false };
             tracing::warn!(server = self.key.name, %why, "a language server has ended");
@@ -137,11 +189,24 @@ impl Slot {
             *state = State::Crashed(Crash { why, times, at: Instant::now() });
             true
         });
+        if has_ended {
+            self.changes.announce();
+        }
     }
 
-    /// Ends the server, for this reason.
-    pub(super) async fn stop(&self, why: &str) {
-        let before = self.state.send_replace(State::Stopped { why: why.into() });
+    /// Ends the server, for this reason, and starts none here any more.
+    pub(super) async fn close(&self, why: &str) {
+        self.end(State::Closed { why: why.into() }, why).await;
+    }
+
+    /// Ends the server, for this reason, until somebody asks it something.
+    async fn stop(&self, why: &str) {
+        self.end(State::Stopped { why: why.into() }, why).await;
+    }
+
+    async fn end(&self, state: State, why: &str) {
+        let before = self.state.send_replace(state);
+        self.changes.announce();
         if let State::Running { client, .. } = before {
             client.stop(why).await;
         }
@@ -178,7 +243,7 @@ impl Slot {
                 Readiness::Ready | Readiness::Settling(_) => (ServerState::Ready, None),
             },
             State::Crashed(crash) => (ServerState::Crashed, Some(crash.to_words())),
-            State::Stopped { why } => (ServerState::Stopped, Some(why.to_string())),
+            State::Stopped { why } | State::Closed { why } => (ServerState::Stopped, Some(why.to_string())),
         };
         ServerStatus {
             name: self.key.name.clone(),
@@ -202,6 +267,33 @@ impl Slot {
 
     fn last_question(&self) -> MutexGuard<'_, Instant> {
         self.last_question.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Notes what becomes of a server that runs: that it has read the project, reads it again, or has ended.
+async fn follow(slot: Weak<Slot>, client: Arc<Client>) {
+    let mut news = client.watch();
+    let client = {
+        let weak = Arc::downgrade(&client);
+        drop(client);
+        weak
+    };
+    let mut was_busy = None;
+    loop {
+        {
+            // Nobody is kept by being followed.
+            let (Some(slot), Some(client)) = (slot.upgrade(), client.upgrade()) else { return };
+            if client.ended().is_some() {
+                return slot.note_end();
+            }
+            let is_busy = matches!(client.readiness(), Readiness::Busy(_));
+            if was_busy.replace(is_busy) != Some(is_busy) {
+                slot.changes.announce();
+            }
+        }
+        if news.changed().await.is_err() {
+            return;
+        }
     }
 }
 

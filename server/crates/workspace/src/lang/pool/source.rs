@@ -1,7 +1,7 @@
 //! The questions of a session, brought to the servers that can answer them.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::super::answer;
 use super::super::detect::Detected;
 use super::super::table::Table;
-use super::super::{Source, client::Client};
+use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome};
 use super::slot::{NotThere, Slot};
 use super::{Servers, blocking, view};
@@ -60,6 +60,20 @@ impl Source for Own {
             _ => self.ask_one(&candidates, query, within, until).await,
         }
     }
+
+    async fn own_servers(&self) -> OwnServers {
+        let trusted = (self.trusted)();
+        OwnServers {
+            servers: self.servers.status(Some(&self.roots), trusted).await,
+            problems: self.servers.problems(&self.roots, trusted).await,
+        }
+    }
+
+    async fn restart(&self, name: Option<&str>) -> usize {
+        let ended = self.servers.restart(Some(&self.roots), name).await;
+        self.servers.reload().await;
+        ended
+    }
 }
 
 impl Own {
@@ -72,13 +86,7 @@ impl Own {
                     located.ok_or("the file could not be looked up")?.map_err(|error| error.to_string())?;
                 (self.servers.detect(folder.clone(), Some(path.clone()), true).await, Some(path), Some(folder))
             }
-            None => {
-                let mut found = Vec::new();
-                for root in self.roots.iter() {
-                    found.extend(self.servers.detect(root.path.clone(), None, true).await);
-                }
-                (found, None, None)
-            }
+            None => (self.of_workspace().await, None, None),
         };
         let is_wanted = |one: &Detected| match query {
             LangQuery::Diagnostics { .. }
@@ -100,22 +108,42 @@ impl Own {
             }
         };
         found.retain(|one| one.program.is_some());
-        if path.is_none() {
-            found.retain(|one| self.is_there(one));
-        }
         // Those that know of types come first.
         found.sort_by_key(|one| one.definition.is_linter);
         let folder = folder.or_else(|| self.roots.iter().next().map(|root| root.path.clone())).unwrap_or_default();
         Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none })
     }
 
-    /// Of a whole workspace those servers are asked that some question has started; where there is none, all.
-    fn is_there(&self, one: &Detected) -> bool {
-        let slots = self.servers.slots();
-        let is_inside = |slot: &Arc<Slot>| self.roots.iter().any(|root| slot.key.root.starts_with(&root.path));
-        let mut started = slots.values().filter(|slot| is_inside(slot)).peekable();
-        started.peek().is_none()
-            || started.any(|slot| slot.key.name == one.definition.name && slot.key.root == one.root)
+    /// The servers of the workspace: those that run in it, wherever their projects lie, and those that its folders are of the kind
+    /// for. Where there are neither, those that folders in it are of the kind for.
+    async fn of_workspace(&self) -> Vec<Detected> {
+        let slots: Vec<Arc<Slot>> =
+            self.servers.slots().values().filter(|slot| slot.is_in(&self.roots)).cloned().collect();
+        let running = slots.iter().filter(|slot| slot.client().is_some()).map(|slot| Detected {
+            definition: slot.definition.clone(),
+            program: Some(slot.key.program.clone()),
+            root: slot.key.root.clone(),
+        });
+        let mut all: Vec<Detected> = running.collect();
+        let mut add = |found: Vec<Detected>| {
+            for one in found {
+                if !all.iter().any(|known| known.definition.name == one.definition.name && known.root == one.root) {
+                    all.push(one);
+                }
+            }
+        };
+        for root in self.roots.iter() {
+            let found = self.servers.detect(root.path.clone(), None, true).await;
+            add(found.into_iter().filter(|one| !is_for_anything(one)).collect());
+        }
+        if all.is_empty() {
+            for root in self.roots.iter() {
+                for found in self.servers.detect_below(root.path.clone(), true).await {
+                    all.extend((!is_for_anything(&found)).then_some(found));
+                }
+            }
+        }
+        all
     }
 
     /// Who is there for a question.
@@ -185,15 +213,21 @@ impl Own {
             servers: vec![named(server, None)],
             ..LangResult::without_answer(status, Some(format!("{name}: {why}")))
         };
-        let Some(slot) = self.servers.slot(server, candidates.table.idle) else {
-            return nothing(LangStatus::NoServer, candidates.why_none.clone());
-        };
-        let client = match tokio::time::timeout_at(until, slot.running()).await {
-            Ok(Ok(client)) => client,
-            Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
-            Err(_) => {
-                let seconds = slot.starting().unwrap_or_default().as_secs();
-                return nothing(LangStatus::TimedOut, format!("it was started {seconds} s ago, and is not yet there"));
+        let (slot, client) = loop {
+            // One that was ended since the workspace is not trusted any more must not be started by who waited for it.
+            let slot = if (self.trusted)() { self.servers.slot(server, candidates.table.idle) } else { None };
+            let Some(slot) = slot else {
+                return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
+            };
+            match tokio::time::timeout_at(until, slot.running()).await {
+                Ok(Ok(client)) => break (slot, client),
+                Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
+                Ok(Err(NotThere::Closed)) => {}
+                Err(_) => {
+                    let seconds = slot.starting().unwrap_or_default().as_secs();
+                    let why = format!("it was started {seconds} s ago, and is not yet there");
+                    return nothing(LangStatus::TimedOut, why);
+                }
             }
         };
         let asker = Asker {
@@ -204,21 +238,16 @@ impl Own {
             path: candidates.path.as_deref(),
             until,
             patience: until - within / 5,
+            sent: Mutex::default(),
         };
         let outcome = asker.ask(query).await;
         slot.note_end();
-        self.finish(outcome, server, &client, candidates.path.as_deref()).await
+        self.finish(outcome, server, &client).await
     }
 
     /// Makes of what a server said an answer in our units and bounds.
-    async fn finish(
-        &self,
-        outcome: Outcome,
-        server: &Detected,
-        client: &Arc<Client>,
-        path: Option<&Path>,
-    ) -> LangResult {
-        let Outcome { mut status, mut message, mut answer, ranges_in } = outcome;
+    async fn finish(&self, outcome: Outcome, server: &Detected, client: &Arc<Client>) -> LangResult {
+        let Outcome { mut status, mut message, sent, mut answer, ranges_in } = outcome;
         let (encoding, reader) = (client.encoding(), self.reader.clone());
         answer = blocking(move || {
             answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
@@ -226,7 +255,7 @@ impl Own {
         })
         .await
         .unwrap_or(LangAnswer::Nothing);
-        super::ask::put_versions(&mut answer, client);
+        super::ask::put_versions(&mut answer, &sent);
         if answer::bound(&mut answer) {
             status = LangStatus::Partial;
             message = Some(format!("there is more; these are the first {}", answer::MOST));
@@ -235,11 +264,16 @@ impl Own {
         LangResult {
             status,
             servers: vec![named(server, Some(client))],
-            version: path.and_then(|path| client.synced(path)).and_then(|synced| synced.editors),
+            version: sent.text.and_then(|synced| synced.editors),
             message: message.map(|message| format!("{name}: {message}")),
             answer,
         }
     }
+}
+
+/// Whether a server would be there for any repository: that says nothing of whether there is anything of its kind.
+fn is_for_anything(server: &Detected) -> bool {
+    server.definition.root_markers.iter().any(|marker| marker == ".git")
 }
 
 fn named(server: &Detected, client: Option<&Client>) -> LangServer {

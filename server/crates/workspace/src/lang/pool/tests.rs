@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use protocol::content::{Position, Range};
 use protocol::lang::{LangAnswer, LangChange, LangLocation, LangQuery, LangResult, LangStatus, LangTextEdit};
+use serde_json::json;
 
 use super::*;
 use crate::buffers::Buffers;
+use crate::paths;
 use crate::reader::{NoOverlay, Overlay, Pending};
 
 const SERVER: &str = include_str!("tests/nasty.py");
@@ -40,7 +42,7 @@ impl World {
             "rootMarkers": ["nasty.project"],
             "settings": { "nasty": { "level": 7 } },
             "editCommands": ["nasty.edit"],
-            "warmupTimeoutMs": 3_000,
+            "warmupTimeoutMs": if behaviour == "never-starts" { 3_000 } else { 60_000 },
         } });
         world.write(".azimuth/lsp.json", &config.to_string());
         world.write("nasty.project", "");
@@ -67,7 +69,11 @@ impl World {
     }
 
     fn source(&self) -> Arc<dyn Source> {
-        let reader = Reader::new(self.buffers.clone(), self.overlay.clone());
+        self.source_with(self.overlay.clone())
+    }
+
+    fn source_with(&self, overlay: Arc<dyn Overlay>) -> Arc<dyn Source> {
+        let reader = Reader::new(self.buffers.clone(), overlay);
         self.servers.source(self.roots(), reader, Arc::new(|| true))
     }
 
@@ -88,12 +94,39 @@ impl World {
         LangQuery::Diagnostics { uri: Some(self.uri("a.nasty")) }
     }
 
+    /// The problems of all files, each as `file: message`, with what was said besides.
+    async fn all_problems(&self) -> (LangResult, Vec<String>) {
+        let result = self.ask(LangQuery::Diagnostics { uri: None }, 10).await;
+        let LangAnswer::Diagnostics { documents } = &result.answer else { panic!("{result:?}") };
+        let name = |uri: &str| uri.rsplit('/').next().unwrap_or_default().to_owned();
+        let of_document = |document: &protocol::lang::LangDiagnostics| {
+            let said = |found: &protocol::lang::LangDiagnostic| format!("{}: {}", name(&document.uri), found.message);
+            document.diagnostics.iter().map(said).collect::<Vec<_>>()
+        };
+        let mut all: Vec<_> = documents.iter().flat_map(of_document).collect();
+        all.sort();
+        (result, all)
+    }
+
     async fn log(&self) -> String {
         let hover = LangQuery::Hover { uri: self.uri("a.nasty"), position: at(0, 0) };
         match self.ask(hover, 5).await.answer {
             LangAnswer::Text { text } => text,
             other => panic!("{other:?}"),
         }
+    }
+}
+
+/// A session that proposes a text for a file.
+struct Proposes(PathBuf, &'static str);
+
+impl Overlay for Proposes {
+    fn pending(&self, path: &Path) -> Option<Pending> {
+        (path == self.0).then(|| Pending::Text(self.1.into()))
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        vec![self.0.clone()]
     }
 }
 
@@ -129,17 +162,7 @@ async fn it_is_answered_what_it_asks_and_sees_unsaved_and_proposed_text() {
     world.buffers.open(&world.uri("c.other"), "other", 1, "of another kind\n").unwrap();
     let result = world.ask(world.definition(), 5).await;
     assert_eq!(result.version, Some(4), "the editor's version, not ours: {result:?}");
-
-    struct Proposes(PathBuf);
-    impl Overlay for Proposes {
-        fn pending(&self, path: &Path) -> Option<Pending> {
-            (path == self.0).then(|| Pending::Text("proposed\n".into()))
-        }
-        fn paths(&self) -> Vec<PathBuf> {
-            vec![self.0.clone()]
-        }
-    }
-    world.overlay = Arc::new(Proposes(world.path("a.nasty")));
+    world.overlay = Arc::new(Proposes(world.path("a.nasty"), "proposed\n"));
     let result = world.ask(world.definition(), 5).await;
     assert_eq!(result.version, None, "no editor has the proposed text");
     let log = world.log().await;
@@ -234,7 +257,7 @@ async fn one_that_does_not_even_start_is_said_to_have_crashed_and_left_alone_for
     let result = world.ask(world.definition(), 5).await;
     assert!(why(&result).contains("that was the 2. time in a row"), "{result:?}");
     // The user says that it is to be tried.
-    assert_eq!(world.servers.restart(Some("nasty")).await, 1);
+    assert_eq!(world.servers.restart(None, Some("nasty")).await, 1);
     let result = world.ask(world.definition(), 5).await;
     assert!(!why(&result).contains("time in a row"), "{result:?}");
 }
@@ -275,6 +298,113 @@ async fn problems_are_of_the_text_as_it_is_now_or_none_are_told() {
         assert_eq!(result.status, LangStatus::TimedOut, "{behaviour}: {result:?}");
         assert_eq!(result.answer, LangAnswer::Nothing, "{behaviour}");
     }
+}
+
+#[tokio::test]
+async fn two_sessions_each_hear_of_the_problems_of_their_own_text() {
+    let world = World::new("late-problems");
+    world.write("b.nasty", "beside\n");
+    let within = Duration::from_secs(10);
+    let proposes = |text| world.source_with(Arc::new(Proposes(world.path("a.nasty"), text)));
+    let (one, other, without) = (proposes("mine\n"), proposes("yours\n"), world.source());
+    let (query, beside) = (world.problems(), LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) });
+    // The server runs, so that what follows overlaps.
+    without.ask(&beside, within).await;
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::join!(other.ask(&query, within), without.ask(&beside, within))
+    };
+    let (mine, (yours, _)) = tokio::join!(one.ask(&query, within), later);
+    for (result, text) in [(mine, "it says mine"), (yours, "it says yours")] {
+        assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+        let LangAnswer::Diagnostics { documents } = &result.answer else { panic!("{result:?}") };
+        let said: Vec<_> = documents[0].diagnostics.iter().map(|found| &*found.message).collect();
+        assert_eq!(said, [text]);
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_is_waited_for_is_not_closed_by_another_session() {
+    let world = World::new("late-problems");
+    world.write("b.nasty", "beside\n");
+    let within = Duration::from_secs(10);
+    let (one, without) = (world.source_with(Arc::new(Proposes(world.path("a.nasty"), "mine\n"))), world.source());
+    let (query, beside) = (world.problems(), LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) });
+    without.ask(&beside, within).await;
+    let later = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        without.ask(&beside, within).await
+    };
+    let (mine, other) = tokio::join!(one.ask(&query, within), later);
+    assert_eq!(mine.status, LangStatus::Ready, "{mine:?}");
+    assert!(format!("{:?}", mine.answer).contains("it says mine"), "closed, it had none: {mine:?}");
+    assert!(format!("{:?}", other.answer).contains("close"), "it does not see what is proposed elsewhere: {other:?}");
+}
+
+#[tokio::test]
+async fn problems_that_may_be_of_an_earlier_text_are_not_called_whole() {
+    for (behaviour, said) in
+        [("old-first-without-version", "it says new"), ("old-only-without-version", "it says one two")]
+    {
+        let world = World::new(behaviour);
+        assert_eq!(world.ask(world.problems(), 10).await.status, LangStatus::Ready, "there was no earlier one");
+        world.write("a.nasty", "new\n");
+        let result = world.ask(world.problems(), 10).await;
+        assert_eq!(result.status, LangStatus::Partial, "{behaviour}: {result:?}");
+        assert!(why(&result).contains("which version of the text"), "{behaviour}: {result:?}");
+        assert!(format!("{:?}", result.answer).contains(said), "{behaviour}: {result:?}");
+    }
+    let mut world = World::new("good");
+    world.write("b.nasty", "beside\n");
+    world.ask(LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) }, 10).await;
+    assert_eq!(world.ask(world.problems(), 10).await.status, LangStatus::Ready);
+    world.overlay = Arc::new(Proposes(world.path("b.nasty"), "otherwise\n"));
+    let result = world.ask(world.problems(), 10).await;
+    assert_eq!(result.status, LangStatus::Partial, "{result:?}");
+    assert!(why(&result).contains("another file was changed"), "{result:?}");
+}
+
+#[tokio::test]
+async fn the_problems_of_the_workspace_are_of_the_texts_as_they_are_now() {
+    let world = World::new("tells-of-all");
+    world.write("c.nasty", "never opened\n");
+    world.ask(world.definition(), 10).await;
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["a.nasty: it says one two", "c.nasty: it says never opened"]);
+    assert_eq!(result.status, LangStatus::Partial, "nobody knows whether it told of all: {result:?}");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    world.write("a.nasty", "new\n");
+    world.write("c.nasty", "changed by a command\n");
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["a.nasty: it says new"]);
+    assert!(why(&result).contains("what it said of 1 file that has changed is left out"), "{result:?}");
+    std::fs::remove_file(world.path("c.nasty")).unwrap();
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["a.nasty: it says new"]);
+    assert!(!why(&result).contains("left out"), "{result:?}");
+
+    let world = World::new("stale-problems");
+    world.ask(world.definition(), 10).await;
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, [""; 0], "{result:?}");
+    assert_eq!(result.status, LangStatus::Partial, "{result:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_answers_for_the_whole_workspace_is_asked() {
+    let world = World::new("pulls-all");
+    world.write("c.nasty", "never opened\n");
+    world.ask(world.definition(), 10).await;
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["a.nasty: asked, it says one two", "c.nasty: never opened"]);
+    assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+
+    let world = World::new("pulls-old");
+    world.ask(world.definition(), 10).await;
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["c.nasty: never opened"]);
+    assert_eq!(result.status, LangStatus::Partial, "{result:?}");
+    assert!(why(&result).contains("what it said of 1 file that has changed is left out"), "{result:?}");
 }
 
 #[tokio::test]
@@ -395,4 +525,65 @@ async fn a_file_without_a_server_and_one_outside_are_told_apart() {
     std::fs::remove_file(world.path("node_modules/.bin/nasty")).unwrap();
     let result = world.ask(world.definition(), 2).await;
     assert!(why(&result).contains("`nasty` was found neither"), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_question_without_a_file_goes_to_the_projects_in_sub_folders_and_to_what_runs() {
+    let world = World::new("tells-of-all");
+    std::fs::remove_file(world.path("nasty.project")).unwrap();
+    world.write("part/nasty.project", "");
+    world.write("part/c.nasty", "never opened\n");
+    let (_, all) = world.all_problems().await;
+    assert_eq!(all, ["c.nasty: it says never opened"]);
+    std::fs::remove_file(world.path("part/nasty.project")).unwrap();
+    let (_, all) = world.all_problems().await;
+    assert_eq!(all, ["c.nasty: it says never opened"], "it runs, so it is asked");
+    world.servers.restart(None, None).await;
+    let result = world.ask(LangQuery::Diagnostics { uri: None }, 5).await;
+    assert_eq!(why(&result), "no language server is known for this project");
+}
+
+#[tokio::test]
+async fn trust_that_is_taken_back_ends_the_servers_and_starts_none() {
+    let world = World::new("good");
+    let trusted = Arc::new(AtomicBool::new(true));
+    let asked = trusted.clone();
+    let is_trusted = move || asked.load(Ordering::SeqCst);
+    let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
+    let source = world.servers.source(world.roots(), reader, Arc::new(is_trusted));
+    assert_eq!(source.ask(&world.definition(), Duration::from_secs(10)).await.status, LangStatus::Ready);
+    let pid = world.servers.status(None, true).await[0].pid.unwrap();
+    trusted.store(false, Ordering::SeqCst);
+    world.servers.leave(&world.roots()).await;
+    assert!(!Path::new(&format!("/proc/{pid}/stat")).exists(), "its process is gone");
+    assert_eq!(source.ask(&world.definition(), Duration::from_secs(5)).await.status, LangStatus::NoServer);
+    assert!(world.servers.slots().is_empty());
+}
+
+#[tokio::test]
+async fn a_changed_configuration_counts_at_once_and_one_that_says_the_same_disturbs_nobody() {
+    let world = World::new("good");
+    world.ask(world.definition(), 10).await;
+    let pid = async || world.servers.status(None, true).await.first().and_then(|one| one.pid);
+    let (before, file) = (pid().await, world.path(".azimuth/lsp.json"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    world.write(".azimuth/lsp.json", &format!("{text}\n"));
+    world.servers.files_changed(vec![file.clone()]).await;
+    assert_eq!(pid().await, before);
+    world.write(".azimuth/lsp.json", &text.replace("\"good\"", "\"can-nothing\""));
+    world.servers.files_changed(vec![file]).await;
+    assert_eq!(pid().await, None, "it is ended");
+    assert_eq!(world.ask(world.definition(), 10).await.status, LangStatus::Unsupported);
+}
+
+#[tokio::test]
+async fn at_the_end_servers_are_asked_to_go_and_none_is_started_any_more() {
+    let world = World::new("says-goodbye");
+    let changes = world.servers.watch();
+    world.ask(world.definition(), 10).await;
+    assert!(changes.has_changed().unwrap(), "it is told that one was started");
+    world.servers.stop().await;
+    assert_eq!(std::fs::read_to_string(world.path("goodbye")).unwrap(), "asked first");
+    let result = world.ask(world.definition(), 5).await;
+    assert_eq!(result.status, LangStatus::NoServer, "{result:?}");
 }

@@ -6,12 +6,14 @@ The definition of what stands somewhere is that place itself, four characters lo
 import json
 import os
 import sys
+import threading
 import time
 
 behaviour = sys.argv[1] if len(sys.argv) > 1 else "good"
 out = sys.stdout.buffer
 log = []
 texts = {}
+versions = {}
 answers = {}
 held = []
 
@@ -73,12 +75,24 @@ def publish(uri, version, text):
 
 def changed(document, text):
     uri, version = document["uri"], document.get("version")
+    before = texts.get(uri)
     texts[uri] = text
+    versions[uri] = version
     if behaviour == "stale-problems":
         publish(uri, version - 1, "an earlier text")
         publish(uri, version + 100, "a later text")
     elif behaviour == "problems-without-version":
         publish(uri, None, text)
+    elif behaviour == "old-first-without-version" and before is not None:
+        publish(uri, None, before)
+        time.sleep(0.3)
+        publish(uri, None, text)
+    elif behaviour == "old-only-without-version":
+        publish(uri, None, text if before is None else before)
+    elif behaviour == "old-first-without-version":
+        publish(uri, None, text)
+    elif behaviour == "late-problems":
+        threading.Timer(0.7, publish, (uri, version, text)).start()
     elif behaviour == "slow-problems":
         publish(uri, version - 1, "an earlier text")
         time.sleep(0.5)
@@ -157,9 +171,16 @@ def request(message):
         said = ask("workspace/applyEdit", {"edit": edit(params["arguments"][0], "asked")})
         log.append("applied: %s" % said["result"]["applied"])
         return answer(message, None)
+    if method == "workspace/diagnostic":
+        late = 1 if behaviour == "pulls-old" else 0
+        return answer(message, {"items": [
+            {"kind": "full", "uri": of, "version": versions[of] - late, "items": [problem("asked, it says " + text.split("\n")[0])]}
+            for of, text in texts.items()
+        ] + [{"kind": "full", "uri": answers["root"] + "/c.nasty", "version": None, "items": [problem("never opened")]}]})
     if method == "textDocument/rename":
         return answer(message, edit(uri, params["newName"]))
     if method == "shutdown":
+        log[:] = ["asked first"]
         return answer(message, None)
     write({"id": message["id"], "error": {"code": -32601, "message": "not known"}})
 
@@ -172,6 +193,8 @@ def capabilities():
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
     if behaviour in ("utf-8", "utf-32"):
         can["positionEncoding"] = behaviour
+    if behaviour in ("pulls-all", "pulls-old"):
+        can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": True}
     return can
 
 
@@ -181,6 +204,7 @@ def handle(message):
         return
     document = params.get("textDocument") or {}
     if method == "initialize":
+        answers["root"] = params["rootUri"]
         if behaviour == "never-starts":
             return
         if behaviour == "dies-at-once":
@@ -193,6 +217,8 @@ def handle(message):
         log.append("unknown request: %s" % ask("nasty/tellMeAll", {})["error"]["code"])
         if behaviour in ("empty-while-reading", "reads-for-ever"):
             progress("begin", title="Reading", percentage=3)
+        if behaviour == "tells-of-all":
+            publish(answers["root"] + "/c.nasty", None, "never opened")
     elif method == "textDocument/didOpen":
         log.append("open %s: %s" % (document["languageId"], document["text"]))
         changed(document, document["text"])
@@ -203,9 +229,14 @@ def handle(message):
             pass
     elif method == "textDocument/didClose":
         log.append("close")
+        texts.pop(document["uri"], None)
+        if behaviour == "late-problems":
+            tell("textDocument/publishDiagnostics", {"uri": document["uri"], "diagnostics": []})
     elif method == "$/cancelRequest":
         log.append("cancel")
     elif method == "exit":
+        if behaviour == "says-goodbye":
+            open(answers["root"].removeprefix("file://") + "/goodbye", "w").write(" ".join(log))
         sys.exit(0)
     elif "id" in message:
         request(message)

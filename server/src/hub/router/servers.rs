@@ -1,0 +1,106 @@
+//! Language servers of our own, as far as they concern no one session: what clients ask of them, and hear of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::ErrorCode;
+use protocol::servers::{ServerInfo, ServersListResult, ServersRestartParams, ServersRestartResult};
+use tokio::sync::mpsc;
+use workspace::lang::pool::{ServerStatus, Servers};
+use workspace::paths::{self, Roots};
+
+use super::super::feed::blocking;
+use super::super::trust::{Word, Workspace};
+use super::super::{Error, Reply};
+use super::{Message, Post, Shared};
+
+/// How long after a word that some state has changed the next one is said, at least.
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl Shared {
+    /// Tells our own language servers what became otherwise on disk. Nobody waits for it.
+    pub(in crate::hub) fn tell_servers(&self, paths: Vec<PathBuf>) {
+        let servers = Arc::clone(&self.servers);
+        tokio::spawn(async move { servers.files_changed(paths).await });
+    }
+}
+
+/// The workspace of a client, as far as servers are concerned.
+pub(super) struct Folders {
+    pub(super) shared: Shared,
+    pub(super) folders: Vec<PathBuf>,
+    pub(super) word: Word,
+}
+
+impl Folders {
+    /// Answers how it stands with the servers.
+    pub(super) async fn list(self, reply: Reply<ServersListResult>) {
+        let listed = async {
+            let (roots, trusted) = self.look().await?;
+            let servers = &self.shared.servers;
+            let list = servers.status(Some(&roots), trusted).await.into_iter().map(info).collect();
+            Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
+        };
+        let _ = reply.send(listed.await);
+    }
+
+    /// Ends servers, so that they start anew.
+    pub(super) async fn restart(self, params: ServersRestartParams, reply: Reply<ServersRestartResult>) {
+        let restarted = async {
+            let (roots, _) = self.look().await?;
+            let ended = self.shared.servers.restart(Some(&roots), params.name.as_deref()).await;
+            self.shared.servers.reload().await;
+            Ok(ServersRestartResult { restarted: u32::try_from(ended).unwrap_or(u32::MAX) })
+        };
+        let _ = reply.send(restarted.await);
+    }
+
+    /// Ends the servers, if the workspace is not trusted any more.
+    pub(super) async fn leave_unless_trusted(self) {
+        if let Ok((roots, false)) = self.look().await {
+            self.shared.servers.leave(&roots).await;
+        }
+    }
+
+    /// Its roots, and whether it is trusted.
+    async fn look(&self) -> Result<(Roots, bool), Error> {
+        let (book, folders, word) = (self.shared.trust.clone(), self.folders.clone(), self.word.clone());
+        let looked = blocking(move || {
+            let decided = Workspace::new(&book, folders.clone()).decided(&word);
+            Ok((Roots::new(folders), decided == Some(true)))
+        });
+        let (roots, trusted) = looked.await?;
+        let roots = roots.map_err(|error| Error::new(ErrorCode::OperationFailed, error.to_string()))?;
+        Ok((roots, trusted))
+    }
+}
+
+/// Tells the router whenever the state of a server has changed, not too often.
+pub(super) async fn watch(servers: Arc<Servers>, router: mpsc::WeakUnboundedSender<Post>) {
+    let mut changes = servers.watch();
+    // Held no longer: they end with the router.
+    drop(servers);
+    while changes.changed().await.is_ok() {
+        let Some(router) = router.upgrade() else { return };
+        if router.send(Post { client: None, message: Message::ServersChanged }).is_err() {
+            return;
+        }
+        drop(router);
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn info(status: ServerStatus) -> ServerInfo {
+    let ServerStatus { name, version, root, state, program, pid, memory, why } = status;
+    ServerInfo {
+        name,
+        version,
+        root: paths::to_uri(&root),
+        state,
+        program: program.map(|program| program.display().to_string()),
+        pid,
+        memory_bytes: memory,
+        why,
+    }
+}
