@@ -186,7 +186,7 @@ fn outlines(input: &str) -> Result<bool, String> {
     references(&parsed, &outline);
     let told = document_symbols(path, "file:///a", text);
     match told {
-        Some(Ok(symbols)) if symbols.len() == outline.symbols.len() => Ok(!symbols.is_empty()),
+        Some(Ok(told)) if told.symbols.len() == outline.symbols.len() => Ok(!told.symbols.is_empty()),
         _ => Err("the symbols differ from the outline".to_owned()),
     }
 }

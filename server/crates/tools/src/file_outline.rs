@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::syntax::{Reference, SymbolKind, chunks, references};
+use workspace::syntax::{Listed, SymbolKind, chunks, references};
 
 use crate::structure::{Known, MAX_ROWS, Opened, Rows, describe};
 use crate::typed::Typed;
@@ -13,6 +13,8 @@ use crate::{Services, blocking, counted};
 
 /// How many imports and how many exports are given.
 const MAX_REFERENCES: usize = 40;
+/// How many levels are shown by space; what lies deeper is shown as deep as these.
+const MAX_INDENT: usize = 20;
 
 /// Shows how a file is built, without its text: what it imports and exports, and its classes, functions and the like with
 /// their line ranges and first lines, each under what it is in; of HTML the sections, the elements with ids, and the rules
@@ -81,15 +83,18 @@ fn of_symbols(known: &Known) -> String {
     let shown = (0..=deepest).rev().find(|depth| up_to(*depth) <= MAX_ROWS).unwrap_or_default();
     let mut rows = Rows::default();
     for (symbol, depth) in symbols.iter().zip(&depths).filter(|(_, depth)| **depth <= shown) {
-        let branch = if *depth > 0 { format!("{}└─ ", "  ".repeat(depth - 1)) } else { String::new() };
-        let row = match symbol.kind {
-            SymbolKind::Element => format!("<{}>", symbol.own_name()),
-            SymbolKind::Rule | SymbolKind::Media | SymbolKind::Keyframes | SymbolKind::AtRule => {
-                symbol.own_name().to_owned()
-            }
-            _ => symbol.signature(&known.parsed),
-        };
-        rows.push(&format!("{}-{}: {branch}{row}", symbol.lines.start(), symbol.lines.end()));
+        rows.push(|| {
+            let indent = "  ".repeat(depth.saturating_sub(1).min(MAX_INDENT));
+            let branch = if *depth > 0 { format!("{indent}└─ ") } else { String::new() };
+            let row = match symbol.kind {
+                SymbolKind::Element => format!("<{}>", symbol.own_name()),
+                SymbolKind::Rule | SymbolKind::Media | SymbolKind::Keyframes | SymbolKind::AtRule => {
+                    symbol.own_name().to_owned()
+                }
+                _ => symbol.signature(&known.parsed),
+            };
+            format!("{}-{}: {branch}{row}", symbol.lines.start(), symbol.lines.end())
+        });
     }
     if symbols.is_empty() {
         text.push_str("It defines nothing.\n");
@@ -99,6 +104,7 @@ fn of_symbols(known: &Known) -> String {
     if inner > 0 {
         text.push_str(&format!("[{inner} more lie within these; see them with find_code_block]\n"));
     }
+    text.push_str(&known.cut());
     text.push_str(&section("exports", &found.exports));
     let errors = known.parsed.errors();
     if let Some(first) = errors.first() {
@@ -110,16 +116,16 @@ fn of_symbols(known: &Known) -> String {
     text
 }
 
-fn section(name: &str, found: &[Reference]) -> String {
-    if found.is_empty() {
+fn section(name: &str, found: &Listed) -> String {
+    if found.total == 0 {
         return String::new();
     }
     let mut text = format!("{name}:\n");
-    for one in found.iter().take(MAX_REFERENCES) {
+    for one in found.first.iter().take(MAX_REFERENCES) {
         text.push_str(&format!("  {}: {}\n", one.line, one.text));
     }
-    if found.len() > MAX_REFERENCES {
-        text.push_str(&format!("  [{} more]\n", found.len() - MAX_REFERENCES));
+    if found.total > MAX_REFERENCES {
+        text.push_str(&format!("  [{} more]\n", found.total - MAX_REFERENCES));
     }
     text
 }
@@ -127,7 +133,7 @@ fn section(name: &str, found: &[Reference]) -> String {
 fn in_chunks(file: &Opened) -> String {
     let mut rows = Rows::default();
     for chunk in chunks(&file.text) {
-        rows.push(&format!("{}-{}: {}", chunk.lines.start(), chunk.lines.end(), chunk.head));
+        rows.push(|| format!("{}-{}: {}", chunk.lines.start(), chunk.lines.end(), chunk.head));
     }
     rows.finish("search in it with search_text")
 }

@@ -57,11 +57,13 @@ impl Typed for FileSymbols {
             let count = counted(known.outline.symbols.len(), "symbol");
             let mut rows = Rows::default();
             for symbol in &known.outline.symbols {
-                let (kind, path) = (symbol.kind.name(), known.outline.name(symbol));
-                rows.push(&format!("{}: {kind} {path}: {}", symbol.line, symbol.signature(&known.parsed)));
+                rows.push(|| {
+                    let (kind, path) = (symbol.kind.name(), known.outline.name(symbol));
+                    format!("{}: {kind} {path}: {}", symbol.line, symbol.signature(&known.parsed))
+                });
             }
             let rows = rows.finish("see the outer ones with file_outline, or find one with find_code_block");
-            Ok(file.output(format!("{name} ({count}):\n{rows}"), count, None))
+            Ok(file.output(format!("{name} ({count}):\n{rows}{}", known.cut()), count, None))
         })
         .await
     }

@@ -86,12 +86,13 @@ impl Typed for FindBlocks {
             }
             let count = counted(wanted.len(), "block");
             let mut rows = Rows::default();
-            for Block { id, label, lines, .. } in wanted {
-                rows.push(&format!("{id} {}-{} {label}", lines.start(), lines.end()));
+            for block in wanted {
+                let (id, lines) = (&block.id, &block.lines);
+                rows.push(|| format!("{id} {}-{} {}", lines.start(), lines.end(), block.label(&known.outline)));
             }
             let rows = rows.finish("say which `kind`, or look for one with find_code_block");
             let total = counted(file.total(), "line");
-            Ok(file.output(format!("{name} ({total}, {count}):\n{rows}"), count, None))
+            Ok(file.output(format!("{name} ({total}, {count}):\n{rows}{}", known.cut()), count, None))
         })
         .await
     }

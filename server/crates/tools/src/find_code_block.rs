@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use protocol::content::ToolKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::syntax::{Language, SymbolKind, blocks, braces};
+use workspace::syntax::{Block, Language, SymbolKind, blocks, braces};
 
 use crate::structure::{Known, Opened, describe, short};
 use crate::typed::Typed;
@@ -57,7 +57,15 @@ enum Kind {
 struct Candidate {
     lines: RangeInclusive<usize>,
     kind: Kind,
-    label: String,
+    name: Name,
+}
+
+/// What a block is called.
+enum Name {
+    /// What begins it.
+    Head(String),
+    /// What its symbol is called.
+    Of(Block),
 }
 
 pub(crate) struct FindCodeBlock {
@@ -98,7 +106,12 @@ impl Typed for FindCodeBlock {
             if found.is_empty() {
                 return Err(ToolError::Failed(hint(&file, &input, &places)));
             }
-            Ok(shown(&file, &found))
+            let label = |block: &Candidate| match (&block.name, &known) {
+                (Name::Of(block), Some(known)) => block.label(&known.outline),
+                (Name::Of(_), None) => String::new(),
+                (Name::Head(head), _) => head.clone(),
+            };
+            Ok(shown(&file, &found, label))
         })
         .await
     }
@@ -128,11 +141,11 @@ impl Kind {
 fn of_symbols(known: &Known) -> Vec<Candidate> {
     let all = blocks(&known.parsed, &known.outline, true).into_iter();
     let kind = |at: usize| known.outline.symbols.get(at).map_or(Kind::Block, |symbol| Kind::of(symbol.kind));
-    all.map(|block| Candidate { lines: block.lines, kind: kind(block.symbol), label: block.label }).collect()
+    all.map(|block| Candidate { lines: block.lines.clone(), kind: kind(block.symbol), name: Name::Of(block) }).collect()
 }
 
 fn of_braces(text: &str) -> Vec<Candidate> {
-    let block = |lines, head: String| Candidate { lines, kind: Kind::Block, label: head };
+    let block = |lines, head: String| Candidate { lines, kind: Kind::Block, name: Name::Head(head) };
     braces(text).into_iter().map(|found| block(found.lines, found.head)).collect()
 }
 
@@ -174,12 +187,12 @@ fn innermost<'c>(mut candidates: Vec<&'c Candidate>, places: &[(usize, usize)]) 
     found.into_values().collect()
 }
 
-fn shown(file: &Opened, found: &[&Candidate]) -> Output {
+fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> String) -> Output {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut text = String::new();
     for block in found.iter().take(MAX_BLOCKS) {
         let (first, last) = (*block.lines.start(), *block.lines.end());
-        text.push_str(&format!("{}:{first}-{last} {}\n", file.name, short(&block.label)));
+        text.push_str(&format!("{}:{first}-{last} {}\n", file.name, short(&label(block))));
         let snippet = lines.get(first - 1..last).unwrap_or_default();
         for (at, line) in snippet.iter().enumerate().take(SNIPPET) {
             text.push_str(&format!("{:>6}\t{}\n", first + at, short(line)));

@@ -8,7 +8,7 @@ use agent::edit::TextHash;
 use agent::permission::Action;
 use agent::tool::{Call, Description, Output, ToolError};
 use workspace::reader::Source;
-use workspace::syntax::{Language, Outline, ParseError, Parsed};
+use workspace::syntax::{Language, MAX_SYMBOLS, Outline, ParseError, Parsed};
 
 use crate::read_file::in_words;
 use crate::{Services, location};
@@ -101,14 +101,14 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Adds a row, cut off where it is too long.
-    pub(crate) fn push(&mut self, row: &str) {
+    /// Adds a row, cut off where it is too long. One that is left out is not made.
+    pub(crate) fn push(&mut self, row: impl FnOnce() -> String) {
         if self.count >= MAX_ROWS || self.text.len() > MAX_BYTES {
             self.left_out += 1;
             return;
         }
         self.count += 1;
-        self.text.push_str(&short(row));
+        self.text.push_str(&short(&row()));
         self.text.push('\n');
     }
 
@@ -119,6 +119,23 @@ impl Rows {
             let _ = writeln!(self.text, "[{} more left out; {hint}]", self.left_out);
         }
         self.text
+    }
+}
+
+impl Known {
+    /// That the text has more symbols than are known, as a line of its own; nothing where it has not.
+    pub(crate) fn cut(&self) -> String {
+        cut(self.outline.is_cut)
+    }
+}
+
+/// That a text has more symbols than are known, as a line of its own; nothing where it has not.
+pub(crate) fn cut(is_cut: bool) -> String {
+    match is_cut {
+        true => {
+            format!("[only its first {MAX_SYMBOLS} symbols are known; it has more: search in it with search_text]\n")
+        }
+        false => String::new(),
     }
 }
 

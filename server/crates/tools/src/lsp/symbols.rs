@@ -13,6 +13,7 @@ use workspace::paths;
 use workspace::syntax::document_symbols;
 
 use super::answer::{Places, Said};
+use crate::structure::cut;
 use crate::typed::Typed;
 use crate::{Services, blocking, counted, location};
 
@@ -137,8 +138,10 @@ fn list(symbols: &[LangSymbol], is_file: bool, places: &mut Places<'_>) -> Strin
 fn by_grammar(services: &Services, path: &str) -> Result<Option<Output>, ToolError> {
     let path = services.roots.resolve(path)?;
     let Ok(file) = services.reader.read(&path) else { return Ok(None) };
-    let Some(Ok(symbols)) = document_symbols(&path, &paths::to_uri(&path), file.text) else { return Ok(None) };
+    let Some(Ok(told)) = document_symbols(&path, &paths::to_uri(&path), file.text) else { return Ok(None) };
+    let symbols = told.symbols;
     let mut text = list(&symbols, true, &mut Places::new(services));
+    text.push_str(&cut(told.is_cut));
     text.push_str("[by the file's grammar, since no language server answered]");
     let (summary, locations) = (counted(symbols.len(), "symbol"), vec![location(&path, None)]);
     Ok(Some(Output { text, summary, locations, ..Output::default() }))

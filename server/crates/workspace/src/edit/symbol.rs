@@ -7,7 +7,7 @@ use super::indent::{as_in, indent, indent_at, line_start};
 use super::locate::{self, Candidate, preview};
 use super::reindent::{dedent, shift};
 use super::{with_final_newline_of, with_lf};
-use crate::syntax::{Language, Lookup, Outline, ParseError, Parsed, Symbol};
+use crate::syntax::{Language, Lookup, MAX_SYMBOLS, Outline, ParseError, Parsed, Symbol};
 
 /// What to do at a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +36,14 @@ pub struct EditedSymbol {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SymbolError {
     /// There is no such symbol.
-    #[error("there is no symbol `{path}`. {}", near_in_words(near))]
+    #[error("there is no symbol `{path}`. {}{}", near_in_words(near), cut_in_words(*is_cut))]
     NotFound {
         /// The path.
         path: String,
         /// Names that are like it.
         near: Vec<String>,
+        /// Whether the text has more symbols than are known.
+        is_cut: bool,
     },
     /// Several symbols are called so.
     #[error(
@@ -149,7 +151,7 @@ pub fn edit_symbol(parsed: &Parsed, path: &str, change: Change, new: &str) -> Re
 fn find<'o>(parsed: &Parsed, outline: &'o Outline, path: &str) -> Result<&'o Symbol, SymbolError> {
     match outline.find(path) {
         Lookup::One(symbol) => Ok(symbol),
-        Lookup::None(near) => Err(SymbolError::NotFound { path: path.to_owned(), near }),
+        Lookup::None(near) => Err(SymbolError::NotFound { path: path.to_owned(), near, is_cut: outline.is_cut }),
         Lookup::Several(several) => {
             let candidates = several.iter().take(10).map(|symbol| {
                 let name = outline.name(symbol);
@@ -180,6 +182,13 @@ fn near_in_words(near: &[String]) -> String {
         return "The file defines none; use another edit tool.".to_owned();
     }
     format!("There are: {}", near.join(", "))
+}
+
+fn cut_in_words(is_cut: bool) -> String {
+    match is_cut {
+        true => format!(". Only the file's first {MAX_SYMBOLS} symbols are known; for others use another edit tool."),
+        false => String::new(),
+    }
 }
 
 /// Code to put in: without indentation, and without empty lines around it.
@@ -395,12 +404,14 @@ fn check(parsed: &Parsed, outline: &Outline, changed: &Parsed, edit: &Edit) -> R
     let (old, new) = (others(outline, &edit.range), others(&now, &placed));
     let is_same = |old: &Symbol, new: &Symbol| {
         let surrounds = is_within(&placed, &new.span());
-        outline.name(old) == now.name(new)
+        outline.is_called_as(old, &now, new)
             && (surrounds || parsed.slice(old.range.clone()) == changed.slice(new.range.clone()))
     };
     let differs = old.iter().zip(&new).find(|(old, new)| !is_same(old, new)).map(|(old, _)| outline.name(old));
-    let lost = || old.get(new.len()).map(|old| outline.name(old));
-    let gained = || new.get(old.len()).map(|new| now.name(new));
+    // Where not all symbols are known, what comes last is not known in both.
+    let is_whole = !outline.is_cut && !now.is_cut;
+    let lost = || old.get(new.len()).filter(|_| is_whole).map(|old| outline.name(old));
+    let gained = || new.get(old.len()).filter(|_| is_whole).map(|new| now.name(new));
     match differs.or_else(lost).or_else(gained) {
         Some(other) => Err(SymbolError::Spills { other }),
         None => Ok(()),

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::definitions::plain;
 use super::{Language, Outline, Parsed, Symbol, SymbolKind};
 
 /// How many lines a chunk has.
@@ -12,8 +13,6 @@ pub const CHUNK_LINES: usize = 50;
 pub struct Block {
     /// A name that no other block of the text has: `html-0`, `style-0`, `style0-css-1`, `js-2`.
     pub id: String,
-    /// What it is, for people and models: `<header>`, `.card`, `function init`.
-    pub label: String,
     /// What sort of block it is.
     pub kind: BlockKind,
     /// Its lines, from 1.
@@ -47,6 +46,7 @@ pub struct Chunk {
     /// Its lines, from 1.
     pub lines: RangeInclusive<usize>,
     /// The line that tells most of it, without the space around it: the first that is not empty, or that before a brace.
+    /// Where it is too long, only how it begins, with `…`.
     pub head: String,
 }
 
@@ -93,21 +93,24 @@ pub fn blocks(parsed: &Parsed, outline: &Outline, with_values: bool) -> Vec<Bloc
             (Language::Html, _) => format!("{part}-{prefix}-{}", next(&mut within)),
             _ => format!("{prefix}-{}", next(&mut others)),
         };
-        let kind = BlockKind::of(symbol);
-        blocks.push(Block { id, label: label(outline, symbol), kind, lines: symbol.lines.clone(), symbol: at });
+        blocks.push(Block { id, kind: BlockKind::of(symbol), lines: symbol.lines.clone(), symbol: at });
     }
     blocks
 }
 
-/// What a symbol is, in few words.
-fn label(outline: &Outline, symbol: &Symbol) -> String {
-    match symbol.kind {
-        SymbolKind::Element => format!("<{}>", symbol.own_name()),
-        SymbolKind::Rule | SymbolKind::Media | SymbolKind::Keyframes | SymbolKind::AtRule => {
-            symbol.own_name().to_owned()
+impl Block {
+    /// What it is, for people and models: `<header>`, `.card`, `function init`. The outline is the one it is of. It names all
+    /// that the block is in, so labels of many blocks are not to be kept.
+    pub fn label(&self, outline: &Outline) -> String {
+        let Some(symbol) = outline.symbols.get(self.symbol) else { return String::new() };
+        match symbol.kind {
+            SymbolKind::Element => format!("<{}>", symbol.own_name()),
+            SymbolKind::Rule | SymbolKind::Media | SymbolKind::Keyframes | SymbolKind::AtRule => {
+                symbol.own_name().to_owned()
+            }
+            SymbolKind::Impl => outline.name(symbol),
+            kind => format!("{} {}", kind.name(), outline.name_in_language(symbol)),
         }
-        SymbolKind::Impl => outline.name(symbol),
-        kind => format!("{} {}", kind.name(), outline.name_in_language(symbol)),
     }
 }
 
@@ -124,7 +127,7 @@ pub fn chunks(text: &str) -> Vec<Chunk> {
     let chunk = |(at, lines): (usize, &[&str])| {
         let first = at * CHUNK_LINES + 1;
         let head = lines.iter().map(|line| line.trim()).find(|line| !line.is_empty()).unwrap_or_default();
-        Chunk { lines: first..=first + lines.len() - 1, head: head.to_owned() }
+        Chunk { lines: first..=first + lines.len() - 1, head: plain(head) }
     };
     lines.chunks(CHUNK_LINES).enumerate().map(chunk).collect()
 }
@@ -145,7 +148,7 @@ pub fn braces(text: &str) -> Vec<Chunk> {
                     if let Some((first, head)) = open.pop()
                         && first <= at
                     {
-                        found.push(Chunk { lines: first..=at + 1, head: head.to_owned() });
+                        found.push(Chunk { lines: first..=at + 1, head: plain(head) });
                     }
                 }
                 _ => {}
@@ -190,8 +193,11 @@ function init() {
 
     fn told(language: Language, text: &str, with_values: bool) -> Vec<String> {
         let parsed = Parsed::new(language, text).unwrap();
-        let blocks = blocks(&parsed, &Outline::new(&parsed), with_values);
-        let row = |block: &Block| format!("{} {}-{} {}", block.id, block.lines.start(), block.lines.end(), block.label);
+        let outline = Outline::new(&parsed);
+        let blocks = blocks(&parsed, &outline, with_values);
+        let row = |block: &Block| {
+            format!("{} {}-{} {}", block.id, block.lines.start(), block.lines.end(), block.label(&outline))
+        };
         blocks.iter().map(row).collect()
     }
 
@@ -247,5 +253,16 @@ function init() {
         let found = braces("server {\n  a {\n  }\n  b { }\n}\nvoid f()\n{\n}\n}\n");
         let lines: Vec<_> = found.into_iter().map(|block| (block.lines, block.head)).collect();
         assert_eq!(lines, [(1..=5, "server {".into()), (2..=3, "a {".into()), (7..=8, "void f()".into())]);
+    }
+
+    #[test]
+    fn a_line_that_begins_many_blocks_is_not_kept_for_each() {
+        let text = format!("{}\n{}", "a{".repeat(20_000), "}\n".repeat(20_000));
+        let found = braces(&text);
+        assert_eq!(
+            (found.len(), found.iter().map(|block| block.head.len()).max()),
+            (20_000, Some(200 + '…'.len_utf8()))
+        );
+        assert_eq!(chunks(&text)[0].head.chars().count(), 201);
     }
 }

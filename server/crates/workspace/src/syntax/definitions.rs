@@ -9,6 +9,15 @@ use tree_sitter::Node;
 
 use super::{Language, Parsed, SymbolKind, html};
 
+/// How much of a name is kept, in characters; what is longer ends with `…`.
+const MAX_NAME: usize = 200;
+
+/// How much of a text is looked at for a name, in bytes.
+const MAX_LOOK: usize = 8 << 10;
+
+/// How many names a path may have where it is defined, such as `a::b::c`. One that is longer is taken for one name.
+const MAX_SEGMENTS: usize = 100;
+
 /// What a node defines.
 pub(super) struct Definition {
     /// Its name, after those of what it is in beyond the symbols around it.
@@ -29,11 +38,11 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), also: Vec::new(), within: Vec::new() }
+    fn new(name: String) -> Self {
+        Self { name, also: Vec::new(), within: Vec::new() }
     }
 
-    fn or(name: impl Into<String>, also: Vec<String>) -> Self {
+    fn or(name: String, also: Vec<String>) -> Self {
         Self { also, ..Self::new(name) }
     }
 
@@ -46,12 +55,19 @@ impl Segment {
     }
 }
 
-/// What a node of a text or of an embedded part of it defines; nothing for most nodes.
-pub(super) fn definitions(parsed: &Parsed, language: Language, node: Node<'_>) -> Vec<Definition> {
+/// What a node of a text or of an embedded part of it defines, at most so many; nothing for most nodes. `around` is what
+/// the node is in, outermost first.
+pub(super) fn definitions<'t>(
+    parsed: &Parsed,
+    language: Language,
+    node: Node<'t>,
+    around: &[Node<'t>],
+    most: usize,
+) -> Vec<Definition> {
     if !node.is_named() {
         return Vec::new();
     }
-    let at = At { parsed, node };
+    let at = At { parsed, node, around, most };
     match language {
         Language::Rust => rust(at),
         Language::TypeScript | Language::Tsx | Language::JavaScript => script(at),
@@ -71,9 +87,43 @@ pub(super) fn definitions(parsed: &Parsed, language: Language, node: Node<'_>) -
     }
 }
 
-/// A name with single spaces.
+/// A name with single spaces, cut off where it is too long. What it gives it does not change again.
 pub(super) fn plain(name: &str) -> String {
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
+    let head = name.get(..name.floor_char_boundary(MAX_LOOK)).unwrap_or(name);
+    let mut plain = String::new();
+    for word in head.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+    if head.len() < name.len() && plain.chars().count() <= MAX_NAME {
+        plain.push('…');
+    }
+    cut(plain)
+}
+
+fn cut(mut name: String) -> String {
+    if name.len() > MAX_NAME
+        && let Some((end, _)) = name.char_indices().nth(MAX_NAME)
+    {
+        name.truncate(end);
+        name.push('…');
+    }
+    name
+}
+
+/// The names of a path, such as `a::b`.
+fn segments(path: &str, separators: &[&str]) -> Vec<Segment> {
+    let mut names = vec![path];
+    for separator in separators {
+        let parts = names.into_iter().flat_map(|name| name.split(separator));
+        names = parts.filter(|name| !name.trim().is_empty()).take(MAX_SEGMENTS + 1).collect();
+    }
+    if names.len() > MAX_SEGMENTS {
+        names = vec![path];
+    }
+    names.into_iter().map(|name| Segment::new(plain(name))).collect()
 }
 
 fn rust(at: At<'_, '_>) -> Vec<Definition> {
@@ -109,12 +159,12 @@ fn script(at: At<'_, '_>) -> Vec<Definition> {
                 Some("class") => Some(SymbolKind::Class),
                 _ => None,
             };
-            let Some(declaration) = at.node.parent() else { return Vec::new() };
+            let Some(declaration) = at.outer(0) else { return Vec::new() };
             let is_constant = declaration.child(0).is_some_and(|word| word.kind() == "const");
             let value = if is_constant { SymbolKind::Constant } else { SymbolKind::Variable };
             return match holds {
                 Some(kind) => at.named(kind, "name"),
-                None if is_of_module(declaration) => at.named(value, "name"),
+                None if at.is_of_module() => at.named(value, "name"),
                 None => Vec::new(),
             };
         }
@@ -128,9 +178,9 @@ fn python(at: At<'_, '_>) -> Vec<Definition> {
         "function_definition" => at.named(SymbolKind::Function, "name"),
         "class_definition" => at.named(SymbolKind::Class, "name"),
         "assignment" => {
-            let around = at.node.parent().and_then(|statement| statement.parent());
-            let of_class = |block: Node<'_>| block.parent().is_some_and(|of| of.kind() == "class_definition");
-            let is_member = around.is_some_and(|around| around.kind() == "module" || of_class(around));
+            // A statement is around it, and around that a module or the block of a class.
+            let of_class = || at.outer(2).is_some_and(|of| of.kind() == "class_definition");
+            let is_member = at.outer(1).is_some_and(|around| around.kind() == "module" || of_class());
             let is_name = at.field("left").is_some_and(|left| left.kind() == "identifier");
             if is_member && is_name { at.named(SymbolKind::Variable, "left") } else { Vec::new() }
         }
@@ -153,13 +203,12 @@ fn go(at: At<'_, '_>) -> Vec<Definition> {
         "method_declaration" => {
             let receiver = at.field("receiver").map(|receiver| at.text(receiver)).unwrap_or_default();
             let own = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next().unwrap_or_default();
-            let of = Segment::new(own.split('[').next().unwrap_or_default());
+            let of = Segment::new(own.split('[').next().unwrap_or_default().to_owned());
             at.named(SymbolKind::Method, "name").into_iter().map(|method| method.of(of.clone())).collect()
         }
         kind @ ("const_spec" | "var_spec") => {
-            let declaration =
-                at.node.parent().map(|of| if of.kind() == "var_spec_list" { of.parent().unwrap_or(of) } else { of });
-            let is_outermost = declaration.and_then(|of| of.parent()).is_some_and(|of| of.kind() == "source_file");
+            let declaration = if at.is_in(&["var_spec_list"]) { 1 } else { 0 };
+            let is_outermost = at.outer(declaration + 1).is_some_and(|of| of.kind() == "source_file");
             let kind = if kind == "const_spec" { SymbolKind::Constant } else { SymbolKind::Variable };
             if is_outermost { at.named(kind, "name") } else { Vec::new() }
         }
@@ -231,7 +280,7 @@ fn csharp(at: At<'_, '_>) -> Vec<Definition> {
         "local_function_statement" => SymbolKind::Function,
         "property_declaration" | "event_declaration" => SymbolKind::Property,
         "destructor_declaration" => {
-            let tilde = |name: Node<'_>| Segment::new(format!("~{}", at.text(name)));
+            let tilde = |name: Node<'_>| Segment::new(cut(format!("~{}", at.text(name))));
             return at
                 .field("name")
                 .map(|name| at.one(SymbolKind::Method, name, vec![tilde(name)]))
@@ -301,7 +350,7 @@ fn ruby(at: At<'_, '_>) -> Vec<Definition> {
             let object = at.field("object").map(|object| at.text(object)).unwrap_or_default();
             let with_object = |name: Node<'_>| {
                 let name = at.text(name);
-                Segment { also: vec![format!("{object}.{name}")], ..Segment::new(name) }
+                Segment { also: vec![cut(format!("{object}.{name}"))], ..Segment::new(name) }
             };
             let name = at.field("name");
             name.map(|name| at.one(SymbolKind::Method, name, vec![with_object(name)])).into_iter().collect()
@@ -321,19 +370,20 @@ fn ruby(at: At<'_, '_>) -> Vec<Definition> {
             let mut cursor = arguments.walk();
             let symbols = arguments.named_children(&mut cursor).filter(|argument| argument.kind() == "simple_symbol");
             let property = |symbol: Node<'_>| {
-                at.one(SymbolKind::Property, symbol, vec![Segment::new(at.text(symbol).trim_start_matches(':'))])
+                at.one(
+                    SymbolKind::Property,
+                    symbol,
+                    vec![Segment::new(plain(at.slice(symbol).trim_start_matches(':')))],
+                )
             };
-            symbols.map(property).collect()
+            symbols.take(at.most).map(property).collect()
         }
         _ => Vec::new(),
     }
 }
 
 fn lua(at: At<'_, '_>) -> Vec<Definition> {
-    let with_path = |kind: SymbolKind, name: Node<'_>| {
-        let path = at.text(name);
-        at.one(kind, name, path.split(['.', ':']).map(|name| Segment::new(name.trim())).collect())
-    };
+    let with_path = |kind: SymbolKind, name: Node<'_>| at.one(kind, name, segments(at.slice(name), &[".", ":"]));
     let is_function = |value: Option<Node<'_>>| value.is_some_and(|value| value.kind() == "function_definition");
     match at.kind() {
         "function_declaration" => {
@@ -345,13 +395,12 @@ fn lua(at: At<'_, '_>) -> Vec<Definition> {
             let (Some(names), Some(values)) = (at.node.named_child(0), at.node.named_child(1)) else {
                 return Vec::new();
             };
-            let around = at.node.parent().filter(|around| around.kind() == "variable_declaration");
-            let around = around.unwrap_or(at.node).parent();
-            let is_outermost = around.is_some_and(|around| around.kind() == "chunk");
+            let around = if at.is_in(&["variable_declaration"]) { 1 } else { 0 };
+            let is_outermost = at.outer(around).is_some_and(|around| around.kind() == "chunk");
             let (mut of_names, mut of_values) = (names.walk(), values.walk());
             let mut values = values.children_by_field_name("value", &mut of_values);
             let mut defined = Vec::new();
-            for name in names.children_by_field_name("name", &mut of_names) {
+            for name in names.children_by_field_name("name", &mut of_names).take(at.most) {
                 if is_function(values.next()) {
                     defined.push(with_path(SymbolKind::Function, name));
                 } else if is_outermost && name.kind() == "identifier" {
@@ -372,9 +421,13 @@ fn page(at: At<'_, '_>) -> Vec<Definition> {
     let (Some((name, id)), Some(tag)) = (html::section(at.parsed, at.node), html::tag(at.node)) else {
         return Vec::new();
     };
-    let segment = match id {
-        Some(id) => Segment::or(format!("{name}#{id}"), vec![format!("#{id}"), id.to_owned(), name.to_owned()]),
-        None => Segment::or(name, vec![format!("<{name}>")]),
+    let name = plain(name);
+    let segment = match id.map(plain) {
+        Some(id) => Segment::or(cut(format!("{name}#{id}")), vec![cut(format!("#{id}")), id, name]),
+        None => {
+            let tag = cut(format!("<{name}>"));
+            Segment::or(name, vec![tag])
+        }
     };
     vec![at.one(SymbolKind::Element, tag, vec![segment])]
 }
@@ -392,19 +445,20 @@ fn css(at: At<'_, '_>) -> Vec<Definition> {
         at.node.named_children(&mut cursor).find(|child| matches!(child.kind(), "block" | "keyframe_block_list"));
     let Some(block) = block else { return Vec::new() };
     let before = at.node.start_byte()..block.start_byte();
-    let head = plain(at.parsed.slice(before.clone()));
+    let whole = at.parsed.slice(before.clone());
+    let head = plain(whole);
     let also: Vec<String> = match kind {
-        SymbolKind::Rule if head.contains(',') => head.split(',').map(|one| one.trim().to_owned()).collect(),
+        SymbolKind::Rule if whole.contains(',') => whole.split(',').take(MAX_SEGMENTS).map(plain).collect(),
         SymbolKind::Keyframes => head.split(' ').skip(1).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    let end = before.start + at.parsed.slice(before.clone()).trim_end().len();
+    let end = before.start + whole.trim_end().len();
     vec![Definition { own: vec![Segment::or(head, also)], name: before.start..end, kind }]
 }
 
 fn json(at: At<'_, '_>) -> Vec<Definition> {
     let Some(key) = at.field("key").filter(|_| at.kind() == "pair") else { return Vec::new() };
-    vec![at.one(SymbolKind::Key, key, vec![Segment::new(at.text(key).trim_matches('"'))])]
+    vec![at.one(SymbolKind::Key, key, vec![Segment::new(plain(at.slice(key).trim_matches('"')))])]
 }
 
 fn bash(at: At<'_, '_>) -> Vec<Definition> {
@@ -423,12 +477,15 @@ impl Definition {
     }
 }
 
-/// A node, and the questions that the tables ask. To ask for a node's parent is not cheap, so only what may be a
-/// definition is asked.
+/// A node, and the questions that the tables ask.
 #[derive(Clone, Copy)]
 struct At<'p, 't> {
     parsed: &'p Parsed,
     node: Node<'t>,
+    /// What it is in, outermost first.
+    around: &'p [Node<'t>],
+    /// How many definitions are wanted.
+    most: usize,
 }
 
 impl<'p, 't> At<'p, 't> {
@@ -444,8 +501,26 @@ impl<'p, 't> At<'p, 't> {
         self.field(field).is_some()
     }
 
+    /// What it is in; 0 is the innermost.
+    fn outer(&self, level: usize) -> Option<Node<'t>> {
+        self.around.iter().nth_back(level).copied()
+    }
+
     fn is_in(&self, kinds: &[&str]) -> bool {
-        self.node.parent().is_some_and(|parent| kinds.contains(&parent.kind()))
+        self.outer(0).is_some_and(|parent| kinds.contains(&parent.kind()))
+    }
+
+    /// Whether the declaration around this variable is a module's own, not a function's.
+    fn is_of_module(&self) -> bool {
+        let is_declaration = self.is_in(&["lexical_declaration", "variable_declaration"]);
+        let mut around = self.around.iter().rev().skip(1);
+        let around_all = around.find(|node| !matches!(node.kind(), "export_statement" | "ambient_declaration"));
+        let is_namespace =
+            |of: Option<&Node<'_>>| of.is_some_and(|of| matches!(of.kind(), "internal_module" | "module"));
+        is_declaration
+            && around_all.is_some_and(|all| {
+                all.kind() == "program" || (all.kind() == "statement_block" && is_namespace(around.next()))
+            })
     }
 
     fn has_modifier(&self, word: &str) -> bool {
@@ -470,18 +545,13 @@ impl<'p, 't> At<'p, 't> {
     fn named(&self, kind: SymbolKind, field: &str) -> Vec<Definition> {
         let mut cursor = self.node.walk();
         let names = self.node.children_by_field_name(field, &mut cursor).filter(Node::is_named);
-        names.map(|name| self.one(kind, name, vec![Segment::new(self.text(name))])).collect()
+        names.take(self.most).map(|name| self.one(kind, name, vec![Segment::new(self.text(name))])).collect()
     }
 
     /// What is named by a path of names.
     fn path(&self, kind: SymbolKind, field: &str, separator: &str) -> Vec<Definition> {
-        let name = self.field(field);
-        let segments =
-            |name| self.text(name).split(separator).filter(|name| !name.is_empty()).map(Segment::new).collect();
-        name.map(|name| self.one(kind, name, segments(name)))
-            .filter(|found| !found.own.is_empty())
-            .into_iter()
-            .collect()
+        let named = self.field(field).map(|name| self.one(kind, name, segments(self.slice(name), &[separator])));
+        named.filter(|found| !found.own.is_empty()).into_iter().collect()
     }
 
     /// What is named by a word of the grammar, and the text of a field.
@@ -489,8 +559,7 @@ impl<'p, 't> At<'p, 't> {
         let mut cursor = self.node.walk();
         let Some(at) = self.node.children(&mut cursor).find(|child| child.kind() == word) else { return Vec::new() };
         let more = self.field(field).map(|more| self.text(more)).unwrap_or_default();
-        let name = format!("{word} {more}");
-        vec![self.one(kind, at, vec![Segment::new(name.trim())])]
+        vec![self.one(kind, at, vec![Segment::new(plain(&format!("{word} {more}")))])]
     }
 
     /// What is named by the nodes of a kind in another.
@@ -498,7 +567,7 @@ impl<'p, 't> At<'p, 't> {
         let mut cursor = list.walk();
         let elements = list.named_children(&mut cursor).filter(|child| child.kind() == element);
         let mut defined = Vec::new();
-        for element in elements {
+        for element in elements.take(self.most) {
             if let Some(name) = element.child_by_field_name("name").or_else(|| element.named_child(0)) {
                 defined.push(self.variable(kind, name));
             }
@@ -519,7 +588,7 @@ impl<'p, 't> At<'p, 't> {
         const WRAPPERS: &[&str] = &["parenthesized_declarator", "reference_declarator", "attributed_declarator"];
         let mut cursor = self.node.walk();
         let mut defined = Vec::new();
-        for declarator in self.node.children_by_field_name("declarator", &mut cursor) {
+        for declarator in self.node.children_by_field_name("declarator", &mut cursor).take(self.most) {
             let (mut inner, mut has_parameters) = (declarator, false);
             while inner.kind() != "operator_cast" {
                 let deeper = inner
@@ -588,26 +657,8 @@ impl<'p, 't> At<'p, 't> {
                 (format!("impl {}", self.text(of)), format!("impl {}", bare(of)), format!("impl {}", last(bare(of))))
             }
         };
+        let (full, short, shortest) = (cut(full), cut(short), cut(shortest));
         let within = vec![self.text(of), bare(of), last(bare(of))];
-        vec![self.one(SymbolKind::Impl, of, vec![Segment { name: full, also: vec![short, shortest], within }])]
+        vec![self.one(SymbolKind::Impl, of, vec![Segment { within, ..Segment::or(full, vec![short, shortest]) }])]
     }
-}
-
-/// Whether a declaration of variables is a module's own, not a function's.
-fn is_of_module(declaration: Node<'_>) -> bool {
-    let around = wrapped_in_export(declaration);
-    let of_namespace = |block: Node<'_>| {
-        block.kind() == "statement_block"
-            && block.parent().is_some_and(|of| matches!(of.kind(), "internal_module" | "module"))
-    };
-    matches!(declaration.kind(), "lexical_declaration" | "variable_declaration")
-        && around.is_some_and(|around| around.kind() == "program" || of_namespace(around))
-}
-
-fn wrapped_in_export(node: Node<'_>) -> Option<Node<'_>> {
-    let mut around = node.parent()?;
-    while matches!(around.kind(), "export_statement" | "ambient_declaration") {
-        around = around.parent()?;
-    }
-    Some(around)
 }

@@ -8,7 +8,16 @@ use protocol::lang::{LangLocation, LangSymbol};
 
 use super::{Language, Outline, ParseError, Parsed};
 
-/// The symbols of a text, each before those in it, with places in UTF-16; none where the language is not known.
+/// The symbols of a document.
+#[derive(Clone, Debug)]
+pub struct DocumentSymbols {
+    /// The symbols, each before those in it.
+    pub symbols: Vec<LangSymbol>,
+    /// Whether there are more than [`MAX_SYMBOLS`](super::MAX_SYMBOLS), of which these are the first.
+    pub is_cut: bool,
+}
+
+/// The symbols of a text with places in UTF-16; none where the language is not known.
 ///
 /// # Errors
 /// See [`ParseError`].
@@ -16,13 +25,13 @@ pub fn document_symbols(
     path: &Path,
     uri: &str,
     text: impl Into<Arc<str>>,
-) -> Option<Result<Vec<LangSymbol>, ParseError>> {
+) -> Option<Result<DocumentSymbols, ParseError>> {
     let text = text.into();
     let language = Language::of_text(path, &text)?;
     Some(Parsed::new(language, text).map(|parsed| symbols(&parsed, uri)))
 }
 
-fn symbols(parsed: &Parsed, uri: &str) -> Vec<LangSymbol> {
+fn symbols(parsed: &Parsed, uri: &str) -> DocumentSymbols {
     let outline = Outline::new(parsed);
     let offsets = outline
         .symbols
@@ -47,7 +56,7 @@ fn symbols(parsed: &Parsed, uri: &str) -> Vec<LangSymbol> {
             selection: range(&symbol.selection),
         });
     }
-    symbols
+    DocumentSymbols { symbols, is_cut: outline.is_cut }
 }
 
 /// Where some bytes of a text are. All are counted in one go, since a line may be as long as the text.
@@ -89,7 +98,7 @@ mod tests {
     #[test]
     fn symbols_have_their_places_in_utf_16() {
         let text = "// \u{1F600}\nstruct A;\n\nimpl A {\n    /* \u{1F600}\u{e9} */ fn f(&self) {\n    }\n}\n";
-        let told = document_symbols(Path::new("a.rs"), "file:///a.rs", text).unwrap().unwrap();
+        let told = document_symbols(Path::new("a.rs"), "file:///a.rs", text).unwrap().unwrap().symbols;
         let rows: Vec<_> = told
             .iter()
             .map(|symbol| {
@@ -112,7 +121,7 @@ mod tests {
     #[test]
     fn a_header_with_classes_is_cpp_and_what_is_not_code_has_none() {
         let told = document_symbols(Path::new("a.h"), "file:///a.h", "class A { int f(); };\n").unwrap().unwrap();
-        assert_eq!(told.iter().map(|symbol| symbol.kind).collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(told.symbols.iter().map(|symbol| symbol.kind).collect::<Vec<_>>(), [5, 6]);
         assert!(document_symbols(Path::new("a.txt"), "file:///a.txt", "A").is_none());
     }
 
@@ -120,7 +129,7 @@ mod tests {
     fn very_many_symbols_on_one_line_take_no_time() {
         let text = format!("[{}{{}}]", "{\"a\":1},".repeat(50_000));
         let told = document_symbols(Path::new("a.json"), "file:///a.json", text).unwrap().unwrap();
-        assert_eq!(told.len(), 50_000);
-        assert_eq!(told[49_999].selection.start, Position { line: 0, character: 49_999 * 8 + 2 });
+        assert_eq!((told.symbols.len(), told.is_cut), (50_000, false));
+        assert_eq!(told.symbols[49_999].selection.start, Position { line: 0, character: 49_999 * 8 + 2 });
     }
 }

@@ -5,16 +5,25 @@ use tree_sitter::Node;
 use super::definitions::plain;
 use super::{Language, Outline, Parsed, Symbol};
 
-/// How much of an import is given, in characters.
-const MAX_TEXT: usize = 200;
+/// How many imports are given, and how many exports.
+const MOST: usize = 200;
 
 /// The imports and exports of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct References {
     /// What it imports, in any language that says so at the outermost level.
-    pub imports: Vec<Reference>,
+    pub imports: Listed,
     /// What it exports by name, in JavaScript and TypeScript.
-    pub exports: Vec<Reference>,
+    pub exports: Listed,
+}
+
+/// The first 200 of a text's imports or exports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// The first of them, in order.
+    pub first: Vec<Reference>,
+    /// How many there are.
+    pub total: usize,
 }
 
 /// An import or an export.
@@ -22,7 +31,7 @@ pub struct References {
 pub struct Reference {
     /// Its line, from 1.
     pub line: usize,
-    /// The whole import as one line, or the name that is exported.
+    /// The whole import as one line, or the name that is exported. Where it is too long, it ends with `…`.
     pub text: String,
 }
 
@@ -36,16 +45,21 @@ pub fn references(parsed: &Parsed, outline: &Outline) -> References {
     for node in root.named_children(&mut cursor) {
         let line = node.start_position().row + 1;
         if is_import(parsed, node) {
-            let text = plain(parsed.slice(node.byte_range()));
-            let short: String = text.chars().take(MAX_TEXT).collect();
-            let text = if short.len() < text.len() { short + "…" } else { text };
-            found.imports.push(Reference { line, text });
+            found.imports.add(line, || plain(parsed.slice(node.byte_range())));
         } else if is_script(parsed.language) {
-            let names = exported(parsed, &outermost, node);
-            found.exports.extend(names.into_iter().map(|text| Reference { line, text }));
+            exported(parsed, &outermost, node, &mut found.exports);
         }
     }
     found
+}
+
+impl Listed {
+    fn add(&mut self, line: usize, text: impl FnOnce() -> String) {
+        if self.first.len() < MOST {
+            self.first.push(Reference { line, text: text() });
+        }
+        self.total += 1;
+    }
 }
 
 fn is_script(language: Language) -> bool {
@@ -80,71 +94,86 @@ fn is_require(parsed: &Parsed, node: Node<'_>) -> bool {
     matches!(node.kind(), "lexical_declaration" | "variable_declaration") && called().unwrap_or(false)
 }
 
-/// The names that a statement exports.
-fn exported(parsed: &Parsed, outermost: &[&Symbol], node: Node<'_>) -> Vec<String> {
-    let text = |node: Node<'_>| plain(parsed.slice(node.byte_range()));
+/// Adds the names that a statement exports.
+fn exported(parsed: &Parsed, outermost: &[&Symbol], node: Node<'_>, exports: &mut Listed) {
+    let line = node.start_position().row + 1;
     match node.kind() {
-        "export_statement" => {
-            let mut names = Vec::new();
-            let mut cursor = node.walk();
-            for child in node.children(&mut cursor) {
-                match child.kind() {
-                    "default" => return vec!["default".to_owned()],
-                    "=" => return vec!["=".to_owned()],
-                    "*" => names.push("*".to_owned()),
-                    "namespace_export" => names.extend(child.named_child(0).map(text)),
-                    "export_clause" => {
-                        let mut cursor = child.walk();
-                        let specifiers = child.named_children(&mut cursor);
-                        let named = specifiers.filter(|specifier| specifier.kind() == "export_specifier");
-                        names.extend(named.filter_map(|specifier| {
-                            let alias = specifier.child_by_field_name("alias");
-                            alias.or_else(|| specifier.child_by_field_name("name")).map(text)
-                        }));
-                    }
-                    _ => {}
-                }
-            }
-            if node.child_by_field_name("declaration").is_some() {
-                let first = outermost.partition_point(|symbol| symbol.range.start < node.start_byte());
-                let declared = outermost.iter().skip(first).take_while(|symbol| symbol.range.start < node.end_byte());
-                names.extend(declared.map(|symbol| symbol.own_name().to_owned()));
-            }
-            match node.child_by_field_name("source") {
-                Some(source) => names.iter().map(|name| format!("{name} from {}", text(source))).collect(),
-                None => names,
-            }
-        }
+        "export_statement" => of_statement(parsed, outermost, node, line, exports),
         // CommonJS.
         "expression_statement" => {
-            let Some(assigned) = node.named_child(0).filter(|inner| inner.kind() == "assignment_expression") else {
-                return Vec::new();
-            };
-            let (Some(left), Some(right)) =
-                (assigned.child_by_field_name("left"), assigned.child_by_field_name("right"))
-            else {
-                return Vec::new();
-            };
-            let target = text(left);
-            let own = target.strip_prefix("module.").unwrap_or(&target);
-            if let Some(name) = own.strip_prefix("exports.") {
-                return vec![name.to_owned()];
+            let assigned = node.named_child(0).filter(|inner| inner.kind() == "assignment_expression");
+            if let Some(assigned) = assigned
+                && let Some(left) = assigned.child_by_field_name("left")
+                && let Some(right) = assigned.child_by_field_name("right")
+            {
+                of_assignment(parsed, left, right, line, exports);
             }
-            if own != "exports" || own == target {
-                return Vec::new();
-            }
-            let mut cursor = right.walk();
-            let members = right.named_children(&mut cursor).filter(|_| right.kind() == "object");
-            let name = |member: Node<'_>| match member.kind() {
-                "shorthand_property_identifier" => Some(text(member)),
-                "pair" => member.child_by_field_name("key").map(text),
-                "method_definition" => member.child_by_field_name("name").map(text),
-                _ => None,
-            };
-            let names: Vec<_> = members.filter_map(name).collect();
-            if names.is_empty() { vec!["=".to_owned()] } else { names }
         }
-        _ => Vec::new(),
+        _ => {}
+    }
+}
+
+fn of_statement(parsed: &Parsed, outermost: &[&Symbol], node: Node<'_>, line: usize, exports: &mut Listed) {
+    let text = |node: Node<'_>| plain(parsed.slice(node.byte_range()));
+    let source = node.child_by_field_name("source").map(text);
+    let from = |name: String| match &source {
+        Some(source) => format!("{name} from {source}"),
+        None => name,
+    };
+    let mut cursor = node.walk();
+    for child in node.children(&mut cursor) {
+        match child.kind() {
+            "default" => return exports.add(line, || "default".to_owned()),
+            "=" => return exports.add(line, || "=".to_owned()),
+            "*" => exports.add(line, || from("*".to_owned())),
+            "namespace_export" => {
+                if let Some(name) = child.named_child(0) {
+                    exports.add(line, || from(text(name)));
+                }
+            }
+            "export_clause" => {
+                let mut cursor = child.walk();
+                let specifiers = child.named_children(&mut cursor);
+                for specifier in specifiers.filter(|specifier| specifier.kind() == "export_specifier") {
+                    let alias = specifier.child_by_field_name("alias");
+                    if let Some(name) = alias.or_else(|| specifier.child_by_field_name("name")) {
+                        exports.add(line, || from(text(name)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if node.child_by_field_name("declaration").is_some() {
+        let first = outermost.partition_point(|symbol| symbol.range.start < node.start_byte());
+        let declared = outermost.iter().skip(first).take_while(|symbol| symbol.range.start < node.end_byte());
+        declared.for_each(|symbol| exports.add(line, || from(symbol.own_name().to_owned())));
+    }
+}
+
+/// What `module.exports = …` and `exports.a = …` export.
+fn of_assignment(parsed: &Parsed, left: Node<'_>, right: Node<'_>, line: usize, exports: &mut Listed) {
+    let text = |node: Node<'_>| plain(parsed.slice(node.byte_range()));
+    let target = text(left);
+    let own = target.strip_prefix("module.").unwrap_or(&target);
+    if let Some(name) = own.strip_prefix("exports.") {
+        return exports.add(line, || name.to_owned());
+    }
+    if own != "exports" || own == target {
+        return;
+    }
+    let mut cursor = right.walk();
+    let members = right.named_children(&mut cursor).filter(|_| right.kind() == "object");
+    let name = |member: Node<'_>| match member.kind() {
+        "shorthand_property_identifier" => Some(text(member)),
+        "pair" => member.child_by_field_name("key").map(text),
+        "method_definition" => member.child_by_field_name("name").map(text),
+        _ => None,
+    };
+    let before = exports.total;
+    members.filter_map(name).for_each(|name| exports.add(line, || name));
+    if exports.total == before {
+        exports.add(line, || "=".to_owned());
     }
 }
 
@@ -156,7 +185,7 @@ mod tests {
         let parsed = Parsed::new(language, text).unwrap();
         assert_eq!(parsed.errors(), Vec::<usize>::new(), "the test's own text");
         let found = references(&parsed, &Outline::new(&parsed));
-        let rows = |all: Vec<Reference>| all.iter().map(|one| format!("{}: {}", one.line, one.text)).collect();
+        let rows = |all: Listed| all.first.iter().map(|one| format!("{}: {}", one.line, one.text)).collect();
         (rows(found.imports), rows(found.exports))
     }
 
@@ -203,5 +232,17 @@ mod tests {
         assert_eq!(imports(Language::Cpp, "#include <vector>\n"), ["1: #include <vector>"]);
         assert_eq!(imports(Language::CSharp, "using System;\n"), ["1: using System;"]);
         assert_eq!(imports(Language::Php, "<?php\nuse A\\B;\n"), ["2: use A\\B;"]);
+    }
+
+    #[test]
+    fn of_very_many_imports_and_exports_the_first_are_kept_and_all_are_counted() {
+        let names = "a,".repeat(10_000);
+        let source = "s".repeat(5_000);
+        let text = format!("{}export {{ {names} }} from '{source}';\n", "import 'a';\n".repeat(10_000));
+        let parsed = Parsed::new(Language::JavaScript, text).unwrap();
+        let found = references(&parsed, &Outline::new(&parsed));
+        assert_eq!((found.imports.first.len(), found.imports.total), (MOST, 10_000));
+        assert_eq!((found.exports.first.len(), found.exports.total), (MOST, 10_000));
+        assert!(found.exports.first.iter().all(|export| export.text.chars().count() < 210));
     }
 }

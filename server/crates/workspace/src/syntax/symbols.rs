@@ -1,6 +1,7 @@
 //! Symbols: the functions, types, constants and modules of a text, by name.
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
 
 use tree_sitter::Node;
 
@@ -8,21 +9,31 @@ use super::definitions::{Definition, Segment, definitions, plain};
 use super::{Language, Parsed, SymbolKind, Walk};
 use crate::search::distance;
 
+/// How many symbols of a text are known: the first 50,000. Hand-written files have a few thousand at most.
+pub const MAX_SYMBOLS: usize = 50_000;
+
 /// How deep a symbol may lie in the tree. Who nests deeper wants to keep us busy: to look at what is around a node takes the
 /// longer the deeper it lies.
 const MAX_DEPTH: usize = 1000;
 
-/// How many names are given for one that is not there.
+/// How many names are given for one that is not there, and among how many that are as near they are looked for.
 const NEAREST: usize = 5;
+const MOST_ALIKE: usize = 1000;
 
-/// How long a signature may be, in characters.
+/// How long a signature may be, in characters, and how much of the text is looked at for it.
 const MAX_SIGNATURE: usize = 160;
+const MAX_LOOK: usize = 8 << 10;
+
+/// How many nodes are looked at to see whether a definition is wrapped in what holds nothing else.
+const MAX_WRAPPED: usize = 100;
 
 /// The symbols of a text, in the order in which they begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// All of them, those within others too.
     pub symbols: Vec<Symbol>,
+    /// Whether there are more than [`MAX_SYMBOLS`], of which these are the first.
+    pub is_cut: bool,
 }
 
 /// A symbol.
@@ -33,7 +44,7 @@ pub struct Symbol {
     /// Its definition, from its first keyword to its end, with the `;` that ends it.
     pub range: Range<usize>,
     /// The comments and attributes directly before it, in order.
-    pub lead: Vec<Lead>,
+    pub lead: Arc<[Lead]>,
     /// What it is.
     pub kind: SymbolKind,
     /// The language it is written in, which in an HTML page may be another than the page's.
@@ -75,9 +86,9 @@ pub enum Lookup<'o> {
 impl Outline {
     /// The symbols of a text, but for those that nest deeper than any program does.
     pub fn new(parsed: &Parsed) -> Self {
-        let mut symbols = Vec::new();
-        collect(parsed, parsed.language, parsed.root(), None, &mut symbols);
-        Self { symbols }
+        let mut outline = Self { symbols: Vec::new(), is_cut: false };
+        collect(parsed, parsed.language, parsed.root(), None, &mut outline);
+        outline
     }
 
     /// The symbol that a path means: `Type/method`, or any end of its path of names. A `/` at its beginning makes it the
@@ -126,17 +137,29 @@ impl Outline {
     /// The symbols whose path is written so, or ends so: keys in JSON may have a `/` in them.
     fn written(&self, path: &str) -> Vec<&Symbol> {
         let (is_whole, path) = path.strip_prefix('/').map_or((false, path), |path| (true, path));
-        let fits = |name: &str| match name.strip_suffix(path) {
-            Some(before) => before.is_empty() || (!is_whole && before.ends_with('/')),
-            None => false,
+        let fits = |symbol: &&Symbol| {
+            // As many names as the path may have, and what is before them.
+            let (mut names, mut length) = (Vec::new(), 0);
+            for segment in self.segments(symbol) {
+                names.push(segment.name.as_str());
+                length += segment.name.len() + 1;
+                if length > path.len() + 1 {
+                    break;
+                }
+            }
+            names.reverse();
+            match names.join("/").strip_suffix(path) {
+                Some(before) => before.is_empty() || (!is_whole && before.ends_with('/')),
+                None => false,
+            }
         };
-        self.symbols.iter().filter(|symbol| fits(&self.name(symbol))).collect()
+        self.symbols.iter().filter(fits).collect()
     }
 
     fn nearest(&self, path: &str) -> Vec<String> {
         let letters = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
         let own = path.rsplit(['/', '.', ':']).next().unwrap_or(path);
-        let wanted = letters(own);
+        let wanted = letters(&plain(own));
         let alike = |symbol: &Symbol| {
             let name = letters(&symbol.own.last()?.name);
             let contains = !wanted.is_empty() && name.windows(wanted.len()).any(|part| part == wanted);
@@ -148,6 +171,7 @@ impl Outline {
         if near.is_empty() {
             near = self.symbols.iter().map(|symbol| (0, symbol)).collect();
         }
+        near.truncate(MOST_ALIKE);
         let mut names = Vec::new();
         for (_, symbol) in near {
             let name = self.name(symbol);
@@ -166,6 +190,12 @@ impl Outline {
         let mut names: Vec<_> = self.segments(symbol).map(|segment| segment.name.as_str()).collect();
         names.reverse();
         names.join("/")
+    }
+
+    /// Whether one of its symbols has the same path of names as one of another outline.
+    pub(crate) fn is_called_as(&self, symbol: &Symbol, other: &Self, its: &Symbol) -> bool {
+        let names = self.segments(symbol).map(|segment| &segment.name);
+        names.eq(other.segments(its).map(|segment| &segment.name))
     }
 
     /// The path of names of one of its symbols, as far as it is in the symbol's own language.
@@ -209,12 +239,12 @@ impl Symbol {
         let first = before.chars().chain(after.chars().take_while(|c| *c != '\n'));
         let mut signature = String::new();
         let mut length = 0;
-        for c in first {
+        for (looked, c) in first.enumerate() {
             let is_space = c.is_whitespace();
-            if is_space && (signature.is_empty() || signature.ends_with(' ')) {
+            if is_space && (signature.is_empty() || signature.ends_with(' ')) && looked < MAX_LOOK {
                 continue;
             }
-            if length == MAX_SIGNATURE {
+            if length == MAX_SIGNATURE || looked >= MAX_LOOK {
                 signature.push('…');
                 return signature;
             }
@@ -237,7 +267,7 @@ fn numbered(path: &str) -> (&str, Option<usize>) {
 }
 
 /// Adds the symbols of a tree, and those of what is embedded in it.
-fn collect(parsed: &Parsed, language: Language, root: Node<'_>, around: Option<usize>, symbols: &mut Vec<Symbol>) {
+fn collect(parsed: &Parsed, language: Language, root: Node<'_>, outer: Option<usize>, outline: &mut Outline) {
     // Those that the walk is in, with their depth.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut walk = Walk::new(root);
@@ -245,15 +275,19 @@ fn collect(parsed: &Parsed, language: Language, root: Node<'_>, around: Option<u
         while open.last().is_some_and(|(depth, _)| *depth >= walk.depth()) {
             open.pop();
         }
-        let parent = open.last().map(|(_, at)| *at).or(around);
-        let mut defined = definitions(parsed, language, node);
-        if let Some(outer) = parent.and_then(|at| symbols.get(at)) {
-            defined.iter_mut().for_each(|definition| definition.kind = within_kind(definition.kind, outer));
-        }
+        let parent = open.last().map(|(_, at)| *at).or(outer);
+        let left = MAX_SYMBOLS.saturating_sub(outline.symbols.len());
+        let defined = definitions(parsed, language, node, walk.around(), left + 1);
         if !defined.is_empty() {
-            open.push((walk.depth(), symbols.len()));
+            outline.is_cut = defined.len() > left;
+            open.push((walk.depth(), outline.symbols.len()));
+            let whole = Whole::new(parsed, language, &walk, node, parent);
+            for definition in defined.into_iter().take(left) {
+                let kind = parent.and_then(|at| outline.symbols.get(at));
+                let kind = kind.map_or(definition.kind, |outer| within_kind(definition.kind, outer));
+                outline.symbols.push(whole.symbol(definition, kind));
+            }
         }
-        symbols.extend(defined.into_iter().map(|definition| symbol(parsed, language, node, definition, parent)));
         let part = || {
             let parts = parsed.embedded();
             parts.binary_search_by_key(&node.start_byte(), |part| part.start).ok().and_then(|at| parts.get(at))
@@ -262,7 +296,10 @@ fn collect(parsed: &Parsed, language: Language, root: Node<'_>, around: Option<u
             && node.kind() == "raw_text"
             && let Some(part) = part()
         {
-            collect(parsed, part.language, part.root(), parent, symbols);
+            collect(parsed, part.language, part.root(), parent, outline);
+        }
+        if outline.is_cut {
+            return;
         }
         walk.step(walk.depth() < MAX_DEPTH);
     }
@@ -278,44 +315,67 @@ fn within_kind(kind: SymbolKind, outer: &Symbol) -> SymbolKind {
     }
 }
 
-/// The symbol that a node defines.
-fn symbol(
-    parsed: &Parsed,
+/// The whole of what a node defines, which may be several symbols.
+struct Whole {
+    range: Range<usize>,
+    lead: Arc<[Lead]>,
     language: Language,
-    node: Node<'_>,
-    definition: Definition,
+    line: usize,
+    lines: RangeInclusive<usize>,
     parent: Option<usize>,
-) -> Symbol {
-    let whole = wrapped(node);
-    let mut lead = before(parsed, whole);
-    let start = within(whole, &mut lead);
-    let mut end = start + parsed.slice(start..whole.end_byte()).trim_end().len();
-    let rows = |range: Range<usize>| parsed.slice(range).matches('\n').count();
-    let last = whole.end_position().row + 1 - rows(end..whole.end_byte());
-    if let Some(next) = whole.next_sibling().filter(|next| next.kind() == ";")
-        && parsed.slice(end..next.start_byte()).chars().all(|c| c == ' ')
-    {
-        end = next.end_byte();
+    has_errors: bool,
+    is_listed: bool,
+}
+
+impl Whole {
+    fn new(parsed: &Parsed, language: Language, walk: &Walk<'_>, node: Node<'_>, parent: Option<usize>) -> Self {
+        let (whole, around) = wrapped(node, walk.around());
+        let mut end = whole.end_byte();
+        let ends_with = parsed.slice(end..parsed.text.len()).trim_start_matches(' ').starts_with(';');
+        let next = ends_with.then(|| whole.next_sibling()).flatten().filter(|next| next.kind() == ";");
+        let mut lead = before(parsed, whole, around, walk.before());
+        let start = within(whole, &mut lead);
+        end = start + parsed.slice(start..end).trim_end().len();
+        let rows = |range: Range<usize>| parsed.slice(range).matches('\n').count();
+        let last = whole.end_position().row + 1 - rows(end..whole.end_byte());
+        if let Some(next) = next
+            && parsed.slice(end..next.start_byte()).chars().all(|c| c == ' ')
+        {
+            end = next.end_byte();
+        }
+        let first = whole.start_position().row + 1 + rows(whole.start_byte()..start);
+        Self {
+            range: start..end,
+            lead: if lead.is_empty() { Arc::default() } else { lead.into() },
+            language,
+            line: node.start_position().row + 1 + rows(node.start_byte()..start),
+            lines: first..=last.max(first),
+            parent,
+            has_errors: whole.has_error(),
+            is_listed: around.last().is_some_and(|outer| outer.kind() == "object"),
+        }
     }
-    let first = whole.start_position().row + 1 + rows(whole.start_byte()..start);
-    let line = node.start_position().row + 1 + rows(node.start_byte()..start);
-    Symbol {
-        own: definition.own,
-        range: start..end,
-        lead,
-        kind: definition.kind,
-        language,
-        selection: definition.name,
-        line,
-        lines: first..=last.max(first),
-        parent,
-        has_errors: whole.has_error(),
-        is_listed: whole.parent().is_some_and(|parent| parent.kind() == "object"),
+
+    fn symbol(&self, definition: Definition, kind: SymbolKind) -> Symbol {
+        Symbol {
+            own: definition.own,
+            range: self.range.clone(),
+            lead: Arc::clone(&self.lead),
+            kind,
+            language: self.language,
+            selection: definition.name,
+            line: self.line,
+            lines: self.lines.clone(),
+            parent: self.parent,
+            has_errors: self.has_errors,
+            is_listed: self.is_listed,
+        }
     }
 }
 
-/// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`.
-fn wrapped(mut node: Node<'_>) -> Node<'_> {
+/// What a definition is wrapped in, if that holds nothing else: `export`, decorators, `const`. Gives what is around that,
+/// too.
+fn wrapped<'t, 'w>(mut node: Node<'t>, mut around: &'w [Node<'t>]) -> (Node<'t>, &'w [Node<'t>]) {
     const WRAPPERS: &[&str] = &[
         "lexical_declaration",
         "variable_declaration",
@@ -329,47 +389,52 @@ fn wrapped(mut node: Node<'_>) -> Node<'_> {
         "var_spec_list",
         "field_declaration",
     ];
-    while let Some(parent) = node.parent() {
-        let mut cursor = parent.walk();
-        let mut others = parent.named_children(&mut cursor).filter(|child| !child.is_extra() && !is_attribute(*child));
-        let wraps = WRAPPERS.contains(&parent.kind()) && others.by_ref().take(2).count() == 1;
+    while let [outer @ .., parent] = around {
+        let is_alone = || {
+            let mut cursor = parent.walk();
+            let mut children = parent.named_children(&mut cursor);
+            let others = children.by_ref().take(MAX_WRAPPED).filter(|child| !child.is_extra() && !is_attribute(*child));
+            others.take(2).count() == 1 && children.next().is_none()
+        };
+        let wraps = WRAPPERS.contains(&parent.kind()) && is_alone();
         if !wraps && parent.kind() != "template_declaration" {
             break;
         }
-        node = parent;
+        (node, around) = (*parent, outer);
     }
-    node
+    (node, around)
 }
 
 /// The comments and attributes that stand directly before a node, in order.
-fn before(parsed: &Parsed, node: Node<'_>) -> Vec<Lead> {
+fn before(parsed: &Parsed, node: Node<'_>, around: &[Node<'_>], siblings: &[Vec<Node<'_>>]) -> Vec<Lead> {
     let mut lead = Vec::new();
-    let mut first = node;
     // What stands before the first thing of a block may hang before the block.
-    while let Some(parent) = first.parent().filter(|parent| parent.kind() == "block") {
-        if first.prev_sibling().is_some() {
+    let blocks = around.iter().rev().take_while(|outer| outer.kind() == "block").count();
+    let levels = around.len() - blocks..around.len() + 1;
+    let levels = siblings.get(levels).unwrap_or_default();
+    let nearest = levels.iter().rfind(|siblings| !siblings.is_empty());
+    let mut start = node.start_byte();
+    for previous in nearest.into_iter().flatten().rev().copied() {
+        let (is_attribute, is_comment) = (is_attribute(previous), is_comment(previous));
+        if !is_attribute && !is_comment {
             break;
         }
-        first = parent;
-    }
-    let (mut at, mut start) = (first, node.start_byte());
-    while let Some(previous) = at.prev_sibling() {
         let text = parsed.slice(previous.byte_range());
         let end = previous.start_byte() + text.trim_end().len();
         let is_near = parsed.slice(end..start).matches('\n').count() <= 1;
         let is_alone = || {
-            let line = parsed.slice(0..previous.start_byte()).rsplit('\n').next();
-            line.unwrap_or_default().trim().is_empty()
+            let line = parsed.slice(0..previous.start_byte());
+            let line = line.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+            line.is_empty() || line.ends_with('\n')
         };
-        let is_attribute = is_attribute(previous);
         // What speaks of the whole file is none of the symbol's.
         let is_of_file = ["//!", "/*!", "#!"].iter().any(|mark| text.starts_with(mark)) && !text.starts_with("#![");
-        let is_comment = is_comment(previous) && !is_of_file && is_alone();
+        let is_comment = is_comment && !is_of_file && is_alone();
         if !is_near || !(is_comment || (is_attribute && !text.starts_with("#!["))) {
             break;
         }
         lead.push(Lead { range: previous.start_byte()..end, is_attribute });
-        (at, start) = (previous, previous.start_byte());
+        start = previous.start_byte();
     }
     lead.reverse();
     lead

@@ -169,7 +169,7 @@ fn our_own_sources_have_the_symbols_that_a_search_for_words_finds() {
     });
     let is_function = |symbol: &&Symbol| {
         let code = parsed.slice(symbol.range.clone());
-        code.trim_start_matches("pub ").starts_with("fn ")
+        code.trim_start_matches("pub ").trim_start_matches("pub(crate) ").starts_with("fn ")
     };
     assert_eq!(outline.symbols.iter().filter(is_function).count(), functions.count());
     assert!(matches!(outline.find("Outline/find"), Lookup::One(_)));
@@ -383,4 +383,36 @@ fn a_signature_is_one_line_up_to_the_name_and_what_follows_it() {
     let long = format!("fn f({}) {{}}\n", "a: u8, ".repeat(100));
     let signature = signature(Language::Rust, &long, "f");
     assert_eq!((signature.chars().count(), signature.ends_with('…')), (MAX_SIGNATURE + 1, true));
+}
+
+#[test]
+fn a_name_that_is_too_long_is_cut_and_found_by_all_of_it_and_by_what_is_left() {
+    let long = "a".repeat(5_000);
+    let parsed = Parsed::new(Language::Rust, format!("fn {long}() {{}}\nimpl B<{long}> {{}}\n")).unwrap();
+    let outline = Outline::new(&parsed);
+    for symbol in &outline.symbols {
+        let name = outline.name(symbol);
+        assert!(name.chars().count() == 201 && name.ends_with("a…"), "{name}");
+        assert_eq!(outline.find(&name), Lookup::One(symbol));
+    }
+    assert_eq!(outline.find(&long), Lookup::One(&outline.symbols[0]));
+    assert_eq!(outline.find(&format!("impl B<{long}>")), Lookup::One(&outline.symbols[1]));
+}
+
+#[test]
+fn of_too_many_symbols_the_first_are_known_and_it_is_said() {
+    for (names, is_cut) in [(MAX_SYMBOLS, false), (MAX_SYMBOLS + 1, true)] {
+        let text = format!("int a{};\nint z;\n", ", b".repeat(names - 2));
+        let outline = Outline::new(&Parsed::new(Language::C, text).unwrap());
+        assert_eq!((outline.symbols.len(), outline.is_cut), (MAX_SYMBOLS, is_cut));
+    }
+}
+
+#[test]
+fn the_symbols_of_one_declaration_share_its_comments() {
+    let text = format!("{}int a{};\n", "// c\n".repeat(5_000), ", b".repeat(5_000));
+    let outline = Outline::new(&Parsed::new(Language::C, text).unwrap());
+    let [first, .., last] = outline.symbols.as_slice() else { panic!("no symbols") };
+    assert_eq!((outline.symbols.len(), first.lead.len()), (5_001, 5_000));
+    assert!(Arc::ptr_eq(&first.lead, &last.lead));
 }
