@@ -24,6 +24,7 @@ mod lifecycle;
 mod panics;
 mod permissions;
 mod plain;
+mod problems;
 mod programs;
 mod reviews;
 mod rounds;
