@@ -96,6 +96,10 @@ pub struct Config {
     pub canonical_edits: bool,
     /// Whether a command that does what a tool does is not run, and the model is told the tool.
     pub intercept_commands: bool,
+    /// How many seconds language servers are waited for after edits, to say what those did to problems; 0 for not to ask them.
+    pub check_edits: u32,
+    /// How often a turn goes on by itself where it would end with errors that its edits brought.
+    pub mend_errors: u32,
     /// What to log: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be used.
     pub log: Option<String>,
     /// For how many days what edits wrote over is kept, so that it can be undone; 0 for good.
@@ -142,6 +146,9 @@ impl Default for Config {
             file_blocks: true,
             canonical_edits: false,
             intercept_commands: false,
+            // VS Code waits four seconds before it takes silence for "nothing is wrong".
+            check_edits: 5,
+            mend_errors: 0,
             log: None,
             checkpoint_days: 30,
             undo_commands: true,
@@ -156,5 +163,22 @@ impl Default for Config {
             errors: Vec::new(),
             hosts_unknown: false,
         }
+    }
+}
+
+/// A server that takes longer than this, in seconds, is of no use to a turn that waits.
+const LONGEST_CHECK: u32 = 60;
+/// More often a turn does not go on by itself, whatever is set.
+const MOST_MENDING: u32 = 5;
+
+impl Config {
+    /// How long language servers are waited for after edits; no time where they are not asked.
+    pub fn wait_for_problems(&self) -> std::time::Duration {
+        std::time::Duration::from_secs(self.check_edits.min(LONGEST_CHECK).into())
+    }
+
+    /// How often a turn goes on by itself to mend errors that its edits brought.
+    pub fn mends(&self) -> u32 {
+        self.mend_errors.min(MOST_MENDING)
     }
 }

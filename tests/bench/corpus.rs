@@ -82,6 +82,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
         error: None,
         usage: Usage::default(),
         cost: Some(0.05),
+        new_errors: None,
     });
 }
 

@@ -26,6 +26,7 @@ mod own_servers;
 mod panics;
 mod permissions;
 mod plain;
+mod problems;
 mod programs;
 mod reviews;
 mod rounds;

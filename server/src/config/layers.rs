@@ -48,6 +48,12 @@ pub struct Layer {
     /// Whether a command that does what a tool does is not run.
     #[serde(alias = "interceptCommands")]
     pub intercept_commands: Option<bool>,
+    /// For how many seconds language servers are waited for after edits; 0 does not ask them.
+    #[serde(alias = "checkEdits")]
+    pub check_edits: Option<u32>,
+    /// How often a turn goes on by itself to mend errors that its edits brought.
+    #[serde(alias = "mendErrors")]
+    pub mend_errors: Option<u32>,
     /// What to log.
     pub log: Option<String>,
     /// A file with further certificate authorities, in PEM.
@@ -300,6 +306,8 @@ impl Config {
         self.rules.asks_project_commands =
             layer.project_commands.map_or(self.rules.asks_project_commands, |unasked| !unasked);
         self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
+        self.check_edits = layer.check_edits.unwrap_or(self.check_edits);
+        self.mend_errors = layer.mend_errors.unwrap_or(self.mend_errors);
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut problems = add(&mut self.rules.allow, &allow, RuleOrigin::User, place);
         problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
@@ -352,6 +360,8 @@ impl Config {
             self.file_blocks = layer.file_blocks.unwrap_or(self.file_blocks);
             self.canonical_edits = layer.canonical_edits.unwrap_or(self.canonical_edits);
             self.intercept_commands = layer.intercept_commands.unwrap_or(self.intercept_commands);
+            self.check_edits = layer.check_edits.unwrap_or(self.check_edits);
+            self.mend_errors = layer.mend_errors.unwrap_or(self.mend_errors);
         } else {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
@@ -370,6 +380,14 @@ impl Config {
             match layer.save_edits {
                 Some(false) => self.save_edits = false,
                 other => ignored.extend(other.map(|_| "save_edits")),
+            }
+            match layer.check_edits {
+                Some(0) => self.check_edits = 0,
+                other => ignored.extend(other.map(|_| "check_edits")),
+            }
+            match layer.mend_errors {
+                Some(0) => self.mend_errors = 0,
+                other => ignored.extend(other.map(|_| "mend_errors")),
             }
         }
         ignored.extend(layer.workspace_trust.is_some().then_some("workspace_trust"));

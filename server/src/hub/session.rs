@@ -4,7 +4,7 @@
 //! of its own, which come back with an [`Own`] message. Reading order: this file (the loop and the table of requests),
 //! `state` (what the log comes to), `prepare` and `turns` (from a prompt to a running turn), `port` (what a turn asks of
 //! its session), `reviews` (decisions), `permissions` (modes, rules and grants), `accepting` (edits accepted as they come), `carry` (their way into the
-//! documents) and `formatting` (what is done to those then), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
+//! documents) and `formatting` (what is done to those then), `problems` (what edits break and mend), `checkpoints` and `undo` (taking turns back), `commanded` (what commands and other programs change) and
 //! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
@@ -21,6 +21,7 @@ mod overlay;
 mod permissions;
 mod port;
 mod prepare;
+mod problems;
 mod relay;
 mod reviews;
 mod rounds;
@@ -68,6 +69,7 @@ use self::overlay::Overlay;
 use self::permissions::Grants;
 use self::port::TurnMessage;
 use self::prepare::Prepared;
+use self::problems::Problems;
 use self::relay::Ended;
 use self::reviews::{AfterCommand, Applied, NotSaved};
 use self::rounds::Rounds;
@@ -430,6 +432,8 @@ struct Session {
     applying: HashMap<PathBuf, VecDeque<Application>>,
     /// What is done to documents once accepted hunks are in them.
     formatting: Formatting,
+    /// What the edits of a turn did to the problems of their files.
+    problems: Problems,
     /// What waits while an undo or redo changes files, or is about to; none while none does.
     held: Option<Vec<Held>>,
     /// An undo or redo that has not begun, since files are still being changed.
@@ -631,6 +635,7 @@ impl Session {
             Own::TerminalChanged(terminal) => self.terminal_changed(&terminal),
             Own::Config(config) => {
                 let before = std::mem::replace(&mut self.config, config);
+                self.problems.set_wait(self.config.wait_for_problems());
                 self.permissions_configured();
                 self.accepting_configured(&before);
             }

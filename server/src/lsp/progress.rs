@@ -107,7 +107,7 @@ mod tests {
 
     fn ended() -> Event {
         let (stop_reason, usage) = (StopReason::EndTurn, Usage::default());
-        Event::TurnEnded { turn_id: "t".into(), stop_reason, error: None, usage, cost: None }
+        Event::TurnEnded { turn_id: "t".into(), stop_reason, error: None, usage, cost: None, new_errors: None }
     }
 
     fn kind(step: Option<Step>) -> Option<String> {

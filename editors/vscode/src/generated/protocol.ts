@@ -1071,6 +1071,8 @@ export interface EventTurnEnded {
   error?: string;
   /** What the turn cost in US dollars; absent where a price is unknown. */
   cost?: number;
+  /** How many errors its edits brought that are still there, as language servers see it. Absent where there is none, and where nobody could tell. */
+  newErrors?: number;
 }
 
 /** Parameters of the notification `azimuth/event`. */

@@ -60,6 +60,14 @@ pub trait Session: Send + Sync {
     /// such as the tool and the handle; none where it cannot be kept.
     async fn keep(&self, result: String) -> Option<String>;
 
+    /// What edits did to the problems that language servers see, since it was last asked, in words for the model; none where
+    /// that is no news. Waits for the servers after edits, for as long as the user wants at most. Given up, nothing is lost.
+    async fn problems(&self) -> Option<String>;
+
+    /// The errors that the turn's edits brought and that are there still; none where nobody can tell of any. Waits as
+    /// [`Session::problems`] does.
+    async fn new_errors(&self) -> Option<NewErrors>;
+
     /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
@@ -104,6 +112,15 @@ pub struct Unsettled {
     pub ours: Vec<String>,
     /// Buffers with unsaved text of the user's.
     pub own: Vec<String>,
+}
+
+/// Errors that came with a turn's edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewErrors {
+    /// How many.
+    pub count: u32,
+    /// The first of them, each as its place and words, and below that the code that stands there.
+    pub shown: Vec<String>,
 }
 
 /// Something said to a running turn.

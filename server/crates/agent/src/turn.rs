@@ -31,15 +31,18 @@ use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
 use crate::history::{History, INTERRUPTED, OpenCall};
 use crate::model::{Model, Response, Stop, ToolSpec, cost};
-use crate::session::{Interjection, Session};
+use crate::session::{Interjection, NewErrors, Session};
 use crate::tool::Tool;
-use crate::wait::at_any_rate;
+use crate::wait::{at_any_rate, until_cancelled};
 
 /// How many reading calls run at once.
 const PARALLEL: usize = 8;
 
 /// How often a turn goes on only to tell the model of files that were not taken; where it writes of them, it means none.
 const MOST_REMINDED: u32 = 2;
+
+/// So many new errors are named where a turn ends with them.
+const MOST_ERRORS: usize = 3;
 
 /// All that a turn works with. It stays the same while the turn runs.
 pub struct TurnContext {
@@ -77,6 +80,8 @@ pub struct TurnContext {
     pub file_blocks: bool,
     /// Whether the model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
+    /// How often the turn goes on by itself where it would end with errors that its edits brought.
+    pub mend_errors: u32,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
 }
@@ -142,6 +147,10 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
     for path in file_blocks::unfinished(&turn.history.messages(), &turn.gate.turn_id, &cut_before) {
         turn.record(not_whole(&path));
     }
+    let new_errors = turn.new_errors.take();
+    if let Some(errors) = &new_errors {
+        turn.record(left_broken(errors));
+    }
     let outcome = TurnOutcome { stop, error, usage: turn.usage, cost: turn.cost, refused: turn.refused };
     turn.gate.session.record(Event::TurnEnded {
         turn_id: turn.gate.turn_id,
@@ -149,6 +158,7 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
         error: outcome.error.clone(),
         usage: outcome.usage,
         cost: outcome.cost,
+        new_errors: new_errors.map(|errors| errors.count),
     });
     outcome
 }
@@ -175,6 +185,10 @@ struct Turn {
     untold: Option<String>,
     /// How often an answer that calls nothing was gone on with to tell the model of files that were not taken.
     reminded: u32,
+    /// How often it may still go on to mend errors that its edits brought.
+    may_mend: u32,
+    /// The errors that its edits brought, where it ends with them.
+    new_errors: Option<NewErrors>,
     /// Whether the vendor is told of calls in words, since it found fault with them.
     tells_calls: bool,
     usage: Usage,
@@ -235,6 +249,8 @@ impl Turn {
             broken_off: None,
             untold: None,
             reminded: 0,
+            may_mend: context.mend_errors,
+            new_errors: None,
             tells_calls: false,
             usage: Usage::default(),
             refused: Vec::new(),
@@ -245,7 +261,7 @@ impl Turn {
         self.take_up(answered).await;
         let mut rounds = 0;
         loop {
-            self.hear().await;
+            self.catch_up().await;
             if self.gate.cancel.is_cancelled() {
                 return StopReason::Cancelled.into();
             }
@@ -255,7 +271,7 @@ impl Turn {
             };
             if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
-                if self.hear().await || (stop != Stop::Refusal && self.must_remind()) {
+                if self.hear().await || (stop != Stop::Refusal && (self.must_remind() || self.must_mend().await)) {
                     continue;
                 }
                 return match stop {
@@ -301,6 +317,16 @@ impl Turn {
         self.make(&open).await;
     }
 
+    /// Hears what was said to the turn, and what its edits did to the problems of their files.
+    async fn catch_up(&mut self) {
+        let session = Arc::clone(&self.gate.session);
+        let problems = until_cancelled(&self.gate.cancel, session.problems()).await.flatten();
+        self.hear().await;
+        if let Some(text) = problems {
+            self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
+        }
+    }
+
     /// Hears what was said to the turn. Whether there was a word of the user's, which wants an answer; a note without one,
     /// such as that an edit was accepted, can wait for the next prompt.
     async fn hear(&mut self) -> bool {
@@ -326,6 +352,29 @@ impl Turn {
         let must = self.untold.is_some() && self.reminded < MOST_REMINDED;
         self.reminded += u32::from(must);
         must
+    }
+
+    /// Whether the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does not, they
+    /// are said at its end.
+    async fn must_mend(&mut self) -> bool {
+        let session = Arc::clone(&self.gate.session);
+        let errors = until_cancelled(&self.gate.cancel, session.new_errors()).await.flatten();
+        match errors {
+            Some(errors) if self.may_mend > 0 => {
+                self.may_mend -= 1;
+                let text = format!(
+                    "You ended, but {} not there before your edits:\n{}\nMend what is wrong, or say why it stays.",
+                    counted(errors.count, "error is there that was", "errors are there that were"),
+                    errors.shown.join("\n")
+                );
+                self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
+                true
+            }
+            errors => {
+                self.new_errors = errors;
+                false
+            }
+        }
     }
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.
@@ -474,6 +523,19 @@ impl Turn {
 fn not_whole(path: &str) -> Event {
     let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
     Event::Notice { severity: Severity::Warning, text }
+}
+
+/// Tells the user that the turn's edits brought errors.
+fn left_broken(errors: &NewErrors) -> Event {
+    let named = errors.shown.iter().take(MOST_ERRORS).filter_map(|error| error.lines().next());
+    let named = named.collect::<Vec<_>>().join("; ");
+    let count = counted(errors.count, "error that is", "errors that are");
+    let text = format!("The edits of this turn brought {count} there still: {named}");
+    Event::Notice { severity: Severity::Warning, text }
+}
+
+fn counted(count: u32, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
 }
 
 async fn pass(gate: &Gate, Asked { call, problem }: &Asked) -> Ended {

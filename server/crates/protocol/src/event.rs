@@ -432,6 +432,10 @@ pub enum Event {
         /// What the turn cost in US dollars; absent where a price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// How many errors its edits brought that are still there, as language servers see it. Absent where there is none,
+        /// and where nobody could tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        new_errors: Option<u32>,
     },
 }
 

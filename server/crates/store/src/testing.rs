@@ -52,7 +52,7 @@ pub(crate) fn edit(before: &str, after: &str) -> Event {
 /// The end of a turn.
 pub(crate) fn turn_ended(usage: Usage, cost: Option<f64>) -> Event {
     let stop_reason = StopReason::EndTurn;
-    Event::TurnEnded { turn_id: TurnId::from("t"), stop_reason, error: None, usage, cost }
+    Event::TurnEnded { turn_id: TurnId::from("t"), stop_reason, error: None, usage, cost, new_errors: None }
 }
 
 /// The ids of all sessions, in order of the id.

@@ -5,7 +5,7 @@
 //! plain data ([`protocol::lang`]), the same for both.
 //!
 //! Of our own: [`table`] (which servers are known), [`detect`] (which are there), `client` (one of them), `answer` (what they
-//! say, as plain data), [`pool`] (all that run).
+//! say, as plain data), [`pool`] (all that run). Of what either says, [`delta`] is what edits did to the problems of a text.
 
 pub mod table;
 
@@ -24,11 +24,14 @@ use async_trait::async_trait;
 use protocol::lang::{LangQuery, LangResult, LangStatus};
 
 mod based;
+pub mod delta;
 mod place;
+mod problem;
 
 use self::pool::ServerStatus;
 pub use based::Based;
 pub use place::{Place, PlaceError};
+pub use problem::in_words;
 
 /// Something that answers questions about code.
 #[async_trait]

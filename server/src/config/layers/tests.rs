@@ -365,6 +365,18 @@ fn mkfifo(path: &Path) {
 }
 
 #[test]
+fn a_project_may_have_edits_not_checked_but_no_more_done_about_them() {
+    let config = Home::new().project("check_edits = 60\nmend_errors = 3").load();
+    assert_eq!((config.check_edits, config.mend_errors), (5, 0));
+    assert!(config.warnings[0].contains("check_edits, mend_errors ignored"), "{:?}", config.warnings);
+    let config = Home::new().settings(json!({ "checkEdits": 2, "mendErrors": 1000 })).load();
+    assert_eq!((config.wait_for_problems().as_secs(), config.mends()), (2, 5));
+    let config = Home::new().user("mend_errors = 2").project("check_edits = 0\nmend_errors = 0").load();
+    assert_eq!((config.wait_for_problems().as_secs(), config.mends()), (0, 0));
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}
+
+#[test]
 fn a_project_may_have_formatting_and_saving_switched_off_but_not_on() {
     let on = "format_edits = 'file'\nsave_edits = true";
     let config = Home::new().project(on).load();

@@ -29,6 +29,7 @@ use super::formatting::Formatting;
 use super::lang;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
+use super::problems::Problems;
 use super::rounds::Rounds;
 use super::state::State;
 use super::terminals;
@@ -125,12 +126,23 @@ pub(super) async fn load(
     let intercept = tools::Intercept::default();
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
-    let own_servers = shared.servers.source(Roots::clone(&roots), Reader::clone(&reader), Arc::clone(&is_trusted));
+    let (servers, of, trusts) = (Arc::clone(&shared.servers), Roots::clone(&roots), Arc::clone(&is_trusted));
+    let own_servers = move |reader| servers.source(of.clone(), reader, Arc::clone(&trusts));
+    let shown = search.clone().showing_only(may_read(&rules, &roots));
+    let problems = Problems::new(
+        lang::of_editor(&editors, Arc::clone(&is_trusted)),
+        Box::new(own_servers.clone()),
+        (Reader::clone(&reader), Arc::new(overlay.clone())),
+        Arc::clone(&roots),
+        shown.clone(),
+    );
+    problems.set_wait(config.wait_for_problems());
+    let own_servers = own_servers(Reader::clone(&reader));
     let lang = lang::of(&editors, &reader, own_servers, is_trusted);
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),
-        search: search.clone().showing_only(may_read(&rules, &roots)),
+        search: shown,
         seen: seen.clone(),
         shell: Arc::clone(&shell),
         jobs: Arc::clone(&jobs),
@@ -170,6 +182,7 @@ pub(super) async fn load(
         not_saved: Vec::new(),
         applying: HashMap::new(),
         formatting: Formatting::default(),
+        problems,
         held: None,
         restoring: None,
         looking: 0,

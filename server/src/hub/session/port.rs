@@ -1,11 +1,11 @@
-//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read, and
-//! long results, which are files of their own.
+//! What a turn asks of its session: every call is a message to the session's task, but for the rules, which are read, long
+//! results, which are files of their own, and what language servers are asked.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agent::edit::{EditPlan, EditRefused, Proposed};
 use agent::permission::{Rule, Rules, Surroundings};
-use agent::session::{Answer, GrantScope, Interjection, Unsettled};
+use agent::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use agent::store::StoreError;
 use async_trait::async_trait;
 use protocol::permission::PermissionRequest;
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use workspace::results::Results;
 
 use super::Own;
+use super::problems::Problems;
 use crate::hub::feed::blocking;
 use crate::hub::trust::{Word, Workspace};
 
@@ -24,6 +25,7 @@ pub(super) struct Port {
     pub(super) own: mpsc::UnboundedSender<Own>,
     pub(super) rules: Arc<RwLock<Arc<Rules>>>,
     pub(super) results: Results,
+    pub(super) problems: Problems,
     /// The workspace, and what the turn's home says of the trust in it.
     pub(super) trust: (Workspace, Word),
     /// Whether the session's shell is in a sandbox that keeps commands from writing elsewhere.
@@ -130,6 +132,14 @@ impl agent::session::Session for Port {
                 None
             }
         }
+    }
+
+    async fn problems(&self) -> Option<String> {
+        self.problems.news().await
+    }
+
+    async fn new_errors(&self) -> Option<NewErrors> {
+        self.problems.new_errors().await
     }
 
     async fn interjections(&self) -> Vec<Interjection> {

@@ -54,13 +54,18 @@ impl Session {
         plan: EditPlan,
         reply: oneshot::Sender<Result<Proposed, EditRefused>>,
     ) {
-        let (reader, own) = (Arc::clone(&self.reader), self.own.clone());
-        tokio::task::spawn_blocking(move || {
-            let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| base(&reader, &file.path)).collect();
-            match bases {
-                Ok(bases) => drop(own.send(Own::PlanRead(call, plan, bases, reply))),
-                Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
-            }
+        let (reader, own, problems) = (Arc::clone(&self.reader), self.own.clone(), self.problems.clone());
+        tokio::spawn(async move {
+            problems.before(judged(&plan)).await;
+            let read = tokio::task::spawn_blocking(move || {
+                let bases: Result<Vec<_>, _> = plan.files.iter().map(|file| base(&reader, &file.path)).collect();
+                match bases {
+                    Ok(bases) => drop(own.send(Own::PlanRead(call, plan, bases, reply))),
+                    Err(error) => drop(reply.send(Err(EditRefused::Failed(error.to_string())))),
+                }
+            });
+            // Without an answer the edit has failed.
+            let _ = read.await;
         });
     }
 
@@ -113,6 +118,7 @@ impl Session {
         for (path, read, now) in wanted {
             self.seen.edited(&path, read.as_ref(), now);
         }
+        self.problems.edited();
         self.review_changed();
         if applied {
             let (done, applied) = oneshot::channel();
@@ -138,6 +144,7 @@ impl Session {
             self.record(Event::ReviewDecided { proposal_id, hunk_ids, decision, message });
         }
         let proposals = decided.proposals;
+        self.problems.edited();
         self.review_changed();
         for application in decided.applications {
             self.apply(application);
@@ -252,6 +259,9 @@ impl Session {
         if !(is_formatting && failed) {
             let (base, after) = (application.base_hash.as_ref(), after.as_ref().filter(|_| verified));
             self.note_ours(&application.path, base, after, was_clean);
+        }
+        if !failed {
+            self.problems.edited();
         }
         if verified {
             let moved_to = application.moved_to.iter().cloned();
@@ -663,6 +673,14 @@ fn unsaved(reader: &Reader, roots: &Roots) -> Vec<Arc<Snapshot>> {
 /// Whether a buffer holds nothing unsaved but our accepted edits.
 pub(super) fn is_ours(ours: &HashMap<PathBuf, TextHash>, buffer: &Snapshot) -> bool {
     ours.get(&buffer.path) == Some(buffer.hash())
+}
+
+/// The files of a plan whose problems it may change. One that is moved has no text before at its new place, and takes its
+/// problems there.
+fn judged(plan: &EditPlan) -> Vec<PathBuf> {
+    let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
+    let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
+    stays.map(|file| file.path.clone()).collect()
 }
 
 /// The queue in which an application waits: those of a file go one after the other, and a file that is moved goes after

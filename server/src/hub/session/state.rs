@@ -88,7 +88,7 @@ impl OpenTurn {
     /// The end of a turn that did not come to its own.
     pub(super) fn broken_off(&self, stop_reason: StopReason, error: &str) -> Event {
         let (turn_id, error) = (self.id.clone(), Some(error.into()));
-        Event::TurnEnded { turn_id, stop_reason, error, usage: self.usage, cost: self.cost }
+        Event::TurnEnded { turn_id, stop_reason, error, usage: self.usage, cost: self.cost, new_errors: None }
     }
 
     /// The end of a turn whose process or home went away.

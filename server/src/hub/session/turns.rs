@@ -201,6 +201,7 @@ impl Session {
             running.bypasses = mode == Mode::Bypass;
         }
         self.dequeue_begun();
+        self.problems.begin();
         self.follow_turn(&id);
         self.given = prepared.given;
         self.tags.set(turn.form == EditForm::Hashline);
@@ -217,6 +218,7 @@ impl Session {
                     own: self.own.clone(),
                     rules: Arc::clone(&self.rules),
                     results: self.results.clone(),
+                    problems: self.problems.clone(),
                     trust: (self.trust.clone(), word),
                     sandboxed: self.sandbox != SandboxMode::Full,
                     questions: AtomicU64::new(0),
@@ -229,6 +231,7 @@ impl Session {
                     stop_early: self.config.stop_early,
                     file_blocks: self.config.file_blocks,
                     canonical_edits: self.config.canonical_edits,
+                    mend_errors: self.config.mends(),
                     model,
                     tools: Arc::clone(&self.tools),
                     mode,
@@ -445,6 +448,7 @@ impl Session {
     pub(super) fn interrupt_turn(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         self.set_rules();
+        self.problems.end();
         turn.cancel.cancel();
         if let Some(task) = turn.task {
             task.abort();
@@ -477,6 +481,7 @@ impl Session {
         }
         let Some(Running { queued, next, .. }) = self.turn.take() else { return };
         self.set_rules();
+        self.problems.end();
         self.close_questions();
         // A turn records its own end; one that panicked could not.
         if let Some(turn) = &self.state.open_turn {

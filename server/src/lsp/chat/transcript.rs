@@ -436,7 +436,7 @@ mod tests {
 
     fn ended() -> Event {
         let (stop_reason, usage) = (StopReason::EndTurn, Usage::default());
-        Event::TurnEnded { turn_id: turn(), stop_reason, error: None, usage, cost: None }
+        Event::TurnEnded { turn_id: turn(), stop_reason, error: None, usage, cost: None, new_errors: None }
     }
 
     fn written(events: &[Event]) -> String {

@@ -471,6 +471,7 @@
 ---@field usage azimuth.Usage What the turn used.
 ---@field error? string What failed, and what to do.
 ---@field cost? number What the turn cost in US dollars; absent where a price is unknown.
+---@field newErrors? integer How many errors its edits brought that are still there, as language servers see it. Absent where there is none, and where nobody could tell.
 
 ---What happened in a session.
 ---@alias azimuth.Event

@@ -111,7 +111,7 @@ fn trimmed(ids: &[&str]) -> Event {
 
 fn over() -> Event {
     let (turn_id, usage) = (TurnId::from("t"), Usage::default());
-    Event::TurnEnded { turn_id, stop_reason: StopReason::EndTurn, error: None, usage, cost: None }
+    Event::TurnEnded { turn_id, stop_reason: StopReason::EndTurn, error: None, usage, cost: None, new_errors: None }
 }
 
 fn ran(id: &str, in_context: bool) -> Event {

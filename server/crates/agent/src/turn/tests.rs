@@ -5,6 +5,7 @@ mod cancelling;
 mod failing;
 mod fakes;
 mod filling;
+mod mending;
 mod permitting;
 mod resuming;
 mod streaming;

@@ -277,7 +277,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (text(), text()).prop_map(|(before, after)| edit(&before, &after)),
         (turn(), option::of(text()), usage(), option::of(number())).prop_map(|(turn_id, error, usage, cost)| {
-            Event::TurnEnded { turn_id, stop_reason: StopReason::Error, error, usage, cost }
+            Event::TurnEnded { turn_id, stop_reason: StopReason::Error, error, usage, cost, new_errors: None }
         }),
     ]
 }

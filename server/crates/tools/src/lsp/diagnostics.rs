@@ -20,8 +20,6 @@ use crate::{Services, blocking, counted, location};
 const MOST: usize = 50;
 /// How many files of a glob are asked about (002 §20.11).
 const MOST_FILES: usize = 20;
-/// How much of a message is given, in characters.
-const MAX_MESSAGE: usize = 600;
 
 /// Gives the problems that language servers and linters know of: errors first. Of a file, of the files that a glob pattern fits,
 /// or of all that anything is known of. What is not saved yet counts, and so do edits that wait for the user.
@@ -146,7 +144,7 @@ fn in_words(
     let mut text = String::new();
     for (name, diagnostic) in found.iter().take(MOST) {
         // Writing into a string cannot fail.
-        let _ = writeln!(text, "{}", line(name, diagnostic));
+        let _ = writeln!(text, "{}", workspace::lang::in_words(name, diagnostic));
     }
     if found.len() > MOST {
         let _ = writeln!(text, "[the first {MOST} of {}]", counted(found.len(), "problem"));
@@ -174,19 +172,4 @@ fn name(services: &Services, uri: &str) -> Option<String> {
     let path = paths::from_uri(uri).ok()?;
     let path = services.roots.check(&path).ok().filter(|path| services.search.shows(path))?;
     Some(services.roots.display(&path))
-}
-
-/// A problem as `path:line:column: error[code]: message (source)`.
-pub(super) fn line(name: &str, diagnostic: &LangDiagnostic) -> String {
-    let severity = match diagnostic.severity {
-        LangSeverity::Error => "error",
-        LangSeverity::Warning => "warning",
-        LangSeverity::Information => "information",
-        LangSeverity::Hint => "hint",
-    };
-    let code = diagnostic.code.as_ref().map(|code| format!("[{code}]")).unwrap_or_default();
-    let source = diagnostic.source.as_ref().map(|source| format!(" ({source})")).unwrap_or_default();
-    let message: String = diagnostic.message.trim().replace('\n', "\n    ").chars().take(MAX_MESSAGE).collect();
-    let start = diagnostic.range.start;
-    format!("{name}:{}:{}: {severity}{code}: {message}{source}", start.line + 1, start.character + 1)
 }

@@ -24,7 +24,7 @@ use crate::model::{
 };
 use crate::partial::PartialInput;
 use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
-use crate::session::{Answer, GrantScope, Interjection, Session, Unsettled};
+use crate::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
 use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
 
@@ -210,6 +210,10 @@ pub(super) struct LoggedSession {
     rules: Mutex<Rules>,
     /// What is said when it is looked for the first time, the second time, …
     interjections: Mutex<VecDeque<Vec<Interjection>>>,
+    /// What the edits did, when it is asked for the first time, the second time, …
+    problems: Mutex<VecDeque<Option<String>>>,
+    /// The errors that they brought, likewise.
+    new_errors: Mutex<VecDeque<Option<NewErrors>>>,
     unsettled: Mutex<Unsettled>,
     saved: Mutex<Vec<bool>>,
     proposed: Mutex<Vec<EditPlan>>,
@@ -320,6 +324,16 @@ impl Session for LoggedSession {
     async fn after_command(&self, _: &ToolCallId) -> Vec<String> {
         self.steps.wait().await;
         std::mem::take(&mut *self.changed.lock().unwrap())
+    }
+
+    async fn problems(&self) -> Option<String> {
+        self.steps.wait().await;
+        self.problems.lock().unwrap().pop_front().flatten()
+    }
+
+    async fn new_errors(&self) -> Option<NewErrors> {
+        self.steps.wait().await;
+        self.new_errors.lock().unwrap().pop_front().flatten()
     }
 
     async fn interjections(&self) -> Vec<Interjection> {
@@ -484,6 +498,7 @@ pub(super) struct Stage {
     pub(super) limits: Limits,
     pub(super) stop_early: bool,
     pub(super) canonical_edits: bool,
+    pub(super) mend_errors: u32,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
 }
@@ -525,6 +540,7 @@ impl Stage {
             limits: Limits::default(),
             stop_early: false,
             canonical_edits: false,
+            mend_errors: 0,
             context_tokens: 100_000,
             answered: None,
         }
@@ -543,6 +559,17 @@ impl Stage {
 
     pub(super) fn hears(self, interjections: impl IntoIterator<Item = Vec<Interjection>>) -> Self {
         self.session.interjections.lock().unwrap().extend(interjections);
+        self
+    }
+
+    /// What the turn's edits did, each time that it is asked.
+    pub(super) fn breaks(
+        self,
+        problems: impl IntoIterator<Item = Option<&'static str>>,
+        new_errors: impl IntoIterator<Item = Option<NewErrors>>,
+    ) -> Self {
+        self.session.problems.lock().unwrap().extend(problems.into_iter().map(|text| text.map(str::to_owned)));
+        self.session.new_errors.lock().unwrap().extend(new_errors);
         self
     }
 
@@ -633,6 +660,7 @@ impl Stage {
             stop_early: self.stop_early,
             file_blocks: true,
             canonical_edits: self.canonical_edits,
+            mend_errors: self.mend_errors,
             limits: self.limits,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.

@@ -38,6 +38,7 @@ fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {
         error: None,
         usage: Usage::default(),
         cost: None,
+        new_errors: None,
     });
     stage.events.push(started("t2", ""));
     stage

@@ -1,0 +1,315 @@
+//! What edits break and mend: the problems that language servers see before and after them, as the model and the user hear
+//! of it.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, not_tried};
+use protocol::review::Proposal;
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, methods};
+use serde_json::{Value, json};
+
+const QUERY: &str = "azimuth/editor/query";
+
+/// How the editor's language server answers. It finds an error wherever a line says `bad`.
+#[derive(Clone, Copy, PartialEq)]
+enum Server {
+    /// Of the text as it is.
+    Attentive,
+    /// Of what it saw first, whatever was changed since.
+    Old,
+    /// Not at all.
+    Silent,
+}
+
+struct World {
+    model: ModelServer,
+    _setup: Setup,
+    project: Project,
+    client: Client,
+    session: SessionId,
+}
+
+/// Texts that an edit replaces by others, each in a file.
+type Edits<'e> = &'e [(&'e str, &'e str, &'e str)];
+
+impl World {
+    /// A project with an open Python file. `settings` are lines of the user's configuration.
+    async fn new(profile: Profile, settings: &str) -> Self {
+        let files = [("main.py", "import one\n\nfirst(bad)\n"), ("notes.txt", "bad\n")];
+        let world = Self::with(profile, settings, &files).await;
+        world.client.open(&world.project.uri("main.py"));
+        world
+    }
+
+    async fn with(profile: Profile, settings: &str, files: &[(&str, &str)]) -> Self {
+        let model = ModelServer::start([]).await;
+        let setup = Setup::empty();
+        setup.configure(&format!("{settings}\n{}", Setup::configuration(&model, Wire::Chat)));
+        let project = Project::new(files.iter().copied());
+        let client = Client::start(&setup, &project, profile).await;
+        let session = client.new_session().await;
+        Self { model, _setup: setup, project, client, session }
+    }
+
+    /// An editor that can be asked what its language servers know.
+    fn editor() -> Profile {
+        Profile::panel().with("/experimental/azimuth/query", json!(true))
+    }
+
+    async fn accept_as_they_come(&self) {
+        let params = json!({ "sessionId": self.session, "on": true, "scope": "session" });
+        self.client.call::<methods::ReviewAuto>(params).await;
+    }
+
+    /// A turn in which the model makes these edits, each group of them in an answer.
+    async fn turn(&self, groups: &[Edits<'_>]) -> Vec<Event> {
+        let call = |answer: Answer, (path, old, new): &(&str, &str, &str)| {
+            answer.call("edit_replace_exact", json!({ "path": path, "old_text": old, "new_text": new }))
+        };
+        for edits in groups {
+            self.model.then(edits.iter().fold(Answer::nothing(), call));
+        }
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(&self.session, "Change it.").await;
+        self.client.until_end(&self.session, StopReason::EndTurn).await
+    }
+
+    /// The editor's language server answers while something is done.
+    async fn with_server<T>(&self, server: Server, work: impl Future<Output = T>) -> T {
+        self.client.hold(QUERY);
+        let answers = async {
+            let mut unanswered = Vec::new();
+            loop {
+                let asked = self.client.asked(QUERY).await;
+                match server {
+                    Server::Silent => unanswered.push(asked),
+                    Server::Attentive | Server::Old => {
+                        let result = self.answer(&asked.params, server);
+                        asked.answer(result);
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            done = work => done,
+            () = answers => unreachable!("it answers for ever"),
+        }
+    }
+
+    fn answer(&self, params: &Value, server: Server) -> Value {
+        let uri = params["query"]["uri"].as_str().unwrap();
+        if !uri.ends_with(".py") {
+            return json!({ "status": "noServer", "answer": { "type": "nothing" } });
+        }
+        let servers = json!([{ "name": "badly" }]);
+        if params["query"]["type"] == "servers" {
+            return json!({ "status": "ready", "servers": servers, "answer": { "type": "nothing" } });
+        }
+        let version = if server == Server::Old { 1 } else { self.client.version(uri) };
+        let text = self.client.text(uri);
+        let bad = text.lines().enumerate().filter(|(_, line)| line.contains("bad"));
+        let problems: Vec<_> = bad
+            .map(|(line, _)| {
+                let place = json!({ "line": line, "character": 0 });
+                let range = json!({ "start": place, "end": place });
+                json!({ "range": range, "severity": "error", "message": "this is bad", "source": "badly" })
+            })
+            .collect();
+        let documents = json!([{ "uri": uri, "diagnostics": problems }]);
+        let answer = json!({ "type": "diagnostics", "documents": documents });
+        json!({ "status": "ready", "servers": servers, "version": version, "answer": answer })
+    }
+
+    async fn finish(self) {
+        self.client.waive("azimuth/event");
+        assert_eq!(self.client.finish().await, 0);
+    }
+}
+
+/// What the model was told of problems.
+fn told(events: &[Event]) -> Vec<&str> {
+    let is_of_problems = |text: &&str| text.contains("roblems") || text.starts_with("You ended");
+    let noted = events.iter().filter_map(|event| match event {
+        Event::Noted { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    noted.filter(is_of_problems).collect()
+}
+
+fn new_errors(events: &[Event]) -> Option<u32> {
+    match events.last() {
+        Some(Event::TurnEnded { new_errors, .. }) => *new_errors,
+        other => panic!("{other:?}"),
+    }
+}
+
+const NEW: &str =
+    "Problems since your edits (badly): 1 error is new.\nmain.py:5:1: error: this is bad (badly)\n    second(bad)";
+const GONE: &str = "Problems since your edits (badly): 1 error is gone.";
+
+#[tokio::test]
+async fn the_next_request_says_what_applied_edits_broke_and_mended_and_nothing_of_lines_that_only_moved() {
+    let world = World::new(World::editor(), "").await;
+    world.accept_as_they_come().await;
+    let edits: [Edits<'_>; 4] = [
+        &[("main.py", "import one\n", "import one\nimport two\n")],
+        &[("main.py", "first(bad)\n", "first(bad)\nsecond(bad)\n"), ("main.py", "import two", "import three")],
+        &[("main.py", "second(bad)", "second(good)")],
+        // No server is there for it.
+        &[("notes.txt", "bad", "bad and worse")],
+    ];
+    let events = world.with_server(Server::Attentive, world.turn(&edits)).await;
+    assert_eq!(told(&events), [NEW, GONE]);
+    assert_eq!(new_errors(&events), None, "the first was there before");
+    let asked = world.model.asked();
+    let told = |text: &str| asked.iter().map(|asked| asked.user_text().contains(text)).collect::<Vec<_>>();
+    assert_eq!(told(NEW), [false, false, true, true, true]);
+    assert_eq!(told(GONE), [false, false, false, true, true]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_ends_with_an_error_that_it_brought_says_so_and_may_go_on_by_itself() {
+    let world = World::new(World::editor(), "mend_errors = 1").await;
+    world.accept_as_they_come().await;
+    let turn = async {
+        let edit = json!({ "path": "main.py", "old_text": "import one\n", "new_text": "import bad\n" });
+        world.model.then(Answer::calls("edit_replace_exact", edit));
+        world.model.then(Answer::says("Done."));
+        world.model.then(Answer::says("It stays."));
+        world.client.prompt(&world.session, "Change it.").await;
+        world.client.until_end(&world.session, StopReason::EndTurn).await
+    };
+    let events = world.with_server(Server::Attentive, turn).await;
+    let told = told(&events);
+    assert!(told[0].contains("1 error is new.\nmain.py:1:1: error: this is bad (badly)\n    import bad"), "{told:?}");
+    assert!(told[1].starts_with("You ended, but 1 error is there that was not there before your edits:"), "{told:?}");
+    let notice = events.iter().find_map(|event| match event {
+        Event::Notice { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let expected =
+        "The edits of this turn brought 1 error that is there still: main.py:1:1: error: this is bad (badly)";
+    assert_eq!((notice, new_errors(&events), world.model.asked().len()), (Some(expected), Some(1), 3));
+
+    // What was there when a turn began is none of its own.
+    let more: [Edits<'_>; 1] = [&[("main.py", "first", "last")]];
+    let events = world.with_server(Server::Attentive, world.turn(&more)).await;
+    assert_eq!((self::told(&events).len(), new_errors(&events)), (0, None));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_answer_about_the_text_before_the_edit_is_not_believed() {
+    let world = World::new(World::editor(), "check_edits = 1").await;
+    world.accept_as_they_come().await;
+    let edits: [Edits<'_>; 2] = [
+        &[("main.py", "import one\n", "import one\nsecond(bad)\n")],
+        &[("main.py", "import one\n", "import one\nthird(bad)\n")],
+    ];
+    let events = world.with_server(Server::Old, world.turn(&edits)).await;
+    let expected = "What your edits did to the problems of main.py is not known: what the language server said is of another \
+                    text than the one that stands there.";
+    assert_eq!(told(&events), [expected], "once");
+    assert_eq!(new_errors(&events), None);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_costs_no_more_than_the_time_that_is_set_and_that_is_said_once() {
+    let world = World::new(World::editor(), "check_edits = 1").await;
+    world.accept_as_they_come().await;
+    let edits: [Edits<'_>; 2] =
+        [&[("main.py", "import one", "import two")], &[("main.py", "import two", "import three")]];
+    let began = Instant::now();
+    let events = world.with_server(Server::Silent, world.turn(&edits)).await;
+    // An edit waits a moment, and a second is waited after each.
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    let expected =
+        "What your edits did to the problems of main.py is not known: the language server did not answer in time.";
+    assert_eq!(told(&events), [expected]);
+    assert_eq!(world.client.text(&world.project.uri("main.py")), "import three\n\nfirst(bad)\n");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_editors_servers_do_not_see_yet_is_told_once_it_is_accepted() {
+    let world = World::new(World::editor(), "").await;
+    let edits: [Edits<'_>; 2] = [
+        &[("main.py", "import one\n", "import one\nsecond(bad)\n")],
+        &[("main.py", "import one\n", "import one\nimport two\n")],
+    ];
+    let events = world.with_server(Server::Attentive, world.turn(&edits)).await;
+    let expected = "What your edits did to the problems of main.py is not known: the editor's language servers see edits only \
+                    when the user has accepted them; you are told then.";
+    assert_eq!(told(&events), [expected]);
+
+    let accepted = async {
+        let listed = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
+        let target = |proposal: &Proposal| json!({ "proposalId": proposal.proposal_id, "revision": proposal.revision });
+        let targets: Vec<_> = listed.proposals.iter().map(target).collect();
+        let params = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+        world.client.call::<methods::ReviewDecide>(params).await;
+        world.client.until(&world.session, "the edit", |event| matches!(event, Event::EditApplied { .. })).await;
+        world.turn(&[]).await
+    };
+    let events = world.with_server(Server::Attentive, accepted).await;
+    let told = told(&events);
+    assert!(told.len() == 1 && told[0].contains("1 error is new.\nmain.py:3:1: error: this is bad"), "{told:?}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn nobody_is_asked_where_the_folder_is_not_trusted_or_the_user_does_not_want_it() {
+    // This client fails the test for a question, which it does not know.
+    let restricted = Profile { trust: Some("restricted"), ..World::editor() };
+    for (profile, settings) in [(restricted, ""), (World::editor(), "check_edits = 0")] {
+        let world = World::new(profile, settings).await;
+        let edits: [Edits<'_>; 1] = [&[("main.py", "import one", "import bad")]];
+        let events = world.turn(&edits).await;
+        assert_eq!((told(&events).len(), new_errors(&events)), (0, None));
+        world.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_our_own_judges_edits_before_the_user_does() {
+    let home = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache/azimuth-tests");
+    let tools = std::env::var_os("AZIMUTH_TEST_TOOLS").map_or_else(home, PathBuf::from);
+    let program = tools.join("language-servers/bin/pyright-langserver");
+    if !program.exists() {
+        return not_tried("pyright: it is not installed (tests/tools/install-language-servers)");
+    }
+    let files = [
+        ("pyproject.toml", "[project]\nname = \"x\"\n"),
+        ("shapes.py", "def area(side: int) -> int:\n    return side * side\n"),
+        ("main.py", "from shapes import area\n\nprint(area(3))\n"),
+        ("node_modules/.bin/.keep", ""),
+    ];
+    // It is a slow machine's.
+    let world = World::with(Profile::panel(), "check_edits = 60", &files).await;
+    symlink(program, world.project.path("node_modules/.bin/pyright-langserver")).unwrap();
+    let edits: [Edits<'_>; 4] = [
+        &[("main.py", "area(3)", "area(\"three\")")],
+        &[("main.py", "from shapes", "# Shapes.\nfrom shapes")],
+        &[("main.py", "area(\"three\")", "area(4)")],
+        // What breaks in a file of the same turn by an edit of another one.
+        &[("shapes.py", "area(side: int)", "area(side: int, height: int)")],
+    ];
+    let events = world.turn(&edits).await;
+    let told = told(&events);
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(
+        told[0].starts_with("Problems since your edits (pyright): 1 error is new.\nmain.py:3:12: error["),
+        "{told:?}"
+    );
+    assert!(told[0].ends_with("    print(area(\"three\"))") && told[0].contains("\"Literal['three']\""), "{told:?}");
+    assert_eq!(told[1], "Problems since your edits (pyright): 1 error is gone.");
+    assert!(told[2].contains("1 error is new.\nmain.py:4:7: error[") && told[2].contains("\"height\""), "{told:?}");
+    assert_eq!(new_errors(&events), Some(1));
+    assert_eq!(world.project.read("main.py"), "from shapes import area\n\nprint(area(3))\n", "nothing is accepted");
+    world.finish().await;
+}
