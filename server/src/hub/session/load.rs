@@ -126,7 +126,7 @@ pub(super) async fn load(
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
     let own_servers = shared.servers.source(Roots::clone(&roots), Reader::clone(&reader), Arc::clone(&is_trusted));
-    let lang = lang::of(&editors, &reader, own_servers, is_trusted);
+    let lang = lang::of(&editors, &reader, &roots, own_servers, is_trusted);
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),

@@ -1,6 +1,8 @@
 //! One question to one server: what it is in LSP, and when its answer can be relied on.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::GlobBuilder;
 use protocol::content::{Position, Range};
@@ -27,7 +29,7 @@ const MAX_ITEMS: usize = 10;
 pub(super) struct Asker<'a> {
     pub(super) client: &'a Client,
     pub(super) server: &'a Detected,
-    pub(super) table: &'a std::sync::Arc<Table>,
+    pub(super) table: &'a Arc<Table>,
     pub(super) reader: &'a Reader,
     /// The file that is asked about.
     pub(super) path: Option<&'a Path>,
@@ -35,6 +37,8 @@ pub(super) struct Asker<'a> {
     pub(super) until: Instant,
     /// Until when a server that reads the project is waited for.
     pub(super) patience: Instant,
+    /// The texts that the server had when it was asked last.
+    pub(super) sent: Mutex<HashMap<PathBuf, Arc<str>>>,
 }
 
 /// What a question came to.
@@ -45,6 +49,8 @@ pub(super) struct Outcome {
     pub(super) answer: LangAnswer,
     /// The document of ranges that name none.
     pub(super) ranges_in: Option<String>,
+    /// The texts that it is about, as far as the server was sent them.
+    pub(super) sent: HashMap<PathBuf, Arc<str>>,
 }
 
 /// Why there is no answer.
@@ -83,8 +89,10 @@ impl Asker<'_> {
             LangQuery::OutgoingCalls { uri, .. } => Some(answer::own_uri(uri.clone())),
             _ => None,
         };
-        match self.ask_until_whole(query).await {
-            Ok((answer, status, message)) => Outcome { status, message, answer, ranges_in },
+        let answered = self.ask_until_whole(query).await;
+        let sent = std::mem::take(&mut *self.sent.lock().unwrap_or_else(PoisonError::into_inner));
+        match answered {
+            Ok((answer, status, message)) => Outcome { status, message, answer, ranges_in, sent },
             Err(failure) => Outcome {
                 status: failure.status(),
                 message: Some(match (failure.status(), self.client.complaint()) {
@@ -93,6 +101,7 @@ impl Asker<'_> {
                 }),
                 answer: LangAnswer::Nothing,
                 ranges_in,
+                sent,
             },
         }
     }
@@ -109,7 +118,7 @@ impl Asker<'_> {
             let status = if left_out.is_some() { LangStatus::Partial } else { LangStatus::Ready };
             return Ok((LangAnswer::Edit { changes }, status, left_out));
         }
-        let is_wide = is_wide(query);
+        let is_wide = query.is_wide();
         if is_wide {
             // Some read the project only when they have seen a file of it.
             self.sync().await?;
@@ -252,6 +261,7 @@ impl Asker<'_> {
         loop {
             let (view, text) = self.view().await?;
             let waiting = self.client.ask_of(&view, method, &params(&text))?;
+            self.note_sent(view);
             match tokio::time::timeout_at(self.until, waiting.answer()).await {
                 Err(_) => return Err(Failure::TimedOut),
                 Ok(Ok(answer)) => return Ok(answer),
@@ -263,8 +273,17 @@ impl Asker<'_> {
         }
     }
 
+    fn note_sent(&self, view: View) {
+        let unchanged = view.unchanged.into_iter().filter_map(|path| {
+            let text = self.client.synced(&path)?.text;
+            Some((path, text))
+        });
+        let sent = view.texts.into_iter().map(|text| (text.path, text.text)).chain(unchanged).collect();
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = sent;
+    }
+
     /// What the session sees, and the text that is asked about.
-    async fn view(&self) -> Result<(View, std::sync::Arc<str>), Failure> {
+    async fn view(&self) -> Result<(View, Arc<str>), Failure> {
         let (reader, table, server) = (self.reader.clone(), self.table.clone(), self.server.clone());
         let (asked, mirrored) = (self.path.map(Path::to_owned), self.client.mirrored());
         let seen = blocking(move || view::view(&reader, &table, &server, asked.as_deref(), &mirrored)).await;
@@ -404,22 +423,6 @@ pub(super) fn put_versions(answer: &mut LangAnswer, client: &Client) {
         }
         _ => {}
     }
-}
-
-/// Whether an answer takes the whole project, and not only what stands in front of it.
-fn is_wide(query: &LangQuery) -> bool {
-    matches!(
-        query,
-        LangQuery::Implementation { .. }
-            | LangQuery::References { .. }
-            | LangQuery::WorkspaceSymbols { .. }
-            | LangQuery::IncomingCalls { .. }
-            | LangQuery::OutgoingCalls { .. }
-            | LangQuery::Supertypes { .. }
-            | LangQuery::Subtypes { .. }
-            | LangQuery::Rename { .. }
-            | LangQuery::MoveFile { .. }
-    )
 }
 
 /// How a text is indented, for servers that have no settings of the project.

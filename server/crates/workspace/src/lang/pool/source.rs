@@ -1,7 +1,7 @@
 //! The questions of a session, brought to the servers that can answer them.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -204,6 +204,7 @@ impl Own {
             path: candidates.path.as_deref(),
             until,
             patience: until - within / 5,
+            sent: Mutex::default(),
         };
         let outcome = asker.ask(query).await;
         slot.note_end();
@@ -218,10 +219,12 @@ impl Own {
         client: &Arc<Client>,
         path: Option<&Path>,
     ) -> LangResult {
-        let Outcome { mut status, mut message, mut answer, ranges_in } = outcome;
+        let Outcome { mut status, mut message, mut answer, ranges_in, sent } = outcome;
         let (encoding, reader) = (client.encoding(), self.reader.clone());
         answer = blocking(move || {
             answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
+            answer::put_hashes(&mut answer, &sent, &reader);
+            answer::leave_out_deleted(&mut answer, &reader);
             answer
         })
         .await
