@@ -28,7 +28,7 @@ pub use kind::SymbolKind;
 pub(crate) use pattern::metavariable;
 pub use pattern::{Match, Pattern, PatternError, Variable};
 pub use references::{Reference, References, references};
-pub use symbols::{Lead, Lookup, Outline, Symbol};
+pub use symbols::{Lead, Lookup, Outline, Symbol, numbered};
 
 /// How large a text may be to be parsed, in bytes: 2 MiB. What is larger was not written by hand.
 pub const MAX_BYTES: usize = 2 << 20;
