@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, not_tried, real};
+use protocol::review::Proposal;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -95,4 +96,190 @@ async fn where_no_server_is_the_model_is_told_so_and_symbols_come_from_the_gramm
     let told = world.call("lsp_hover", json!({ "path": "main.py", "line": 3 })).await;
     assert!(told.contains("`text` is missing"), "{told}");
     assert_eq!(world.client.finish().await, 0);
+}
+
+/// A Python project in an editor that has language servers: the test answers for them, and they know `area` in three files.
+struct Edited {
+    model: ModelServer,
+    _setup: Setup,
+    project: Project,
+    client: Client,
+    session: SessionId,
+}
+
+impl Edited {
+    async fn new() -> Self {
+        let model = ModelServer::start([]).await;
+        let setup = Setup::empty();
+        setup.configure(&Setup::configuration(&model, Wire::Chat));
+        let project = Project::new([
+            ("shapes.py", "def area(side):\n    return side * side\n"),
+            ("main.py", "from shapes import area\n\nprint(area(3))\n"),
+            ("other.py", "import shapes\n\nshapes.area(4)\n"),
+        ]);
+        let profile = Profile::panel().with("/experimental/azimuth/query", json!(true));
+        let client = Client::start(&setup, &project, profile).await;
+        let uses = Uses::new(&project);
+        client.on_request("azimuth/editor/query", move |params| Ok(uses.answer(&params["query"])));
+        let session = client.new_session().await;
+        Self { model, _setup: setup, project, client, session }
+    }
+
+    /// Has the model call tools one after the other. Gives what it is told of the last.
+    async fn call(&self, calls: &[(&str, Value)]) -> String {
+        for (tool, input) in calls {
+            self.model.then(Answer::calls(tool, input.clone()));
+        }
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(&self.session, "Do it.").await;
+        let events = self.client.until_end(&self.session, StopReason::EndTurn).await;
+        let told = events.iter().rev().find_map(|event| match event {
+            Event::ToolCallEnded { result, .. } => Some(result.text.clone()),
+            _ => None,
+        });
+        told.unwrap_or_default()
+    }
+
+    async fn proposed(&self) -> Vec<Proposal> {
+        self.client.call::<methods::ReviewList>(json!({ "sessionId": self.session })).await.proposals
+    }
+
+    async fn finish(self) {
+        self.client.waive("azimuth/event");
+        assert_eq!(self.client.finish().await, 0);
+    }
+}
+
+/// Where `area` is used, as the editor's server knows it.
+struct Uses(Vec<(String, Value)>);
+
+impl Uses {
+    fn new(project: &Project) -> Self {
+        let range = |line: u32, start: u32| {
+            json!({
+                "start": { "line": line, "character": start },
+                "end": { "line": line, "character": start + 4 },
+            })
+        };
+        let uses = [("shapes.py", 0, 4), ("main.py", 0, 19), ("main.py", 2, 6), ("other.py", 2, 7)];
+        Self(uses.iter().map(|(file, line, start)| (project.uri(file), range(*line, *start))).collect())
+    }
+
+    fn answer(&self, query: &Value) -> Value {
+        let answer = match query["type"].as_str().unwrap() {
+            "references" => {
+                let place = |(uri, range): &(String, Value)| json!({ "uri": uri, "range": range });
+                json!({ "type": "locations", "locations": self.0.iter().map(place).collect::<Vec<_>>() })
+            }
+            "rename" => json!({ "type": "edit", "changes": self.changes(&query["newName"], None) }),
+            "documentSymbols" => json!({ "type": "symbols", "symbols": [] }),
+            _ => json!({ "type": "nothing" }),
+        };
+        json!({ "status": "ready", "servers": [{ "name": "pylance" }], "answer": answer })
+    }
+
+    /// A change of all uses, made for a version of `main.py`.
+    fn changes(&self, new_name: &Value, version: Option<i64>) -> Vec<Value> {
+        let change = |uses: &[(String, Value)]| {
+            let uri = &uses[0].0;
+            let edit = |(_, range): &(String, Value)| json!({ "range": range, "newText": new_name });
+            let mut change = json!({ "type": "text", "uri": uri, "edits": uses.iter().map(edit).collect::<Vec<_>>() });
+            if let Some(version) = version.filter(|_| uri.ends_with("main.py")) {
+                change["version"] = json!(version);
+            }
+            change
+        };
+        self.0.chunk_by(|one, other| one.0 == other.0).map(change).collect()
+    }
+}
+
+fn rename() -> (&'static str, Value) {
+    ("lsp_rename", json!({ "path": "shapes.py", "line": 1, "text": "area", "new_name": "surface" }))
+}
+
+#[tokio::test]
+async fn a_rename_over_files_is_accepted_as_one_and_undone_as_one() {
+    let world = Edited::new().await;
+    let told = world.call(&[rename()]).await;
+    assert!(told.starts_with("Renamed to surface: 4 places in 3 files."), "{told}");
+    let proposed = world.proposed().await;
+    let mut calls: Vec<_> = proposed.iter().flat_map(|one| &one.hunks).flat_map(|hunk| &hunk.tool_call_ids).collect();
+    calls.sort();
+    calls.dedup();
+    assert_eq!((proposed.len(), calls.len()), (3, 1), "all of it belongs to the one call: {proposed:?}");
+
+    let target = |one: &Proposal| json!({ "proposalId": one.proposal_id, "revision": one.revision });
+    let targets: Vec<_> = proposed.iter().map(target).collect();
+    let decision = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+    world.client.call::<methods::ReviewDecide>(decision).await;
+    for _ in 0..3 {
+        let is_applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+        world.client.until(&world.session, "the edit", is_applied).await;
+    }
+    let texts = || ["shapes.py", "main.py", "other.py"].map(|file| world.project.read(file));
+    let after = [
+        "def surface(side):\n    return side * side\n",
+        "from shapes import surface\n\nprint(surface(3))\n",
+        "import shapes\n\nshapes.surface(4)\n",
+    ];
+    assert_eq!(texts(), after);
+    let undone = world.client.call::<methods::CheckpointUndo>(json!({ "sessionId": world.session })).await;
+    assert_eq!(undone.files.len(), 3, "{undone:?}");
+    let before = after.map(|text| text.replace("surface", "area"));
+    assert_eq!(texts(), before);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_review_and_the_editors_servers_do_not_see_is_said_and_never_left_out_of_a_rename() {
+    let world = Edited::new().await;
+    let add =
+        json!({ "path": "main.py", "old_text": "print(area(3))", "new_text": "\ndef more():\n    print(area(5))" });
+    let make = json!({ "path": "extra.py", "content": "from shapes import area\n" });
+    let references = json!({ "path": "shapes.py", "line": 1, "text": "area" });
+    let calls = [("edit_replace_exact", add), ("edit_create_file", make), ("lsp_references", references)];
+    let told = world.call(&calls).await;
+    assert!(told.contains("shapes.py:1: def area(side):") && told.contains("main.py:1: from"), "{told}");
+    assert!(!told.contains("main.py:3"), "that line is none any more: {told}");
+    assert!(
+        told.contains("there is more than was given: ") && told.contains("in extra.py (new), main.py, so"),
+        "{told}"
+    );
+
+    let told = world.call(&[rename()]).await;
+    assert!(told.contains("`area` stands in them at extra.py:1, main.py:5, which would be left out; "), "{told}");
+    assert_eq!(world.proposed().await.len(), 2, "nothing more is proposed");
+
+    let hover = json!({ "path": "main.py", "line": 5, "text": "area" });
+    let told = world.call(&[("lsp_hover", hover)]).await;
+    assert!(told.contains("main.py:5 is in one; ask about another place"), "{told}");
+    let told = world.call(&[("lsp_symbols", json!({ "path": "main.py" }))]).await;
+    assert!(told.contains("function more") && told.contains("by the file's grammar"), "{told}");
+    assert!(told.contains("main.py has such edits"), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_rename_during_which_the_user_types_proposes_nothing() {
+    let world = Edited::new().await;
+    let uri = world.project.uri("main.py");
+    world.client.open(&uri);
+    let version = world.client.version(&uri);
+    world.client.hold("azimuth/editor/query");
+    let (tool, input) = rename();
+    world.model.then(Answer::calls(tool, input));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Do it.").await;
+    let asked = world.client.asked("azimuth/editor/query").await;
+    world.client.replace(&uri, "from shapes", "# typed\nfrom shapes");
+    let changes = Uses::new(&world.project).changes(&json!("surface"), Some(version));
+    asked.answer(json!({ "status": "ready", "answer": { "type": "edit", "changes": changes } }));
+    let events = world.client.until_end(&world.session, StopReason::EndTurn).await;
+    let told = events.iter().find_map(|event| match event {
+        Event::ToolCallEnded { result, .. } => Some(result.text.clone()),
+        _ => None,
+    });
+    assert!(told.as_deref().unwrap_or_default().contains("main.py changed while the server was asked"), "{told:?}");
+    assert!(world.proposed().await.is_empty());
+    world.finish().await;
 }

@@ -104,10 +104,11 @@ impl Direct {
         loop {
             self.listen(SETTLED);
             let now = self.try_ask(method, params);
-            if let (Ok(before), Ok(now)) = (&before, &now) {
-                if before == now && self.in_progress.is_empty() {
-                    return now.clone();
-                }
+            if let (Ok(before), Ok(now)) = (&before, &now)
+                && before == now
+                && self.in_progress.is_empty()
+            {
+                return now.clone();
             }
             assert!(Instant::now() < end, "{method} does not settle: {now:?}, {:?}", self.in_progress);
             before = now;

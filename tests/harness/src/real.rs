@@ -121,7 +121,7 @@ impl Real {
                         spot("networkx/utils/union_find.py", "class UnionFind", "UnionFind"),
                         spot(
                             "networkx/algorithms/components/connected.py",
-                            "def number_conn",
+                            "def number_connected_components",
                             "number_connected_components",
                         ),
                         spot("networkx/utils/heaps.py", "class PairingHeap", "PairingHeap"),

@@ -1253,6 +1253,8 @@ export interface LangChangeText {
   edits: LangTextEdit[];
   /** The version of it that the edits are made for, if it is open. */
   version?: number;
+  /** The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte order mark and with LF line ends. */
+  hash?: string;
 }
 
 /** A file is made. */
@@ -1543,7 +1545,9 @@ export type LangStatus =
   /** There was no answer in time. */
   | 'timedOut'
   /** The editor was busy and did not pass the question on. */
-  | 'editorBusy';
+  | 'editorBusy'
+  /** It takes edits that wait for the user, which the servers do not see; the message says which. */
+  | 'unseen';
 
 /** A symbol. */
 export interface LangSymbol {

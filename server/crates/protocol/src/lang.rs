@@ -198,6 +198,8 @@ pub enum LangStatus {
     TimedOut,
     /// The editor was busy and did not pass the question on.
     EditorBusy,
+    /// It takes edits that wait for the user, which the servers do not see; the message says which.
+    Unseen,
 }
 
 /// A language server.
@@ -308,6 +310,10 @@ pub enum LangChange {
         /// The version of it that the edits are made for, if it is open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<i32>,
+        /// The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte order
+        /// mark and with LF line ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hash: Option<String>,
         /// The edits, all of the text before any of them, not overlapping.
         edits: Vec<LangTextEdit>,
     },
@@ -430,5 +436,21 @@ impl LangQuery {
             | Self::Format { uri } => Some(uri),
             Self::WorkspaceSymbols { uri, .. } | Self::Diagnostics { uri } | Self::Servers { uri } => uri.as_deref(),
         }
+    }
+
+    /// Whether its answer takes the whole project, and not only what stands in front of it.
+    pub fn is_wide(&self) -> bool {
+        matches!(
+            self,
+            Self::Implementation { .. }
+                | Self::References { .. }
+                | Self::WorkspaceSymbols { .. }
+                | Self::IncomingCalls { .. }
+                | Self::OutgoingCalls { .. }
+                | Self::Supertypes { .. }
+                | Self::Subtypes { .. }
+                | Self::Rename { .. }
+                | Self::MoveFile { .. }
+        )
     }
 }

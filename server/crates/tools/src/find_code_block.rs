@@ -1,7 +1,8 @@
 //! `find_code_block`.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::{Range, RangeInclusive};
 
 use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
@@ -56,6 +57,8 @@ enum Kind {
 /// A block, as it is looked for.
 struct Candidate {
     lines: RangeInclusive<usize>,
+    /// Its bytes, where they are known and not just its lines.
+    bytes: Option<Range<usize>>,
     kind: Kind,
     name: Name,
 }
@@ -66,6 +69,13 @@ enum Name {
     Head(String),
     /// What its symbol is called.
     Of(Block),
+}
+
+/// A place where the text stands.
+struct Place {
+    bytes: Range<usize>,
+    /// The line where it begins, from 1, and the one where it ends.
+    lines: (usize, usize),
 }
 
 pub(crate) struct FindCodeBlock {
@@ -140,51 +150,62 @@ impl Kind {
 
 fn of_symbols(known: &Known) -> Vec<Candidate> {
     let all = blocks(&known.parsed, &known.outline, true).into_iter();
-    let kind = |at: usize| known.outline.symbols.get(at).map_or(Kind::Block, |symbol| Kind::of(symbol.kind));
-    all.map(|block| Candidate { lines: block.lines.clone(), kind: kind(block.symbol), name: Name::Of(block) }).collect()
+    let candidate = |block: Block| {
+        let symbol = known.outline.symbols.get(block.symbol);
+        let kind = symbol.map_or(Kind::Block, |symbol| Kind::of(symbol.kind));
+        let bytes = symbol.map(|symbol| symbol.range.clone());
+        Candidate { lines: block.lines.clone(), bytes, kind, name: Name::Of(block) }
+    };
+    all.map(candidate).collect()
 }
 
 fn of_braces(text: &str) -> Vec<Candidate> {
-    let block = |lines, head: String| Candidate { lines, kind: Kind::Block, name: Name::Head(head) };
+    let block = |lines, head: String| Candidate { lines, bytes: None, kind: Kind::Block, name: Name::Head(head) };
     braces(text).into_iter().map(|found| block(found.lines, found.head)).collect()
 }
 
-/// The lines of the places where a text stands: that where it begins, and that where it ends.
-fn places(text: &str, query: &str) -> Vec<(usize, usize)> {
+/// The places where a text stands.
+fn places(text: &str, query: &str) -> Vec<Place> {
     let more = query.matches('\n').count();
     let (mut line, mut at) = (1, 0);
     let mut places = Vec::new();
     for (found, _) in text.match_indices(query).take(MAX_PLACES) {
         line += text.get(at..found).unwrap_or_default().matches('\n').count();
         at = found;
-        if places.last() != Some(&(line, line + more)) {
-            places.push((line, line + more));
-        }
+        places.push(Place { bytes: found..found + query.len(), lines: (line, line + more) });
     }
     places
 }
 
-/// For each place the smallest block around it, in the order of the file.
-fn innermost<'c>(mut candidates: Vec<&'c Candidate>, places: &[(usize, usize)]) -> Vec<&'c Candidate> {
-    candidates.sort_by_key(|block| (*block.lines.start(), std::cmp::Reverse(*block.lines.end())));
-    let mut found = BTreeMap::new();
-    // Blocks nest, so the last that begins before a place and ends behind it is the innermost.
-    let (mut next, mut open): (usize, Vec<usize>) = (0, Vec::new());
-    for (first, last) in places {
-        while let Some(block) = candidates.get(next).filter(|block| block.lines.start() <= first) {
-            while open
-                .pop_if(|at| candidates.get(*at).is_some_and(|outer| outer.lines.end() < block.lines.start()))
-                .is_some()
-            {}
-            open.push(next);
-            next += 1;
+/// For each place the smallest block around it, in the order of the file. Several blocks may share a line; so only of a place
+/// that is in none, such as a remark behind one, and where just lines are known, the lines tell.
+fn innermost<'c>(candidates: Vec<&'c Candidate>, places: &[Place]) -> Vec<&'c Candidate> {
+    let all = || candidates.iter().enumerate();
+    let by_bytes = all().filter_map(|(at, block)| Some((block.bytes.clone()?, at))).collect();
+    let by_lines = all().map(|(at, block)| (*block.lines.start()..*block.lines.end() + 1, at)).collect();
+    let by_bytes = around(by_bytes, places.iter().map(|place| place.bytes.clone()));
+    let by_lines = around(by_lines, places.iter().map(|place| place.lines.0..place.lines.1 + 1));
+    let found: BTreeSet<usize> =
+        by_bytes.into_iter().zip(by_lines).filter_map(|(exact, near)| exact.or(near)).collect();
+    let mut found: Vec<_> = found.into_iter().filter_map(|at| candidates.get(at).copied()).collect();
+    found.sort_by_key(|block| *block.lines.start());
+    found
+}
+
+/// For each place, which are in order, the number of the span that is the innermost around it.
+fn around(mut spans: Vec<(Range<usize>, usize)>, places: impl Iterator<Item = Range<usize>>) -> Vec<Option<usize>> {
+    spans.sort_by_key(|(span, _)| (span.start, Reverse(span.end)));
+    let mut spans = spans.into_iter().peekable();
+    let mut open: Vec<(Range<usize>, usize)> = Vec::new();
+    let innermost = |place: Range<usize>| {
+        // They nest, so the last that begins before a place and ends behind it is the innermost.
+        while let Some((span, at)) = spans.next_if(|(span, _)| span.start <= place.start) {
+            while open.pop_if(|(outer, _)| outer.end <= span.start).is_some() {}
+            open.push((span, at));
         }
-        let around = open.iter().rev().find(|at| candidates.get(**at).is_some_and(|block| block.lines.end() >= last));
-        if let Some((at, block)) = around.and_then(|at| Some((*at, *candidates.get(*at)?))) {
-            found.insert(at, block);
-        }
-    }
-    found.into_values().collect()
+        open.iter().rev().find(|(span, _)| place.end <= span.end).map(|(_, at)| *at)
+    };
+    places.map(innermost).collect()
 }
 
 fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> String) -> Output {
@@ -209,9 +230,9 @@ fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> Stri
 }
 
 /// Why no block was found, with what to do.
-fn hint(file: &Opened, input: &Input, places: &[(usize, usize)]) -> String {
+fn hint(file: &Opened, input: &Input, places: &[Place]) -> String {
     let (name, query) = (&file.name, short(&input.query));
-    let Some((line, _)) = places.first() else {
+    let Some(Place { lines: (line, _), .. }) = places.first() else {
         return format!("`{query}` is not in {name}; look for it elsewhere or otherwise with search_text");
     };
     let at = format!("`{query}` is at line {line} of {name}");
@@ -251,6 +272,20 @@ a.ts:13-15 function tax
         assert_eq!((output.summary.as_str(), output.locations[0].line), ("2 blocks", Some(4)));
         let class = world.text("find_code_block", json!({ "path": "a.ts", "query": "tax", "kind": "class" })).await;
         assert!(class.starts_with("a.ts:3-11 class Cart\n"), "{class}");
+    }
+
+    #[tokio::test]
+    async fn of_several_blocks_on_a_line_the_one_that_the_text_stands_in_is_found() {
+        let code = "const ä = '𝄞'; function a() { tax(); } function b() { more(); }\nfunction c() {} // remark\n";
+        let world = World::new(&[("a.js", code)]);
+        let find = async |query: &str| {
+            let text = world.text("find_code_block", json!({ "path": "a.js", "query": query })).await;
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(find("tax").await, "a.js:1-1 function a");
+        assert_eq!(find("more").await, "a.js:1-1 function b");
+        assert_eq!(find("𝄞").await, "a.js:1-1 constant ä");
+        assert_eq!(find("remark").await, "a.js:2-2 function c", "it is in no block, and behind this one");
     }
 
     #[tokio::test]

@@ -30,7 +30,7 @@ mod problem;
 
 use self::pool::ServerStatus;
 pub use based::Based;
-pub use place::{Place, PlaceError};
+pub use place::{Place, PlaceError, name_within};
 pub use problem::in_words;
 
 /// Something that answers questions about code.
@@ -75,14 +75,14 @@ impl Lang {
     /// The answer of the first source that has a server for the document. Where none has, the last one's words.
     ///
     /// A server that cannot answer is not doubled by another of the same language: that would take its memory a second time,
-    /// and a user of an editor would wonder. But editors have no way to ask what a move changes, so there it is.
+    /// and a user of an editor would wonder. But most editors have no way to ask what a move changes, so there it is.
     pub async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult {
         let mut last = LangResult::without_answer(LangStatus::NoServer, None);
         for source in &self.sources {
             let result = source.ask(query, within).await;
             let is_answered = match result.status {
                 LangStatus::NoServer => false,
-                LangStatus::Unsupported => !matches!(query, LangQuery::MoveFile { .. }),
+                LangStatus::Unsupported | LangStatus::Unseen => !matches!(query, LangQuery::MoveFile { .. }),
                 _ => true,
             };
             // "It cannot" of the editor's says more than "there is none" of ours.

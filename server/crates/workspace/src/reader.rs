@@ -1,6 +1,6 @@
 //! The truth of a file: what the session proposes for it, over what an editor holds of it, over what is on disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -164,6 +164,17 @@ impl Reader {
     /// Whether something is proposed for a file and not decided yet.
     pub(crate) fn is_pending(&self, path: &Path) -> bool {
         self.overlay.pending(path).is_some()
+    }
+
+    /// The files for which something is proposed and not decided yet.
+    pub(crate) fn pending(&self) -> Vec<PathBuf> {
+        self.overlay.paths()
+    }
+
+    /// The files that are proposed to be deleted.
+    pub(crate) fn deleted(&self) -> HashSet<PathBuf> {
+        let is_deleted = |path: &PathBuf| matches!(self.overlay.pending(path), Some(Pending::Deleted));
+        self.pending().into_iter().filter(is_deleted).collect()
     }
 
     /// What stands over the disk: open documents, and over those what is pending.

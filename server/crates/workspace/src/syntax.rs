@@ -30,7 +30,7 @@ pub use kind::SymbolKind;
 pub(crate) use pattern::metavariable;
 pub use pattern::{Match, Pattern, PatternError, Variable};
 pub use references::{Listed, Reference, References, references};
-pub use symbols::{Lead, Lookup, MAX_SYMBOLS, Outline, Symbol};
+pub use symbols::{Lead, Lookup, MAX_SYMBOLS, Outline, Symbol, numbered};
 
 /// How large a text may be to be parsed, in bytes: 2 MiB. What is larger was not written by hand.
 pub const MAX_BYTES: usize = 2 << 20;

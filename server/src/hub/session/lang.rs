@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use protocol::lang::{EditorQueryParams, LangQuery, LangResult, LangStatus};
 use workspace::lang::{Based, Lang, Source};
+use workspace::paths::Roots;
 use workspace::reader::Reader;
 
 use crate::hub::{Editor, EditorError};
@@ -26,10 +27,11 @@ impl Editors {
 pub(super) fn of(
     editors: &Editors,
     reader: &Reader,
+    roots: &Arc<Roots>,
     own: Arc<dyn Source>,
     is_trusted: Arc<dyn Fn() -> bool + Send + Sync>,
 ) -> Lang {
-    let editors = Based::new(Trusting { editors: editors.clone(), is_trusted }, reader.clone());
+    let editors = Based::new(Trusting { editors: editors.clone(), is_trusted }, reader.clone(), Arc::clone(roots));
     Lang::new(vec![Arc::new(editors), own])
 }
 

@@ -138,7 +138,7 @@ pub(super) async fn load(
     );
     problems.set_wait(config.wait_for_problems());
     let own_servers = own_servers(Reader::clone(&reader));
-    let lang = lang::of(&editors, &reader, own_servers, is_trusted);
+    let lang = lang::of(&editors, &reader, &roots, own_servers, is_trusted);
     let services = tools::Services {
         roots: Arc::clone(&roots),
         reader: Reader::clone(&reader),

@@ -709,11 +709,12 @@ fn is_of(result: &LangResult, text: &FileText) -> bool {
 fn said(status: LangStatus, message: Option<String>) -> String {
     let words = match status {
         LangStatus::Indexing => "the language server still reads the project",
-        LangStatus::Partial => "not all language servers answered",
+        LangStatus::Partial => "what the language servers told is not all, or may be of an earlier text",
         LangStatus::Failed => "the language server failed",
         LangStatus::Crashed => "the language server ended",
         LangStatus::TimedOut => "the language server did not answer in time",
         LangStatus::EditorBusy => "the editor was busy",
+        LangStatus::Unseen => "the language server does not see edits that wait for the user",
         LangStatus::Ready | LangStatus::NoServer | LangStatus::Unsupported => "the language server cannot tell",
     };
     match message.map(|message| message.trim().trim_end_matches('.').replace('\n', " ")) {

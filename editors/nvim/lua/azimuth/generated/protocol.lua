@@ -629,6 +629,7 @@
 ---@field uri string The document.
 ---@field edits azimuth.LangTextEdit[] The edits, all of the text before any of them, not overlapping.
 ---@field version? integer The version of it that the edits are made for, if it is open.
+---@field hash? string The hash of the text that the edits are made for, where that is known: SHA-256 in hexadecimal, without byte order mark and with LF line ends.
 
 ---A file is made.
 ---@class azimuth.LangChange.Create
@@ -831,6 +832,7 @@
 ---| "crashed" # The server ended while it was asked.
 ---| "timedOut" # There was no answer in time.
 ---| "editorBusy" # The editor was busy and did not pass the question on.
+---| "unseen" # It takes edits that wait for the user, which the servers do not see; the message says which.
 
 ---A symbol.
 ---@class azimuth.LangSymbol

@@ -66,10 +66,11 @@ impl Said {
                 with("no language server is there for it; use search_text, file_symbols or read_file")
             }
             LangStatus::Unsupported => with("the language server cannot answer this"),
-            LangStatus::Failed => with("the language server failed"),
+            LangStatus::Failed => with("the language server gave no answer"),
             LangStatus::Crashed => with("the language server ended while it was asked; ask again"),
             LangStatus::TimedOut => with("the language server did not answer in time; ask again later"),
             LangStatus::EditorBusy => with("the editor was busy and did not ask its language servers; ask again"),
+            LangStatus::Unseen => with("the language server does not see the edits that wait for the user"),
         };
         format!("[{who}{words}]")
     }
@@ -97,6 +98,7 @@ fn summary(status: LangStatus) -> &'static str {
         LangStatus::Crashed => "the server crashed",
         LangStatus::TimedOut => "no answer in time",
         LangStatus::EditorBusy => "the editor was busy",
+        LangStatus::Unseen => "edits wait",
     }
 }
 

@@ -18,7 +18,7 @@ use workspace::paths;
 
 use super::answer::{MOST, Places, Said};
 use super::symbols::kind;
-use super::target::{At, Target};
+use super::target::{At, Targeted, targeted};
 use crate::typed::{self, Typed};
 use crate::{Services, blocking, counted, location};
 
@@ -27,14 +27,12 @@ use crate::{Services, blocking, counted, location};
 const AGAIN: [Duration; 2] = [Duration::from_millis(250); 2];
 
 /// A question about a place.
-trait Asks: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+trait Asks: Targeted + DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const NAME: &'static str;
     /// What it does, for people.
     const DOING: &'static str;
     /// What it looks for, for people: `reference`.
     const WHAT: &'static str;
-
-    fn target(&self) -> Target<'_>;
 
     fn query(&self, uri: String, position: Position) -> LangQuery;
 }
@@ -55,38 +53,15 @@ pub(super) fn tools(services: &Services) -> Vec<Arc<dyn Tool>> {
 macro_rules! asks {
     ($($(#[doc = $doc:literal])+ $name:ident = $tool:literal, $doing:literal, $what:literal, {$($(#[doc = $field_doc:literal])+ $field:ident: $type:ty,)*}, |$input:ident, $uri:ident, $position:ident| $query:expr;)*) => {
         $(
-            $(#[doc = $doc])+
-            #[derive(Deserialize, JsonSchema)]
-            #[serde(deny_unknown_fields)]
-            struct $name {
-                /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`. Alone
-                /// it is looked for in the whole workspace; with `path` in that file. `Name[2]` is the second that is called so.
-                symbol: Option<String>,
-                /// The file, relative to the workspace or absolute. Needed with `line`.
-                path: Option<String>,
-                /// The line, from 1, instead of `symbol`.
-                line: Option<usize>,
-                /// What stands on that line and is asked about, such as a name.
-                text: Option<String>,
-                /// Which of several such texts on the line, from 1; the first without it.
-                occurrence: Option<usize>,
-                $($(#[doc = $field_doc])+ $field: $type,)*
+            targeted! {
+                $(#[doc = $doc])+
+                $name { $($(#[doc = $field_doc])+ $field: $type,)* }
             }
 
             impl Asks for $name {
                 const NAME: &'static str = $tool;
                 const DOING: &'static str = $doing;
                 const WHAT: &'static str = $what;
-
-                fn target(&self) -> Target<'_> {
-                    Target {
-                        path: self.path.as_deref(),
-                        symbol: self.symbol.as_deref(),
-                        line: self.line,
-                        text: self.text.as_deref(),
-                        occurrence: self.occurrence,
-                    }
-                }
 
                 fn query(&self, $uri: String, $position: Position) -> LangQuery {
                     let $input = self;
@@ -199,7 +174,7 @@ impl<A: Asks> Typed for Asking<A> {
                 let text = format!(
                     "{none} {} of what stands in {}:{}.",
                     A::WHAT,
-                    services.roots.display(&at.path),
+                    services.roots.display(&at.text.path),
                     at.position.line + 1
                 );
                 return Ok(said.output(text, format!("no {}", A::WHAT), &places));

@@ -70,6 +70,7 @@ impl Typed for LspCodeActions {
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
         let path = self.services.roots.resolve(&input.path)?;
         let (uri, range) = (paths::to_uri(&path), range(&input)?);
+        let asked = edit::asked(&self.services, &call, path).await?;
         let query = match &input.apply {
             Some(title) => LangQuery::CodeAction { uri, range, title: title.clone() },
             None => LangQuery::CodeActions { uri, range, kind: input.kind.clone() },
@@ -84,7 +85,7 @@ impl Typed for LspCodeActions {
                 if !said.is_whole() {
                     what.push_str(&format!(" {}", said.words()));
                 }
-                blocking(move || edit::output(&services, &call, &changes, &what)).await
+                blocking(move || edit::output(&services, &call, Some(&asked), &changes, &what)).await
             }
             LangAnswer::Actions { actions } if said.is_answered() => Ok(list(&actions, &said)),
             LangAnswer::Edit { .. } if said.is_whole() => {

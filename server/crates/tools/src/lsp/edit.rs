@@ -1,33 +1,67 @@
 //! Changes that language servers propose, as drafts: they are reviewed and undone as any other edit (design D4).
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use agent::edit::TextHash;
 use agent::tool::{Call, Output, ToolError};
 use protocol::lang::{LangChange, LangTextEdit};
+use workspace::buffers::Open;
 use workspace::paths;
 use workspace::text::{LineIndex, PositionEncoding};
 
 use crate::draft::Draft;
-use crate::{Services, counted};
+use crate::{Services, blocking, counted, read_file};
 
 /// How many files of a change are named.
 const MOST: usize = 30;
 
-/// The plan for a change, with what the model reads of it after `what`. Blocks.
+/// A text that a server is asked about, as it was before that.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) path: PathBuf,
+    pub(super) hash: TextHash,
+}
+
+/// The text of a file as it is before a server is asked about it.
+pub(super) async fn asked(services: &Services, call: &Call, path: PathBuf) -> Result<Asked, ToolError> {
+    let (services, call) = (services.clone(), call.clone());
+    blocking(move || {
+        let read = services.reader.read(&path);
+        let hash = read.map_err(|error| read_file::in_words(&services, &path, error, &call))?.hash;
+        Ok(Asked { path, hash })
+    })
+    .await
+}
+
+/// The plan for a change, with what the model reads of it after `what`. It is refused where a text that the server was asked
+/// about, or that it would change, is no longer the one that it had. Blocks.
 pub(super) fn output(
     services: &Services,
     call: &Call,
+    asked: Option<&Asked>,
     changes: &[LangChange],
     what: &str,
 ) -> Result<Output, ToolError> {
     let mut draft = Draft::new(services, call);
     let (mut edited, mut places) = (Vec::new(), 0);
+    if let Some(Asked { path, hash }) = asked
+        && services.reader.read(path).map(|file| file.hash).ok().as_ref() != Some(hash)
+    {
+        return Err(stale(services, path));
+    }
     for change in changes {
         match change {
-            LangChange::Text { uri, edits, .. } => {
+            LangChange::Text { uri, version, hash, edits } => {
                 let path = file(uri)?;
-                let (path, text, _) = draft.text(&path)?;
+                let (path, text, read) = draft.text(&path)?;
+                // What steps before this one have made of it the server knows.
+                let is_other_text = matches!((hash, &read), (Some(hash), Some(read)) if *hash != read.0);
+                let is_other_version = matches!((version, services.reader.buffers().get(&path)),
+                    (Some(version), Open::Yes(open)) if *version != open.version);
+                if is_other_text || is_other_version {
+                    return Err(stale(services, &path));
+                }
                 let name = services.roots.display(&path);
                 let new = apply(&text, edits).ok_or_else(|| {
                     ToolError::Failed(format!("{name} is not as the language server has it; ask again"))
@@ -62,6 +96,13 @@ pub(super) fn output(
     Ok(Output { summary, ..draft.output(text)? })
 }
 
+fn stale(services: &Services, path: &Path) -> ToolError {
+    let name = services.roots.display(path);
+    ToolError::Failed(format!(
+        "{name} changed while the language server was asked, so nothing is proposed; read it, and ask again"
+    ))
+}
+
 /// The path of a file that a server names, as the model would name it.
 fn file(uri: &str) -> Result<String, ToolError> {
     let path: PathBuf = paths::from_uri(uri)
@@ -94,9 +135,74 @@ fn apply(text: &str, edits: &[LangTextEdit]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use protocol::lang::{LangAnswer, LangQuery, LangResult, LangStatus};
     use protocol::{Position, Range};
+    use serde_json::json;
+    use workspace::buffers::{Buffers, Change};
+    use workspace::lang::{Lang, Source};
 
     use super::*;
+    use crate::fixture::{World, call};
+
+    /// Answers with a change, while the user types in a document.
+    struct Meanwhile {
+        changes: Vec<LangChange>,
+        buffers: Arc<Buffers>,
+        typed_in: Option<String>,
+    }
+
+    #[async_trait]
+    impl Source for Meanwhile {
+        async fn ask(&self, _: &LangQuery, _: Duration) -> LangResult {
+            if let Some(uri) = &self.typed_in {
+                let typed = Change { range: None, text: "typed\n".into() };
+                self.buffers.change(uri, 2, &[typed], PositionEncoding::Utf16).unwrap();
+            }
+            let answer = LangAnswer::Edit { changes: self.changes.clone() };
+            LangResult { answer, ..LangResult::without_answer(LangStatus::Ready, None) }
+        }
+    }
+
+    /// What comes of a rename of `area` in `a.rs`, by a server that would change both files of which it has the text, while
+    /// the user types in one. Both are open, in their version 1.
+    async fn renamed(typed_in: Option<&str>, version: Option<i32>, b_is: &str) -> Result<Vec<String>, String> {
+        let world = World::new(&[("a.rs", ""), ("b.rs", "")]);
+        world.open("a.rs", "fn area() {}\n");
+        world.open("b.rs", "area();\n");
+        let uri = |name: &str| paths::to_uri(&world.path(name));
+        let text = |name: &str, text: &str, edit: LangTextEdit| {
+            let hash = Some(workspace::text::hash(text).0);
+            LangChange::Text { uri: uri(name), version, hash, edits: vec![edit] }
+        };
+        let changes = vec![
+            text("a.rs", "fn area() {}\n", edit((0, 3), (0, 7), "size")),
+            text("b.rs", b_is, edit((0, 0), (0, 4), "size")),
+        ];
+        let source = Meanwhile { changes, buffers: world.buffers.clone(), typed_in: typed_in.map(uri) };
+        let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
+        let input = json!({ "path": "a.rs", "line": 1, "text": "area", "new_name": "size" });
+        let output = call(&services, "lsp_rename", input).await.map_err(|error| error.to_string())?;
+        Ok(output.plan.unwrap().files.into_iter().filter_map(|file| file.new_text).collect())
+    }
+
+    #[tokio::test]
+    async fn nothing_is_proposed_of_a_change_that_was_made_for_another_text() {
+        let wanted = vec!["fn size() {}\n".to_owned(), "size();\n".to_owned()];
+        assert_eq!(renamed(None, None, "area();\n").await, Ok(wanted.clone()));
+        assert_eq!(renamed(None, Some(1), "area();\n").await, Ok(wanted));
+        let refused = |name: &str| {
+            format!(
+                "{name} changed while the language server was asked, so nothing is proposed; read it, and ask again"
+            )
+        };
+        assert_eq!(renamed(Some("a.rs"), None, "area();\n").await, Err(refused("a.rs")));
+        assert_eq!(renamed(Some("b.rs"), Some(1), "typed\n").await, Err(refused("b.rs")), "by its version");
+        assert_eq!(renamed(None, None, "area() ;\n").await, Err(refused("b.rs")), "by its text");
+    }
 
     fn edit(start: (u32, u32), end: (u32, u32), new_text: &str) -> LangTextEdit {
         let position = |(line, character)| Position { line, character };

@@ -46,13 +46,15 @@ impl Typed for LspFormat {
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let uri = paths::to_uri(&writable(&self.services, &input.path)?);
+        let path = writable(&self.services, &input.path)?;
+        let uri = paths::to_uri(&path);
+        let asked = edit::asked(&self.services, &call, path).await?;
         let result = super::ask(&self.services, &LangQuery::Format { uri }, &call).await?;
         let said = Said::new(&result);
         match result.answer {
             LangAnswer::Edit { changes } if said.is_whole() && !changes.is_empty() => {
                 let services = self.services.clone();
-                blocking(move || edit::output(&services, &call, &changes, "Formatted")).await
+                blocking(move || edit::output(&services, &call, Some(&asked), &changes, "Formatted")).await
             }
             LangAnswer::Edit { .. } if said.is_whole() => {
                 let text = format!("It is formatted already.\n{}", said.words());

@@ -67,6 +67,6 @@ impl Typed for LspMoveFile {
         // The server edits the file where it was.
         changes.push(LangChange::Rename { from, to });
         let services = self.services.clone();
-        blocking(move || edit::output(&services, &call, &changes, &format!("Moved{words}"))).await
+        blocking(move || edit::output(&services, &call, None, &changes, &format!("Moved{words}"))).await
     }
 }

@@ -5,45 +5,20 @@ use agent::tool::{Access, Call, Description, Output, ToolError};
 use async_trait::async_trait;
 use protocol::content::ToolKind;
 use protocol::lang::{LangAnswer, LangQuery};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::answer::Said;
 use super::edit;
-use super::target::Target;
+use super::target::{Targeted, targeted};
 use crate::typed::Typed;
 use crate::{Services, blocking, location};
 
-/// Renames a symbol everywhere in the workspace, as the language server knows its uses: in all files, through imports, and not
-/// what is only called the same. One call instead of many edits. Nothing is written: the user reviews all of it as one proposal,
-/// and until then you read the files as if it were accepted.
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Input {
-    /// What it is to be called.
-    new_name: String,
-    /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`. Alone it is
-    /// looked for in the whole workspace; with `path` in that file. `Name[2]` is the second that is called so.
-    symbol: Option<String>,
-    /// The file, relative to the workspace or absolute. Needed with `line`.
-    path: Option<String>,
-    /// A line, from 1, on which it stands, instead of `symbol`.
-    line: Option<usize>,
-    /// Its name as it stands on that line.
-    text: Option<String>,
-    /// Which of several such texts on the line, from 1; the first without it.
-    occurrence: Option<usize>,
-}
-
-impl Input {
-    fn target(&self) -> Target<'_> {
-        Target {
-            path: self.path.as_deref(),
-            symbol: self.symbol.as_deref(),
-            line: self.line,
-            text: self.text.as_deref(),
-            occurrence: self.occurrence,
-        }
+targeted! {
+    /// Renames a symbol everywhere in the workspace, as the language server knows its uses: in all files, through imports, and
+    /// not what is only called the same. One call instead of many edits. Nothing is written: the user reviews all of it as one
+    /// proposal, and until then you read the files as if it were accepted.
+    Input {
+        /// What it is to be called.
+        new_name: String,
     }
 }
 
@@ -80,15 +55,14 @@ impl Typed for LspRename {
         let at = input.target().find(&self.services, &call).await?;
         let new_name = input.new_name.trim().to_owned();
         let what = format!("Renamed to {new_name}");
-        let result =
-            super::ask(&self.services, &LangQuery::Rename { uri: at.uri, position: at.position, new_name }, &call)
-                .await?;
+        let query = LangQuery::Rename { uri: at.uri, position: at.position, new_name };
+        let result = super::ask(&self.services, &query, &call).await?;
         let said = Said::new(&result);
         match result.answer {
             // A part of a rename would break what it leaves out.
             LangAnswer::Edit { changes } if said.is_whole() && !changes.is_empty() => {
                 let services = self.services.clone();
-                blocking(move || edit::output(&services, &call, &changes, &what)).await
+                blocking(move || edit::output(&services, &call, Some(&at.text), &changes, &what)).await
             }
             LangAnswer::Edit { changes } if said.is_whole() && changes.is_empty() => {
                 Err(ToolError::Failed(format!("the language server would change nothing there {}", said.words())))

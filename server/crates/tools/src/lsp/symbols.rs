@@ -87,7 +87,7 @@ impl Typed for LspSymbols {
                     Ok(said.output(text, counted(symbols.len(), "symbol"), &places))
                 }
                 _ => match input.path {
-                    Some(path) => Ok(by_grammar(&services, &path)?.unwrap_or_else(|| nothing(&said, &places))),
+                    Some(path) => Ok(by_grammar(&services, &path, &said)?.unwrap_or_else(|| nothing(&said, &places))),
                     None => Ok(nothing(&said, &places)),
                 },
             }
@@ -135,14 +135,14 @@ fn list(symbols: &[LangSymbol], is_file: bool, places: &mut Places<'_>) -> Strin
 }
 
 /// The symbols of a file as its grammar tells them, where no server does.
-fn by_grammar(services: &Services, path: &str) -> Result<Option<Output>, ToolError> {
+fn by_grammar(services: &Services, path: &str, said: &Said) -> Result<Option<Output>, ToolError> {
     let path = services.roots.resolve(path)?;
     let Ok(file) = services.reader.read(&path) else { return Ok(None) };
     let Some(Ok(told)) = document_symbols(&path, &paths::to_uri(&path), file.text) else { return Ok(None) };
     let symbols = told.symbols;
     let mut text = list(&symbols, true, &mut Places::new(services));
     text.push_str(&cut(told.is_cut));
-    text.push_str("[by the file's grammar, since no language server answered]");
+    text.push_str(&format!("[by the file's grammar, since no language server told any]\n{}", said.words()));
     let (summary, locations) = (counted(symbols.len(), "symbol"), vec![location(&path, None)]);
     Ok(Some(Output { text, summary, locations, ..Output::default() }))
 }

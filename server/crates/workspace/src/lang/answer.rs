@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use protocol::content::{Position, Range};
 use protocol::lang::{
@@ -10,13 +11,13 @@ use protocol::lang::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::client::RequestError;
 use super::client::wire::{
     self, Action, Call, Diagnostic, DocumentChange, Hover, Item, Place, Places, Symbol, WorkspaceEdit,
 };
+use super::client::{RequestError, Sent};
 use crate::paths;
 use crate::reader::Reader;
-use crate::text::{LineIndex, PositionEncoding};
+use crate::text::{self, LineIndex, PositionEncoding};
 
 /// So many places, symbols, problems or actions are passed on; who wants more has to ask more narrowly.
 pub(super) const MOST: usize = 10_000;
@@ -191,7 +192,7 @@ pub(super) fn text_edits(raw: &RawValue, uri: &str) -> Result<Vec<LangChange>, R
 }
 
 fn text(uri: String, edits: Vec<LangTextEdit>) -> LangChange {
-    LangChange::Text { uri: own_uri(uri), version: None, edits }
+    LangChange::Text { uri: own_uri(uri), version: None, hash: None, edits }
 }
 
 /// A file's URI as we write it; servers escape differently. Others stay as they are.
@@ -240,6 +241,34 @@ pub(super) fn is_empty(answer: &LangAnswer) -> bool {
     }
 }
 
+/// Says of which texts edits are: those that the server was sent, and for other files what they are now. Blocks.
+pub(super) fn put_hashes(answer: &mut LangAnswer, sent: &Sent, reader: &Reader) {
+    let LangAnswer::Edit { changes } = answer else { return };
+    for change in changes {
+        let LangChange::Text { uri, hash, .. } = change else { continue };
+        let Ok(path) = paths::from_uri(uri) else { continue };
+        let known = sent.open.get(&path).map(|synced| text::hash(&synced.text));
+        *hash = known.or_else(|| Some(reader.read(&path).ok()?.hash)).map(|hash| hash.0);
+    }
+}
+
+/// Leaves out what stands in files that the session proposes to delete. What would change them stays: who makes the change is
+/// told that it cannot be made.
+pub(super) fn leave_out_deleted(answer: &mut LangAnswer, reader: &Reader) {
+    let deleted = reader.deleted();
+    if deleted.is_empty() {
+        return;
+    }
+    let is_there = |uri: &str| !paths::from_uri(uri).is_ok_and(|path| deleted.contains(&path));
+    match answer {
+        LangAnswer::Nothing | LangAnswer::Text { .. } | LangAnswer::Actions { .. } | LangAnswer::Edit { .. } => {}
+        LangAnswer::Locations { locations } => locations.retain(|place| is_there(&place.uri)),
+        LangAnswer::Symbols { symbols } => symbols.retain(|symbol| is_there(&symbol.location.uri)),
+        LangAnswer::Calls { calls } => calls.retain(|call| is_there(&call.symbol.location.uri)),
+        LangAnswer::Diagnostics { documents } => documents.retain(|document| is_there(&document.uri)),
+    }
+}
+
 /// Brings every position of an answer from a server's units to UTF-16, by the texts that the session reads. `asked` is the
 /// document in which ranges stand that name none. Blocks where the disk is asked; does nothing for UTF-16.
 pub(super) fn into_utf16(answer: &mut LangAnswer, asked: Option<&str>, encoding: PositionEncoding, reader: &Reader) {
@@ -263,7 +292,7 @@ pub(super) fn from_utf16(position: Position, text: &str, encoding: PositionEncod
 struct Units<'r> {
     encoding: PositionEncoding,
     reader: &'r Reader,
-    texts: HashMap<String, Option<(std::sync::Arc<str>, LineIndex)>>,
+    texts: HashMap<String, Option<(Arc<str>, LineIndex)>>,
 }
 
 impl Units<'_> {

@@ -1,6 +1,6 @@
 //! Where a question points: models name symbols and texts on a line well, and columns badly (002 §20.11).
 
-use protocol::Position;
+use protocol::{Position, Range};
 
 use crate::syntax::{Lookup, Outline, Parsed, Symbol};
 use crate::text::{LineIndex, PositionEncoding};
@@ -85,7 +85,7 @@ fn symbol(name: &str, parsed: Option<&Parsed>) -> Result<usize, PlaceError> {
     let parsed = parsed.ok_or_else(|| none(Vec::new()))?;
     let outline = Outline::new(parsed);
     match outline.find(name) {
-        Lookup::One(symbol) => Ok(name_of(&outline, symbol, &parsed.text)),
+        Lookup::One(symbol) => Ok(name_of(symbol, &parsed.text)),
         Lookup::None(near) => Err(none(near)),
         Lookup::Several(symbols) => {
             let shown = |(at, symbol): (usize, &&Symbol)| format!("`{name}[{}]` on line {}", at + 1, symbol.line);
@@ -95,14 +95,24 @@ fn symbol(name: &str, parsed: Option<&Parsed>) -> Result<usize, PlaceError> {
     }
 }
 
-/// Where a symbol's name stands in its definition; where it does not, the definition's beginning.
-fn name_of(outline: &Outline, symbol: &Symbol, text: &str) -> usize {
-    let path = outline.name(symbol);
-    let name = path.rsplit('/').next().unwrap_or(&path);
+/// Where a symbol's own name stands, which may have those of what it is in before it: `Type::method`.
+fn name_of(symbol: &Symbol, text: &str) -> usize {
+    let name = symbol.own_name();
     // `impl Trait for Type` is called so; what is asked about is the type.
     let name = name.rsplit(' ').next().unwrap_or(name);
-    let definition = text.get(symbol.range.clone()).unwrap_or_default();
-    words(definition, name).next().map_or(symbol.range.start, |at| symbol.range.start + at)
+    let written = text.get(symbol.selection.clone()).unwrap_or_default();
+    symbol.selection.start + words(written, name).last().unwrap_or_default()
+}
+
+/// Where a name first stands in a part of a text, all in UTF-16; in its line, where the part is but a place.
+pub fn name_within(text: &str, part: Range, name: &str) -> Option<Position> {
+    let index = LineIndex::new(text);
+    let start = index.offset(text, part.start, PositionEncoding::Utf16)?;
+    let line_end = || text.get(start..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| start + length);
+    let end =
+        if part.start == part.end { line_end() } else { index.offset(text, part.end, PositionEncoding::Utf16)? };
+    let at = words(text.get(start..end)?, name).next()?;
+    Some(index.position(text, start + at, PositionEncoding::Utf16))
 }
 
 fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize) -> Result<usize, PlaceError> {
@@ -133,9 +143,17 @@ fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize) -> Result<u
     at.filter(|_| !wanted.is_empty()).map(|at| start + at).ok_or_else(none)
 }
 
+/// The name that a position in UTF-16 stands in, or right behind.
+pub(super) fn word_at(text: &str, position: Position) -> Option<&str> {
+    let at = LineIndex::new(text).offset(text, position, PositionEncoding::Utf16)?;
+    let (before, after) = (text.get(..at)?, text.get(at..)?);
+    let start = at - before.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum::<usize>();
+    let end = at + after.chars().take_while(|c| is_name(*c)).map(char::len_utf8).sum::<usize>();
+    text.get(start..end).filter(|word| !word.is_empty())
+}
+
 /// Where a name stands by itself, not as a part of another.
-fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+pub(super) fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {
         let before = text.get(..*at).and_then(|before| before.chars().next_back());
         let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
@@ -143,6 +161,10 @@ fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
             |beside: Option<char>, own: Option<char>| !(beside.is_some_and(is_name) && own.is_some_and(is_name));
         stands_alone(before, name.chars().next()) && stands_alone(after, name.chars().next_back())
     })
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 fn like(near: &[String]) -> String {
@@ -175,6 +197,32 @@ mod tests {
         let several = at(Place::Symbol("make")).unwrap_err();
         assert_eq!(several, "`make` may be several symbols: `make[1]` on line 3, `make[2]` on line 5; name one so");
         assert!(at(Place::Symbol("mak")).unwrap_err().starts_with("there is no symbol `mak`; there is "));
+    }
+
+    #[test]
+    fn a_symbol_is_found_at_its_name_and_not_at_what_is_called_so_before_it() {
+        let at = |language, code: &str, name| {
+            let parsed = Parsed::new(language, code).unwrap();
+            let found = Place::Symbol(name).find(code, Some(&parsed)).unwrap();
+            (found.line, found.character)
+        };
+        assert_eq!(at(Language::CSharp, "class A {\n  public Size Size { get; }\n}\n", "A/Size"), (1, 14));
+        assert_eq!(at(Language::Cpp, "b a::b(int b) {}\n", "b"), (0, 5));
+        assert_eq!(at(Language::Rust, "impl Area for Area2 {}\n", "impl Area for Area2"), (0, 14));
+    }
+
+    #[test]
+    fn a_name_is_found_in_a_part_of_a_text() {
+        let text = "#[area]\npub fn ä(area: u8) {}\n";
+        let part = |start, end| {
+            let at = |(line, character)| Position { line, character };
+            name_within(text, Range { start: at(start), end: at(end) }, "area").map(|at| (at.line, at.character))
+        };
+        assert_eq!(part((1, 0), (1, 22)), Some((1, 9)));
+        assert_eq!(part((1, 0), (1, 0)), Some((1, 9)), "in the line, where the part is but a place");
+        assert_eq!(part((1, 14), (1, 22)), None);
+        let word = |line, character| word_at(text, Position { line, character });
+        assert_eq!([word(1, 7), word(1, 8), word(1, 11), word(1, 14)], [Some("ä"), Some("ä"), Some("area"), None]);
     }
 
     #[test]

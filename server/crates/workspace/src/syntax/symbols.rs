@@ -258,7 +258,7 @@ impl Symbol {
 }
 
 /// A path without the `[2]` at its end, and that number.
-fn numbered(path: &str) -> (&str, Option<usize>) {
+pub fn numbered(path: &str) -> (&str, Option<usize>) {
     let number = || {
         let (name, number) = path.strip_suffix(']')?.rsplit_once('[')?;
         Some((name, number.parse().ok()?))

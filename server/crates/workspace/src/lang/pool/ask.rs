@@ -120,7 +120,7 @@ impl Asker<'_> {
             let status = if left_out.is_some() { LangStatus::Partial } else { LangStatus::Ready };
             return Ok((LangAnswer::Edit { changes }, status, left_out));
         }
-        let is_wide = is_wide(query);
+        let is_wide = query.is_wide();
         if is_wide {
             // Some read the project only when they have seen a file of it.
             self.sync().await?;
@@ -462,22 +462,6 @@ pub(super) fn put_versions(answer: &mut LangAnswer, sent: &Sent) {
         }
         _ => {}
     }
-}
-
-/// Whether an answer takes the whole project, and not only what stands in front of it.
-fn is_wide(query: &LangQuery) -> bool {
-    matches!(
-        query,
-        LangQuery::Implementation { .. }
-            | LangQuery::References { .. }
-            | LangQuery::WorkspaceSymbols { .. }
-            | LangQuery::IncomingCalls { .. }
-            | LangQuery::OutgoingCalls { .. }
-            | LangQuery::Supertypes { .. }
-            | LangQuery::Subtypes { .. }
-            | LangQuery::Rename { .. }
-            | LangQuery::MoveFile { .. }
-    )
 }
 
 /// How a text is indented, for servers that have no settings of the project.

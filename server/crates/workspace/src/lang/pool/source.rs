@@ -249,8 +249,11 @@ impl Own {
     async fn finish(&self, outcome: Outcome, server: &Detected, client: &Arc<Client>) -> LangResult {
         let Outcome { mut status, mut message, sent, mut answer, ranges_in } = outcome;
         let (encoding, reader) = (client.encoding(), self.reader.clone());
+        let seen = sent.clone();
         answer = blocking(move || {
             answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
+            answer::put_hashes(&mut answer, &seen, &reader);
+            answer::leave_out_deleted(&mut answer, &reader);
             answer
         })
         .await

@@ -180,6 +180,37 @@ async fn it_is_answered_what_it_asks_and_sees_unsaved_and_proposed_text() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_proposed_to_be_deleted_says_nothing_any_more() {
+    struct Deletes(PathBuf);
+    impl Overlay for Deletes {
+        fn pending(&self, path: &Path) -> Option<Pending> {
+            (path == self.0).then_some(Pending::Deleted)
+        }
+        fn paths(&self) -> Vec<PathBuf> {
+            vec![self.0.clone()]
+        }
+    }
+    let mut world = World::new("good");
+    world.write("b.nasty", "to be deleted\n");
+    let beside = || LangQuery::Definition { uri: world.uri("b.nasty"), position: at(0, 0) };
+    assert_eq!(world.ask(beside(), 10).await.status, LangStatus::Ready);
+    let beside = beside();
+    world.overlay = Arc::new(Deletes(world.path("b.nasty")));
+    let log = world.log().await;
+    assert!(log.contains("open plaintext: to be deleted\n") && log.lines().any(|line| line == "change: "), "{log}");
+    assert!(!log.contains("close"), "what is closed is as it is on disk: {log}");
+    let result = world.ask(beside, 5).await;
+    assert_eq!(result.status, LangStatus::Failed, "{result:?}");
+    assert!(why(&result).contains("is deleted by an edit that waits for review"), "{result:?}");
+
+    let place = |name: &str| LangLocation { uri: world.uri(name), range: Range { start: at(0, 0), end: at(0, 1) } };
+    let mut answer = LangAnswer::Locations { locations: vec![place("a.nasty"), place("b.nasty")] };
+    let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
+    super::super::answer::leave_out_deleted(&mut answer, &reader);
+    assert_eq!(answer, LangAnswer::Locations { locations: vec![place("a.nasty")] });
+}
+
+#[tokio::test]
 async fn what_another_program_writes_is_seen_at_the_next_question() {
     let world = World::new("good");
     world.ask(world.definition(), 10).await;
@@ -432,7 +463,9 @@ async fn an_action_is_shown_as_the_edit_that_it_is_and_never_done() {
     let edit = |text: &str| {
         let range = Range { start: at(0, 0), end: at(0, 3) };
         let edits = vec![LangTextEdit { range, new_text: text.into() }];
-        LangAnswer::Edit { changes: vec![LangChange::Text { uri: uri.clone(), version: None, edits }] }
+        // The text that it was asked about.
+        let hash = Some(crate::text::hash("one two\nthree \u{1F600} four\n").0);
+        LangAnswer::Edit { changes: vec![LangChange::Text { uri: uri.clone(), version: None, hash, edits }] }
     };
     assert_eq!(ask("Mend it").await.answer, edit("ten"));
     assert_eq!(ask("Ask to edit").await.answer, edit("asked"));

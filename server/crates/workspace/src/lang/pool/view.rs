@@ -43,8 +43,12 @@ pub(super) fn view(
     let mut over_disk: Vec<PathBuf> = reader.over_disk().into_keys().filter(|path| is_of_server(path)).collect();
     over_disk.sort();
     for path in over_disk.iter().take(MOST) {
-        // One that is proposed to be deleted, or whose text is not known, is left to the disk.
-        view.texts.extend(text(reader, table, path));
+        view.texts.extend(match text(reader, table, path) {
+            // That a file is not there no server can be told while the disk has it. An empty one says nothing.
+            Err(ReadError::Deleted { .. }) => Some(emptied(table, path)),
+            // One whose text is not known is left to the disk.
+            known => known.ok(),
+        });
     }
     for (path, stamp) in mirrored {
         if Some(&**path) == asked || over_disk.contains(path) {
@@ -64,6 +68,11 @@ pub(super) fn view(
 
 fn is_over_disk(reader: &Reader, path: &Path) -> bool {
     reader.is_pending(path) || !matches!(reader.buffers().get(path), Open::No)
+}
+
+fn emptied(table: &Table, path: &Path) -> Text {
+    let (path, language) = (path.to_owned(), table.language(path));
+    Text { path, language, text: Arc::default(), version: None, is_saved: false, stamp: None }
 }
 
 fn text(reader: &Reader, table: &Table, path: &Path) -> Result<Text, ReadError> {
