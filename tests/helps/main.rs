@@ -112,7 +112,7 @@ async fn project(real: Real) -> Vec<Row> {
         let truth = renaming(&mut direct, real, &project, renamed);
         let text = world.search(&word(renamed.name), real).await;
         let mut input = place(renamed, &project);
-        input["new_name"] = json!("renamed_here");
+        input["new_name"] = json!("RenamedHere");
         let server = world.edit("lsp_rename", input).await;
         rows.push(row(&format!("{}: rename `{}`", real.name(), renamed.name), &truth, &text, &server));
         world.end().await;
@@ -207,7 +207,7 @@ fn uses(direct: &mut Direct, real: Real, project: &Project, spot: &Spot) -> Line
 /// Which lines the server would change to rename something.
 fn renaming(direct: &mut Direct, real: Real, project: &Project, spot: &Spot) -> Lines {
     let mut params = opened(direct, real, project, spot);
-    params["newName"] = json!("renamed_here");
+    params["newName"] = json!("RenamedHere");
     edited(&direct.ask_until_settled("textDocument/rename", &params), project)
 }
 
