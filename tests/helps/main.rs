@@ -331,13 +331,13 @@ impl World {
     }
 }
 
-/// The lines that start with `path:line:`, or `path:line#tag:`.
+/// The places of lines that are `path:line: code`, `path:line#tag: code` or `path:line,line`.
 fn places(told: &str) -> Lines {
-    let place = |line: &str| {
-        let (path, rest) = line.split_once(':')?;
-        let digits = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
-        let number = rest[..digits].parse().ok()?;
-        rest[digits..].starts_with([':', '#']).then(|| (path.to_owned(), number))
-    };
-    told.lines().filter_map(place).collect()
+    let mut lines = Lines::new();
+    for (path, rest) in told.lines().filter_map(|line| line.split_once(':')) {
+        let numbers = rest.split([':', '#']).next().unwrap_or_default();
+        let numbers: Option<Vec<u64>> = numbers.split(',').map(|number| number.parse().ok()).collect();
+        lines.extend(numbers.into_iter().flatten().map(|number| (path.to_owned(), number)));
+    }
+    lines
 }

@@ -124,7 +124,11 @@ impl Real {
                             "def number_connected_components",
                             "number_connected_components",
                         ),
-                        spot("networkx/utils/heaps.py", "class PairingHeap", "PairingHeap"),
+                        spot(
+                            "networkx/algorithms/flow/utils.py",
+                            "def build_residual_network",
+                            "build_residual_network",
+                        ),
                     ]
                 }
             }

@@ -11,8 +11,10 @@ use workspace::paths;
 
 use crate::{Services, counted, location};
 
-/// How many places are given (002 §20.11).
+/// How many places are given with their code (002 §20.11).
 pub(super) const MOST: usize = 50;
+/// How many more are given by their lines only: who renames or removes something has to know of them all.
+const MOST_LINES: usize = 1000;
 /// How much of a line of code is given, in characters.
 const MAX_LINE: usize = 200;
 /// How many files an editor is told of.
@@ -128,7 +130,8 @@ impl<'s> Places<'s> {
         format!("{name}:{}{code}", line + 1)
     }
 
-    /// Places in the order of their files and lines, no more than [`MOST`], each on a line of its own. Blocks.
+    /// Places in the order of their files and lines: the first [`MOST`] on a line of their own with the code there, then up to
+    /// [`MOST_LINES`] with a line for each file. Blocks.
     pub(super) fn list(&mut self, locations: &[LangLocation]) -> String {
         let mut sorted: Vec<_> = locations.iter().collect();
         sorted.sort_by(|a, b| (&a.uri, a.range).cmp(&(&b.uri, b.range)));
@@ -139,10 +142,28 @@ impl<'s> Places<'s> {
             // Writing into a string cannot fail.
             let _ = writeln!(text, "{shown}");
         }
-        if sorted.len() > MOST {
-            let _ = writeln!(text, "[the first {MOST} of {}]", counted(sorted.len(), "place"));
+        let rest = sorted.get(MOST..).unwrap_or_default();
+        if rest.is_empty() {
+            return text;
+        }
+        let _ = writeln!(text, "[{} in all; of these only the lines:]", counted(sorted.len(), "place"));
+        let is_same_file = |a: &&LangLocation, b: &&LangLocation| a.uri == b.uri;
+        for in_file in rest.get(..MOST_LINES).unwrap_or(rest).chunk_by(is_same_file) {
+            let mut lines: Vec<_> = in_file.iter().map(|place| place.range.start.line + 1).collect();
+            lines.dedup();
+            let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
+            let name = in_file.first().map(|place| self.name(&place.uri)).unwrap_or_default();
+            let _ = writeln!(text, "{name}:{}", lines.join(","));
+        }
+        if rest.len() > MOST_LINES {
+            let _ = writeln!(text, "[the first {} of {}]", MOST + MOST_LINES, counted(sorted.len(), "place"));
         }
         text
+    }
+
+    fn name(&self, uri: &str) -> String {
+        let Ok(path) = paths::from_uri(uri) else { return uri.to_owned() };
+        self.services.roots.display(&self.services.roots.check(&path).unwrap_or(path))
     }
 
     fn line(&mut self, path: &Path, line: u32) -> Option<String> {
@@ -158,5 +179,37 @@ impl<'s> Places<'s> {
 
     fn locations(&self) -> Vec<protocol::content::Location> {
         self.shown.iter().take(MAX_LOCATIONS).map(|(path, line)| location(path, Some(*line))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::content::{Position, Range};
+
+    use super::*;
+    use crate::fixture::World;
+
+    #[test]
+    fn of_very_many_places_all_are_told_the_first_with_their_code() {
+        let world = World::new(&[("a.rs", &"x();\n".repeat(40)), ("b.rs", &"x();\n".repeat(2000))]);
+        let services = world.services();
+        let at = |file: &str, line: u32| {
+            let place = Position { line, character: 0 };
+            let path = services.roots.resolve(file).unwrap();
+            LangLocation { uri: paths::to_uri(&path), range: Range { start: place, end: place } }
+        };
+        let list = |in_b: u32| {
+            let places = (0..40).map(|line| at("a.rs", line)).chain((0..in_b).map(|line| at("b.rs", line)));
+            Places::new(&services).list(&places.collect::<Vec<_>>())
+        };
+        let told = list(10);
+        assert!(told.ends_with("\nb.rs:10: x();\n") && told.lines().count() == 50, "{told}");
+        let told = list(13);
+        assert!(
+            told.ends_with("\nb.rs:10: x();\n[53 places in all; of these only the lines:]\nb.rs:11,12,13\n"),
+            "{told}"
+        );
+        let told = list(2000);
+        assert!(told.ends_with(",1010\n[the first 1050 of 2040 places]\n"), "{told}");
     }
 }
