@@ -61,15 +61,23 @@ await tell(world, shots, async () => {
 
   await typeMine('a');
   let isTyping = true;
+  // On a busy machine keys may come so slowly that the user has paused, and then it may show.
+  let [last, longest] = [Date.now(), 0];
   const typing = (async () => {
-    while (isTyping) await page.keyboard.type('b', { delay: 200 });
+    for (; isTyping; last = Date.now()) {
+      await page.keyboard.type('b', { delay: 200 });
+      longest = Math.max(longest, Date.now() - last);
+    }
   })();
+  // The extension hears of a key a moment after it was typed.
+  await page.waitForTimeout(1_000);
   lookOn();
   await chat.getByText(/two\.txt/).first().waitFor();
+  await page.waitForTimeout(1_000);
   const during = await tabs('two.txt').count();
   isTyping = false;
   await typing;
-  assert.equal(during, 0, 'not while the user types');
+  if (longest < 1_500) assert.equal(during, 0, 'not while the user types');
   await shows('two', 20);
   assert.deepEqual([await groups.count(), await tabs('one.txt').count(), await tabs('two.txt').count()], [2, 0, 1], 'in the same place');
   await typeMine('c');

@@ -399,7 +399,7 @@ impl Problems {
             };
             // A new file, of which nobody was asked.
             if who.is_none() {
-                who = self.0.who(&file.path, until).await;
+                who = self.0.who(until).await;
             }
             let is_pending = self.0.overlay.pending(&file.path).is_some();
             let Some(who) = who else {
@@ -492,7 +492,7 @@ impl Inner {
         let _ = editors_said.send(());
         match asked {
             Asked::Nobody => {}
-            Asked::NoFile if self.who(path, Instant::now() + BACKGROUND).await == Some(Who::Own) => {}
+            Asked::NoFile if self.who(Instant::now() + BACKGROUND).await == Some(Who::Own) => {}
             asked => return (Who::Editor, asked),
         }
         let mut asked = Asked::Nobody;
@@ -507,9 +507,9 @@ impl Inner {
         (Who::Own, asked)
     }
 
-    /// Whose servers are for a file; none where that is not known in time.
-    async fn who(&self, path: &Path, until: Instant) -> Option<Who> {
-        let query = LangQuery::Servers { uri: Some(paths::to_uri(path)) };
+    /// Whose servers are for a file that the editor does not have open; none where that is not known in time.
+    async fn who(&self, until: Instant) -> Option<Who> {
+        let query = LangQuery::Servers { uri: None };
         let result = self.editors.ask(&query, until - Instant::now()).await;
         match result.status {
             LangStatus::NoServer => Some(Who::Own),
@@ -518,11 +518,16 @@ impl Inner {
         }
     }
 
-    /// What the editor's servers say of a file as the user has it, which must be this text where one is given.
+    /// What the editor's servers say of a file as the user has it, which must be this text where one is given. Only of one
+    /// that is open there: VS Code opens what it is asked about, and then an accepted edit is left unsaved in an editor that
+    /// nobody sees.
     async fn ask_editor(&self, path: &Path, of: Option<&FileText>, until: Instant) -> Asked {
         let query = LangQuery::Diagnostics { uri: Some(paths::to_uri(path)) };
         loop {
             let Some(before) = base(&self.reader, path).await else { return Asked::NoFile };
+            if !matches!(before.source, reader::Source::Buffer { .. }) {
+                return Asked::NoFile;
+            }
             if of.is_some_and(|of| of.hash != before.hash) {
                 return Asked::Unknown(other_text());
             }
