@@ -121,7 +121,7 @@ fn scopes(services: &Services, input: &Input) -> Result<Vec<Scope>, ToolError> {
 
 /// Whether a path that a call names is meant to be a file.
 fn is_file(path: &Path) -> bool {
-    Language::of(path).is_some()
+    !Language::possible(path).is_empty()
 }
 
 fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolError> {
@@ -154,14 +154,18 @@ fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolE
         if call.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        let Some((language, rules)) = rules.iter().find(|(language, _)| Language::of(&path) == Some(*language)) else {
+        let possible = Language::possible(&path);
+        if !rules.iter().any(|(language, _)| possible.contains(language)) {
             continue;
-        };
-        searched += 1;
+        }
         let Ok(file) = services.reader.read(&path) else {
+            searched += 1;
             unreadable += 1;
             continue;
         };
+        let is_of = Language::of_text(&path, &file.text);
+        let Some((language, rules)) = rules.iter().find(|(language, _)| is_of == Some(*language)) else { continue };
+        searched += 1;
         if !rules.iter().any(|rule| rule.may_fit(&file.text)) {
             continue;
         }

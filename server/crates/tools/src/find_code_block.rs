@@ -111,17 +111,24 @@ impl Typed for FindCodeBlock {
             let known = file.known().map_err(|error| file.unparsed(error))?;
             let candidates = known.as_ref().map_or_else(|| of_braces(&file.text), of_symbols);
             let wanted = candidates.iter().filter(|block| input.kind.includes(block.kind));
-            let places = places(&file.text, &input.query);
+            let mut places = places(&file.text, &input.query);
+            let mut unseen = known.as_ref().map(Known::cut).unwrap_or_default();
+            if places.len() > MAX_PLACES {
+                places.truncate(MAX_PLACES);
+                unseen += &format!("[only the first {MAX_PLACES} places of the text were looked at; say more of it]\n");
+            }
             let found = innermost(wanted.collect(), &places);
             if found.is_empty() {
-                return Err(ToolError::Failed(hint(&file, &input, &places)));
+                return Err(ToolError::Failed(
+                    format!("{}\n{unseen}", hint(&file, &input, &places)).trim_end().to_owned(),
+                ));
             }
             let label = |block: &Candidate| match (&block.name, &known) {
                 (Name::Of(block), Some(known)) => block.label(&known.outline),
                 (Name::Of(_), None) => String::new(),
                 (Name::Head(head), _) => head.clone(),
             };
-            Ok(shown(&file, &found, label))
+            Ok(shown(&file, &found, label, &unseen))
         })
         .await
     }
@@ -164,12 +171,12 @@ fn of_braces(text: &str) -> Vec<Candidate> {
     braces(text).into_iter().map(|found| block(found.lines, found.head)).collect()
 }
 
-/// The places where a text stands.
+/// The places where a text stands; one more than are looked at, where there are more.
 fn places(text: &str, query: &str) -> Vec<Place> {
     let more = query.matches('\n').count();
     let (mut line, mut at) = (1, 0);
     let mut places = Vec::new();
-    for (found, _) in text.match_indices(query).take(MAX_PLACES) {
+    for (found, _) in text.match_indices(query).take(MAX_PLACES + 1) {
         line += text.get(at..found).unwrap_or_default().matches('\n').count();
         at = found;
         places.push(Place { bytes: found..found + query.len(), lines: (line, line + more) });
@@ -208,7 +215,7 @@ fn around(mut spans: Vec<(Range<usize>, usize)>, places: impl Iterator<Item = Ra
     places.map(innermost).collect()
 }
 
-fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> String) -> Output {
+fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> String, unseen: &str) -> Output {
     let lines: Vec<&str> = file.text.lines().collect();
     let mut text = String::new();
     for block in found.iter().take(MAX_BLOCKS) {
@@ -225,6 +232,7 @@ fn shown(file: &Opened, found: &[&Candidate], label: impl Fn(&Candidate) -> Stri
     if found.len() > MAX_BLOCKS {
         text.push_str(&format!("[the first {MAX_BLOCKS} of {} blocks; say more of the text]\n", found.len()));
     }
+    text.push_str(unseen);
     let first = found.first().map(|block| *block.lines.start());
     file.output(text, counted(found.len(), "block"), first)
 }
@@ -315,5 +323,15 @@ a.ts:13-15 function tax
         let text = find(json!({ "path": "a.ts", "query": "rate", "kind": "method" })).await;
         assert!(text.ends_with("but in no block of this kind; leave out `kind`"), "{text}");
         assert!(find(json!({ "path": "a.ts", "query": " " })).await.contains("`query` is empty"));
+    }
+
+    #[tokio::test]
+    async fn what_was_not_looked_at_is_said() {
+        let many: String = (0..2_100).map(|at| format!("function f{at}() {{ x(); }}\n")).collect();
+        let world = World::new(&[("a.js", &many)]);
+        let text = world.text("find_code_block", json!({ "path": "a.js", "query": "x()" })).await;
+        assert!(text.ends_with("\n[only the first 2000 places of the text were looked at; say more of it]"), "{text}");
+        let text = world.text("find_code_block", json!({ "path": "a.js", "query": "f2000()" })).await;
+        assert_eq!(text, "a.js:2001-2001 function f2000\n  2001\tfunction f2000() { x(); }");
     }
 }

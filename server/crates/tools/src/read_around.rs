@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::edit::hashline::{SEPARATOR, Tagged};
 
+use crate::read_file::MAX_BYTES;
 use crate::structure::{Opened, describe, short};
 use crate::typed::Typed;
 use crate::{Services, blocking, counted};
@@ -18,8 +19,6 @@ const BEFORE: usize = 12;
 const AFTER: usize = 20;
 /// How many may be asked for.
 const MOST: usize = 200;
-/// How many bytes of lines are given at most, as [`crate::read_file`] has it.
-const MAX_BYTES: usize = 48_000;
 /// How much of one line is given, in bytes.
 const MAX_LINE_BYTES: usize = 2_000;
 /// How many places are told where the text is in several.

@@ -21,7 +21,7 @@ use crate::{Services, blocking, counted, location};
 const MAX_LINES: usize = 500;
 /// How many bytes of lines are given at most: half of what 001 §13.1 says, since dispatch bounds every result
 /// ([`agent::turn::Limits`]), and lines that go on are better than lines without their middle.
-const MAX_BYTES: usize = 48_000;
+pub(crate) const MAX_BYTES: usize = 48_000;
 /// How much of one line is given, in bytes; longer ones are seldom written by people.
 const MAX_LINE_BYTES: usize = 2_000;
 

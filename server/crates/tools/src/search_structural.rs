@@ -101,14 +101,18 @@ fn search(
         if call.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        let Some(pattern) = patterns.iter().find(|pattern| Some(pattern.language()) == Language::of(path)) else {
+        let possible = Language::possible(path);
+        if !patterns.iter().any(|pattern| possible.contains(&pattern.language())) {
             continue;
-        };
-        searched += 1;
+        }
         let Ok(file) = services.reader.read(path) else {
+            searched += 1;
             unreadable += 1;
             continue;
         };
+        let language = Language::of_text(path, &file.text);
+        let Some(pattern) = patterns.iter().find(|pattern| Some(pattern.language()) == language) else { continue };
+        searched += 1;
         if !pattern.may_be_in(&file.text) {
             continue;
         }
@@ -170,7 +174,7 @@ pub(crate) fn meant<'p>(
         let words = || format!("there is no language `{name}` here; there are: {}", languages());
         return if named.is_empty() { Err(invalid(words())) } else { Ok(named) };
     }
-    let mut meant: Vec<_> = paths.filter_map(|path| Language::of(Path::new(path))).collect();
+    let mut meant: Vec<_> = paths.flat_map(|path| Language::possible(Path::new(path))).collect();
     meant.sort_unstable();
     meant.dedup();
     if meant.is_empty() {
@@ -223,6 +227,17 @@ mod tests {
         let world = World::new(&[("a.tsx", "const a = <p>{f(1)}</p>;\n"), ("b.ts", "f(<any>2);\n")]);
         let text = world.text("search_structural", json!({ "pattern": "f($A)", "language": "typescript" })).await;
         assert_eq!(text, "a.tsx:1: f(1)\nb.ts:1: f(<any>2)");
+    }
+
+    #[tokio::test]
+    async fn a_header_is_searched_as_what_it_is() {
+        let header = "namespace shapes {\nclass Box { void f() { area(1); } };\n}\n";
+        let world = World::new(&[("box.h", header), ("plain.h", "int a = area(2);\n")]);
+        let search = |input| world.text("search_structural", input);
+        let text = search(json!({ "pattern": "area($A)", "language": "cpp" })).await;
+        assert_eq!(text, "box.h:2: area(1)");
+        let text = search(json!({ "pattern": "area($A)", "glob": "*.h" })).await;
+        assert_eq!(text, "box.h:2: area(1)\nplain.h:1: area(2)");
     }
 
     #[tokio::test]

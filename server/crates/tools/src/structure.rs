@@ -10,13 +10,11 @@ use agent::tool::{Call, Description, Output, ToolError};
 use workspace::reader::Source;
 use workspace::syntax::{Language, MAX_SYMBOLS, Outline, ParseError, Parsed};
 
-use crate::read_file::in_words;
+use crate::read_file::{MAX_BYTES, in_words};
 use crate::{Services, location};
 
 /// How many rows are given at most.
 pub(crate) const MAX_ROWS: usize = 400;
-/// How many bytes of rows are given at most, as [`crate::read_file`] has it.
-const MAX_BYTES: usize = 48_000;
 /// How much of one row is given, in characters.
 const MAX_ROW: usize = 240;
 

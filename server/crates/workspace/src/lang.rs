@@ -30,7 +30,7 @@ mod problem;
 
 use self::pool::ServerStatus;
 pub use based::Based;
-pub use place::{Place, PlaceError, name_within};
+pub use place::{Place, PlaceError, name_within, names_of, word_at};
 pub use problem::in_words;
 
 /// Something that answers questions about code.
@@ -38,6 +38,11 @@ pub use problem::in_words;
 pub trait Source: Send + Sync {
     /// Answers a question, at the latest after this time. It never fails: a result says its status.
     async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult;
+
+    /// The answers of all servers that a question goes to, each by itself; where they cannot be told apart, the one of all.
+    async fn ask_each(&self, query: &LangQuery, within: Duration) -> Vec<LangResult> {
+        vec![self.ask(query, within).await]
+    }
 
     /// How it stands with the servers that we start, if this starts any.
     async fn own_servers(&self) -> OwnServers {

@@ -40,11 +40,15 @@ pub struct Search {
     reader: Reader,
     index: Arc<Mutex<Option<Arc<FileIndex>>>>,
     may_read: Option<Arc<MayRead>>,
+    hides: Option<Arc<Hides>>,
 }
 
 /// Gives, for the path that a search names if it names one, the question whether the search may show a file. Called once
 /// for each search, so that the rules in force when it begins hold for all of it.
 pub type MayRead = dyn Fn(Option<&Path>) -> Box<Shows> + Send + Sync;
+
+/// Whether there is any file that no search would show.
+pub type Hides = dyn Fn() -> bool + Send + Sync;
 
 /// Whether a search may show a file, by its absolute path.
 pub type Shows = dyn Fn(&Path) -> bool + Send + Sync;
@@ -120,7 +124,7 @@ impl From<SearchError> for ToolError {
 impl Search {
     /// A search over these folders as this reader sees them, which may show every file.
     pub fn new(roots: Arc<Roots>, reader: Reader) -> Self {
-        Self { roots, reader, index: Arc::default(), may_read: None }
+        Self { roots, reader, index: Arc::default(), may_read: None, hides: None }
     }
 
     /// The same search, which leaves out the files that may not be shown, by name and by text. [`Search::suggest`], which
@@ -129,6 +133,18 @@ impl Search {
     pub fn showing_only(mut self, may_read: Arc<MayRead>) -> Self {
         self.may_read = Some(may_read);
         self
+    }
+
+    /// The same search, which knows whether it leaves out any file at all.
+    #[must_use]
+    pub fn knowing_if(mut self, hides: Arc<Hides>) -> Self {
+        self.hides = Some(hides);
+        self
+    }
+
+    /// Whether there may be files that it does not show.
+    pub fn hides_any(&self) -> bool {
+        self.may_read.is_some() && self.hides.as_ref().is_none_or(|hides| hides())
     }
 
     /// Whether a file may be shown.

@@ -151,22 +151,27 @@ impl Language {
         Self::Bash,
     ];
 
-    /// The language of a file, by its extension; none for one that we have no grammar for.
-    pub fn of(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|language| language.extensions().contains(&extension))
+    /// The languages that a file may be in, by its extension: a header may be C or C++. None for one that we have no grammar
+    /// for.
+    pub fn possible(path: &Path) -> Vec<Self> {
+        let header = || vec![Self::C, Self::Cpp];
+        Self::of(path).map_or_else(Vec::new, |of| if is_header(path) { header() } else { vec![of] })
     }
 
     /// The language of a file with this text: a header that has a class, a namespace or a template in it is C++.
     pub fn of_text(path: &Path, text: &str) -> Option<Self> {
         let language = Self::of(path)?;
-        let is_header = path.extension().is_some_and(|extension| extension == "h");
         let is_cpp = |line: &str| {
             let words = ["class", "namespace", "template", "public", "private", "protected"];
             let rest = words.iter().find_map(|word| line.trim_start().strip_prefix(word));
             rest.is_some_and(|rest| rest.starts_with([' ', '<', '{', ':']))
         };
-        Some(if is_header && text.lines().any(is_cpp) { Self::Cpp } else { language })
+        Some(if is_header(path) && text.lines().any(is_cpp) { Self::Cpp } else { language })
+    }
+
+    fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?;
+        Self::ALL.into_iter().find(|language| language.extensions().contains(&extension))
     }
 
     /// The languages of this name, which may also be an extension: `typescript` is two, with and without JSX. None where
@@ -250,6 +255,10 @@ impl Language {
             Self::Bash => tree_sitter_bash::LANGUAGE.into(),
         }
     }
+}
+
+fn is_header(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "h")
 }
 
 /// The names of all languages, for people and models.
@@ -488,8 +497,11 @@ mod tests {
 
     #[test]
     fn a_language_is_known_by_extension_and_by_name() {
-        assert_eq!(Language::of(Path::new("src/a.tsx")), Some(Language::Tsx));
-        assert_eq!(Language::of(Path::new("a.txt")), None);
+        assert_eq!(Language::possible(Path::new("src/a.tsx")), [Language::Tsx]);
+        assert_eq!(Language::possible(Path::new("a.txt")), []);
+        let header = |text| Language::of_text(Path::new("a.h"), text);
+        assert_eq!(Language::possible(Path::new("a.h")), [Language::C, Language::Cpp]);
+        assert_eq!([header("int a;\n"), header("class A;\n")], [Some(Language::C), Some(Language::Cpp)]);
         assert_eq!(Language::named("TypeScript"), [Language::TypeScript, Language::Tsx]);
         assert_eq!(Language::named("py"), [Language::Python]);
         assert_eq!(

@@ -54,6 +54,11 @@ impl Said {
 
     /// How far the answer can be relied on, in a line.
     pub(super) fn words(&self) -> String {
+        format!("[{}]", self.plain())
+    }
+
+    /// The same within a sentence.
+    pub(super) fn plain(&self) -> String {
         let who = if self.servers.is_empty() { String::new() } else { format!("{}: ", self.servers.join(", ")) };
         let message = self.message.as_deref();
         let with = |words: &str| message.map_or_else(|| words.to_owned(), |message| format!("{words}: {message}"));
@@ -74,7 +79,7 @@ impl Said {
             LangStatus::EditorBusy => with("the editor was busy and did not ask its language servers; ask again"),
             LangStatus::Unseen => with("the language server does not see the edits that wait for the user"),
         };
-        format!("[{who}{words}]")
+        format!("{who}{words}")
     }
 
     /// The output where there is no answer.

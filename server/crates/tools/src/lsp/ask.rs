@@ -18,7 +18,7 @@ use workspace::paths;
 
 use super::answer::{MOST, Places, Said};
 use super::symbols::kind;
-use super::target::{At, Targeted, targeted};
+use super::target::{Aim, At, Targeted, targeted};
 use crate::typed::{self, Typed};
 use crate::{Services, blocking, counted, location};
 
@@ -155,7 +155,7 @@ impl<A: Asks> Typed for Asking<A> {
     }
 
     async fn run(&self, call: Call, input: A) -> Result<Output, ToolError> {
-        let at = input.target().find(&self.services, &call).await?;
+        let at = input.target().find(&self.services, &call, Aim::Read).await?;
         let query = input.query(at.uri.clone(), at.position);
         if matches!(query, LangQuery::Hover { .. }) {
             self.may_be_told(&at, &call).await?;
@@ -177,8 +177,10 @@ impl<A: Asks> Typed for Asking<A> {
                     services.roots.display(&at.text.path),
                     at.position.line + 1
                 );
+                let text = text + &at.remark(&services);
                 return Ok(said.output(text, format!("no {}", A::WHAT), &places));
             }
+            let text = text.trim_end_matches('\n').to_owned() + &at.remark(&services);
             Ok(said.output(text, counted(count, A::WHAT), &places))
         })
         .await
@@ -187,11 +189,23 @@ impl<A: Asks> Typed for Asking<A> {
 
 impl<A> Asking<A> {
     /// Whether a server may tell of what stands somewhere: its words hold values and comments of the file that defines it, which
-    /// the user's rules may keep from the model.
+    /// the user's rules may keep from the model. Where that file is not known it may not.
     async fn may_be_told(&self, at: &At, call: &Call) -> Result<(), ToolError> {
-        let query = LangQuery::Definition { uri: at.uri.clone(), position: at.position };
-        let LangAnswer::Locations { locations } = super::ask(&self.services, &query, call).await?.answer else {
+        if !self.services.search.hides_any() {
             return Ok(());
+        }
+        let query = LangQuery::Definition { uri: at.uri.clone(), position: at.position };
+        let result = super::ask(&self.services, &query, call).await?;
+        let said = Said::new(&result);
+        let locations = match result.answer {
+            LangAnswer::Locations { locations } if said.is_answered() => locations,
+            _ => {
+                return Err(ToolError::Failed(format!(
+                    "it is not known where that is defined, and the user's rules keep some files from you, so its \
+                     description is not given {}",
+                    said.words()
+                )));
+            }
         };
         for place in locations {
             let path = paths::from_uri(&place.uri).ok().and_then(|path| self.services.roots.check(&path).ok());
@@ -261,4 +275,56 @@ fn call_in_words(call: &LangCall, places: &mut Places<'_>) -> String {
     let lines: Vec<_> = lines.iter().map(u32::to_string).collect();
     let at = if lines.is_empty() { String::new() } else { format!(" (calls on line {})", lines.join(", ")) };
     format!("{}{at}", symbol_in_words(&call.symbol, places))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::lang::LangStatus;
+    use serde_json::json;
+    use workspace::lang::{Lang, Source};
+
+    use super::*;
+    use crate::fixture::{World, call};
+
+    /// Tells what stands anywhere, and where that is defined as it is set.
+    struct Hovers(LangStatus, LangAnswer);
+
+    #[async_trait]
+    impl Source for Hovers {
+        async fn ask(&self, query: &LangQuery, _: Duration) -> LangResult {
+            let (status, answer) = match query {
+                LangQuery::Hover { .. } => (LangStatus::Ready, LangAnswer::Text { text: "KEY = 'secret'".to_owned() }),
+                _ => (self.0, self.1.clone()),
+            };
+            LangResult { answer, ..LangResult::without_answer(status, None) }
+        }
+    }
+
+    async fn hover(hides: bool, status: LangStatus, file: Option<&str>) -> String {
+        let world = World::new(&[("a.py", "KEY\n"), ("secret.py", "KEY = 'secret'\n")]);
+        let at = Position { line: 0, character: 0 };
+        let range = protocol::Range { start: at, end: at };
+        let place = |file: &str| LangLocation { uri: paths::to_uri(&world.path(file)), range };
+        let answer = match file {
+            Some(file) => LangAnswer::Locations { locations: vec![place(file)] },
+            None => LangAnswer::Nothing,
+        };
+        let services =
+            if hides { world.services_showing(|path| !path.ends_with("secret.py")) } else { world.services() };
+        let services = Services { lang: Lang::new(vec![Arc::new(Hovers(status, answer))]), ..services };
+        let output = call(&services, "lsp_hover", json!({ "path": "a.py", "line": 1, "text": "KEY" })).await;
+        output.map_or_else(|error| error.to_string(), |output| output.text)
+    }
+
+    #[tokio::test]
+    async fn nothing_is_told_of_what_may_be_defined_in_a_file_that_the_users_rules_hide() {
+        assert!(hover(true, LangStatus::Ready, Some("a.py")).await.starts_with("KEY = 'secret'"));
+        let refused = hover(true, LangStatus::Ready, Some("secret.py")).await;
+        assert_eq!(refused, "it is defined in secret.py, which the user's rules keep from you");
+        for status in [LangStatus::Unsupported, LangStatus::Failed, LangStatus::TimedOut, LangStatus::Unseen] {
+            let refused = hover(true, status, None).await;
+            assert!(refused.starts_with("it is not known where that is defined, and the user's rules"), "{refused}");
+            assert!(hover(false, status, None).await.starts_with("KEY = 'secret'"), "no rule hides anything");
+        }
+    }
 }

@@ -72,7 +72,7 @@ impl Typed for LspCodeActions {
         let (uri, range) = (paths::to_uri(&path), range(&input)?);
         let asked = edit::asked(&self.services, &call, path).await?;
         let query = match &input.apply {
-            Some(title) => LangQuery::CodeAction { uri, range, title: title.clone() },
+            Some(title) => LangQuery::CodeAction { uri, range, title: title.clone(), kind: input.kind.clone() },
             None => LangQuery::CodeActions { uri, range, kind: input.kind.clone() },
         };
         let result = super::ask(&self.services, &query, &call).await?;
@@ -81,11 +81,8 @@ impl Typed for LspCodeActions {
             // An action may do more than edit; then its edit is given, and it is said what is missing.
             LangAnswer::Edit { changes } if said.is_answered() && !changes.is_empty() => {
                 let services = self.services.clone();
-                let mut what = format!("Applied \u{201c}{}\u{201d}", input.apply.unwrap_or_default());
-                if !said.is_whole() {
-                    what.push_str(&format!(" {}", said.words()));
-                }
-                blocking(move || edit::output(&services, &call, Some(&asked), &changes, &what)).await
+                let what = format!("Applied \u{201c}{}\u{201d}", input.apply.unwrap_or_default());
+                blocking(move || edit::output(&services, &call, Some(&asked), &changes, &said, &what)).await
             }
             LangAnswer::Actions { actions } if said.is_answered() => Ok(list(&actions, &said)),
             LangAnswer::Edit { .. } if said.is_whole() => {

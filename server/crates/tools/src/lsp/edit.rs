@@ -1,5 +1,7 @@
 //! Changes that language servers propose, as drafts: they are reviewed and undone as any other edit (design D4).
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,13 +10,18 @@ use agent::tool::{Call, Output, ToolError};
 use protocol::lang::{LangChange, LangTextEdit};
 use workspace::buffers::Open;
 use workspace::paths;
+use workspace::reader::ReadError;
+use workspace::search::Scope;
 use workspace::text::{LineIndex, PositionEncoding};
 
+use super::answer::Said;
 use crate::draft::Draft;
 use crate::{Services, blocking, counted, read_file};
 
 /// How many files of a change are named.
 const MOST: usize = 30;
+/// How many files a folder may have that is moved.
+const MOST_IN_FOLDER: usize = 500;
 
 /// A text that a server is asked about, as it was before that.
 #[derive(Clone, Debug)]
@@ -34,16 +41,18 @@ pub(super) async fn asked(services: &Services, call: &Call, path: PathBuf) -> Re
     .await
 }
 
-/// The plan for a change, with what the model reads of it after `what`. It is refused where a text that the server was asked
-/// about, or that it would change, is no longer the one that it had. Blocks.
+/// The plan for a change, with what the model reads of it after `what`, and who said it. It is refused where a text that the
+/// server was asked about, or that it would change, is no longer the one that it had. Blocks.
 pub(super) fn output(
     services: &Services,
     call: &Call,
     asked: Option<&Asked>,
     changes: &[LangChange],
+    said: &Said,
     what: &str,
 ) -> Result<Output, ToolError> {
     let mut draft = Draft::new(services, call);
+    let changes = &of_files(services, call, changes)?;
     let (mut edited, mut places) = (Vec::new(), 0);
     if let Some(Asked { path, hash }) = asked
         && services.reader.read(path).map(|file| file.hash).ok().as_ref() != Some(hash)
@@ -51,7 +60,7 @@ pub(super) fn output(
         return Err(stale(services, path));
     }
     for change in changes {
-        match change {
+        match &**change {
             LangChange::Text { uri, version, hash, edits } => {
                 let path = file(uri)?;
                 let (path, text, read) = draft.text(&path)?;
@@ -92,8 +101,108 @@ pub(super) fn output(
     if edited.len() > MOST {
         let _ = write!(text, "\n[and {} more]", counted(edited.len() - MOST, "file"));
     }
+    // Writing into a string cannot fail.
+    let _ = write!(text, "\n{}", said.words());
     let summary = counted(edited.len(), "file");
     Ok(Output { summary, ..draft.output(text)? })
+}
+
+/// Whether all texts would be as they are: some servers give the whole text anew, whatever it is. Blocks.
+pub(super) fn changes_nothing(services: &Services, call: &Call, changes: &[LangChange]) -> Result<bool, ToolError> {
+    let mut draft = Draft::new(services, call);
+    for change in changes {
+        let LangChange::Text { uri, edits, .. } = change else { return Ok(false) };
+        let (_, text, _) = draft.text(&file(uri)?)?;
+        if apply(&text, edits).is_none_or(|new| new != *text) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same changes, with those of folders as changes of the files in them: what is proposed is files.
+fn of_files<'c>(
+    services: &Services,
+    call: &Call,
+    changes: &'c [LangChange],
+) -> Result<Vec<Cow<'c, LangChange>>, ToolError> {
+    let mut all = Vec::with_capacity(changes.len());
+    for change in changes {
+        match change {
+            LangChange::Rename { from, to } => match files_in(services, call, from, "move")? {
+                Some(files) => {
+                    let to = PathBuf::from(file(to)?);
+                    let moved = |(file, rest): (PathBuf, PathBuf)| LangChange::Rename {
+                        from: paths::to_uri(&file),
+                        to: paths::to_uri(&to.join(rest)),
+                    };
+                    all.extend(files.into_iter().map(moved).map(Cow::Owned));
+                }
+                None => all.push(Cow::Borrowed(change)),
+            },
+            LangChange::Delete { uri } if files_in(services, call, uri, "delete")?.is_some() => {
+                return Err(unproposed(services, uri, "delete", "all in it would be lost"));
+            }
+            _ => all.push(Cow::Borrowed(change)),
+        }
+    }
+    Ok(all)
+}
+
+/// The files of a folder, and their paths in it; none where it is no folder. A folder that cannot be taken apart whole is
+/// refused: a part of it would be left behind.
+fn files_in(
+    services: &Services,
+    call: &Call,
+    uri: &str,
+    verb: &str,
+) -> Result<Option<Vec<(PathBuf, PathBuf)>>, ToolError> {
+    let folder = services.roots.resolve(&file(uri)?)?;
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let refused = |why: &str| Err(unproposed(services, uri, verb, why));
+    if services.roots.iter().any(|root| root.path.starts_with(&folder)) {
+        return refused("a folder of the workspace is in it");
+    }
+    let mut all = BTreeSet::new();
+    let mut folders = vec![folder.clone()];
+    while let Some(next) = folders.pop() {
+        if call.cancel.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        let Ok(entries) = std::fs::read_dir(&next) else { return refused("a part of it cannot be read") };
+        for entry in entries {
+            let Ok((entry, kind)) = entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) else {
+                return refused("a part of it cannot be read");
+            };
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if !kind.is_file() {
+                return refused("it has links or the like in it");
+            } else if !services.search.shows(&path) {
+                return refused("it has files in it that the user's rules keep from you");
+            } else {
+                all.insert(path);
+            }
+            if all.len() + folders.len() > MOST_IN_FOLDER {
+                return refused(&format!("it has more than {MOST_IN_FOLDER} files in it"));
+            }
+        }
+    }
+    // What only waits for the user is there too, and what is to be deleted is not.
+    let scope = Scope { path: Some(folder.clone()), glob: None };
+    all.extend(services.search.files(&scope, &call.cancel)?.paths);
+    all.retain(|path| !matches!(services.reader.read(path), Err(ReadError::Deleted { .. })));
+    let within = |path: PathBuf| path.strip_prefix(&folder).map(Path::to_owned).ok().map(|rest| (path, rest));
+    Ok(Some(all.into_iter().filter_map(within).collect()))
+}
+
+fn unproposed(services: &Services, uri: &str, verb: &str, why: &str) -> ToolError {
+    let name = paths::from_uri(uri).map_or_else(|_| uri.to_owned(), |path| services.roots.display(&path));
+    let words = format!("the language server would {verb} the folder {name}, which cannot be proposed, since {why}");
+    ToolError::Failed(format!("{words}; nothing was changed"))
 }
 
 fn stale(services: &Services, path: &Path) -> ToolError {
@@ -139,7 +248,7 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
-    use protocol::lang::{LangAnswer, LangQuery, LangResult, LangStatus};
+    use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus};
     use protocol::{Position, Range};
     use serde_json::json;
     use workspace::buffers::{Buffers, Change};
@@ -163,7 +272,8 @@ mod tests {
                 self.buffers.change(uri, 2, &[typed], PositionEncoding::Utf16).unwrap();
             }
             let answer = LangAnswer::Edit { changes: self.changes.clone() };
-            LangResult { answer, ..LangResult::without_answer(LangStatus::Ready, None) }
+            let servers = vec![LangServer { name: "rustfmt".to_owned(), version: None }];
+            LangResult { answer, servers, ..LangResult::without_answer(LangStatus::Ready, None) }
         }
     }
 
@@ -186,6 +296,8 @@ mod tests {
         let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
         let input = json!({ "path": "a.rs", "line": 1, "text": "area", "new_name": "size" });
         let output = call(&services, "lsp_rename", input).await.map_err(|error| error.to_string())?;
+        assert!(output.text.starts_with("Renamed `area` of a.rs:1 to `size`: 2 places in 2 files."), "{}", output.text);
+        assert!(output.text.ends_with("\n[rustfmt: ready]"), "{}", output.text);
         Ok(output.plan.unwrap().files.into_iter().filter_map(|file| file.new_text).collect())
     }
 
@@ -204,9 +316,73 @@ mod tests {
         assert_eq!(renamed(None, None, "area() ;\n").await, Err(refused("b.rs")), "by its text");
     }
 
+    /// What comes of a rename of `shapes`, by a server that moves its folder too.
+    async fn folder_moved(
+        files: &[(&str, &str)],
+        changes: impl Fn(&World) -> Vec<LangChange>,
+    ) -> Result<Output, String> {
+        let world = World::new(files);
+        let source = Meanwhile { changes: changes(&world), buffers: world.buffers.clone(), typed_in: None };
+        let services = world.services_showing(|path| !path.ends_with("hidden.rs"));
+        let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..services };
+        let input = json!({ "path": "lib.rs", "line": 1, "text": "shapes", "new_name": "forms" });
+        call(&services, "lsp_rename", input).await.map_err(|error| error.to_string())
+    }
+
+    fn renames_module(world: &World) -> Vec<LangChange> {
+        let uri = |name: &str| paths::to_uri(&world.path(name));
+        let edits = vec![edit((0, 4), (0, 10), "forms")];
+        vec![
+            LangChange::Text { uri: uri("lib.rs"), version: None, hash: None, edits },
+            LangChange::Rename { from: uri("shapes"), to: uri("forms") },
+        ]
+    }
+
+    #[tokio::test]
+    async fn a_folder_moves_with_all_files_in_it() {
+        let files = [("lib.rs", "mod shapes;\n"), ("shapes/mod.rs", "mod a;\n"), ("shapes/in/a.rs", "fn a() {}\n")];
+        let output = folder_moved(&files, renames_module).await.unwrap();
+        assert!(output.text.contains("shapes/in/a.rs (moved to forms/in/a.rs)"), "{}", output.text);
+        let plan = output.plan.unwrap();
+        let mut made: Vec<_> =
+            plan.files.iter().filter_map(|file| Some((&file.path, file.new_text.as_ref()?))).collect();
+        made.sort();
+        let made: Vec<_> =
+            made.into_iter().map(|(path, text)| (path.file_name().unwrap().to_str().unwrap(), &**text)).collect();
+        assert_eq!(made, [("a.rs", "fn a() {}\n"), ("mod.rs", "mod a;\n"), ("lib.rs", "mod forms;\n")]);
+        assert_eq!(plan.files.iter().filter(|file| file.moved_to.is_some()).count(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_cannot_move_whole_stays() {
+        let files = [("lib.rs", "mod shapes;\n"), ("shapes/mod.rs", ""), ("shapes/hidden.rs", "secret\n")];
+        let refused = folder_moved(&files, renames_module).await.unwrap_err();
+        let wanted = "the language server would move the folder shapes, which cannot be proposed, since it has files in it \
+                      that the user's rules keep from you; nothing was changed";
+        assert_eq!(refused, wanted);
+        let delete = |world: &World| vec![LangChange::Delete { uri: paths::to_uri(&world.path("shapes")) }];
+        let refused = folder_moved(&files, delete).await.unwrap_err();
+        assert!(refused.starts_with("the language server would delete the folder shapes, which"), "{refused}");
+    }
+
     fn edit(start: (u32, u32), end: (u32, u32), new_text: &str) -> LangTextEdit {
         let position = |(line, character)| Position { line, character };
         LangTextEdit { range: Range { start: position(start), end: position(end) }, new_text: new_text.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_a_server_gives_back_as_it_is_is_formatted_already() {
+        let format = async |new_text: &str| {
+            let world = World::new(&[("a.rs", "fn area() {}\n")]);
+            let edits = vec![edit((0, 0), (1, 0), new_text)];
+            let changes =
+                vec![LangChange::Text { uri: paths::to_uri(&world.path("a.rs")), version: None, hash: None, edits }];
+            let source = Meanwhile { changes, buffers: world.buffers.clone(), typed_in: None };
+            let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
+            call(&services, "lsp_format", json!({ "path": "a.rs" })).await.unwrap().text
+        };
+        assert_eq!(format("fn area() {}\n").await, "It is formatted already.\n[rustfmt: ready]");
+        assert_eq!(format("fn area();\n").await, "Formatted: 1 place in 1 file.\na.rs (1 place)\n[rustfmt: ready]");
     }
 
     #[test]

@@ -52,13 +52,16 @@ impl Typed for LspFormat {
         let result = super::ask(&self.services, &LangQuery::Format { uri }, &call).await?;
         let said = Said::new(&result);
         match result.answer {
-            LangAnswer::Edit { changes } if said.is_whole() && !changes.is_empty() => {
+            LangAnswer::Edit { changes } if said.is_whole() => {
                 let services = self.services.clone();
-                blocking(move || edit::output(&services, &call, Some(&asked), &changes, "Formatted")).await
-            }
-            LangAnswer::Edit { .. } if said.is_whole() => {
-                let text = format!("It is formatted already.\n{}", said.words());
-                Ok(Output { text, summary: "formatted already".to_owned(), ..Output::default() })
+                blocking(move || match edit::changes_nothing(&services, &call, &changes)? {
+                    true => {
+                        let text = format!("It is formatted already.\n{}", said.words());
+                        Ok(Output { text, summary: "formatted already".to_owned(), ..Output::default() })
+                    }
+                    false => edit::output(&services, &call, Some(&asked), &changes, &said, "Formatted"),
+                })
+                .await
             }
             _ => Ok(said.without_answer()),
         }

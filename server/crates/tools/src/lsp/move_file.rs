@@ -14,13 +14,13 @@ use super::edit;
 use crate::typed::Typed;
 use crate::{Services, blocking, location, writable};
 
-/// Moves or renames a file, and changes the imports and paths that lead to it, as the language server knows them. Where no
-/// server can do that, the file alone is moved, and you are told so. Nothing is written: the user reviews all of it as one
+/// Moves or renames a file or a folder, and changes the imports and paths that lead to it, as the language server knows them. Where no
+/// server can do that, it alone is moved, and you are told so. Nothing is written: the user reviews all of it as one
 /// proposal, and until then you read the files as if it were accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
-    /// The file, relative to the workspace or absolute.
+    /// The file or folder, relative to the workspace or absolute.
     from: String,
     /// Where it goes; nothing may be there.
     to: String,
@@ -57,16 +57,16 @@ impl Typed for LspMoveFile {
         let result = super::ask(&self.services, &query, &call).await?;
         let said = Said::new(&result);
         let (mut changes, words) = match (result.status, result.answer) {
-            (LangStatus::Ready, LangAnswer::Edit { changes }) => (changes, String::new()),
+            (LangStatus::Ready, LangAnswer::Edit { changes }) => (changes, ""),
             // Without a server that can do it, a move is still a move.
             (LangStatus::NoServer | LangStatus::Unsupported, _) => {
-                (Vec::new(), format!(". Nothing else was changed: look for what names it {}", said.words()))
+                (Vec::new(), ". Nothing else was changed: look for what names it")
             }
             _ => return Ok(said.without_answer()),
         };
         // The server edits the file where it was.
         changes.push(LangChange::Rename { from, to });
         let services = self.services.clone();
-        blocking(move || edit::output(&services, &call, None, &changes, &format!("Moved{words}"))).await
+        blocking(move || edit::output(&services, &call, None, &changes, &said, &format!("Moved{words}"))).await
     }
 }

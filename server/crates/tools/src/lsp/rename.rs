@@ -8,7 +8,7 @@ use protocol::lang::{LangAnswer, LangQuery};
 
 use super::answer::Said;
 use super::edit;
-use super::target::{Targeted, targeted};
+use super::target::{Aim, Targeted, targeted};
 use crate::typed::Typed;
 use crate::{Services, blocking, location};
 
@@ -52,9 +52,9 @@ impl Typed for LspRename {
     }
 
     async fn run(&self, call: Call, input: Input) -> Result<Output, ToolError> {
-        let at = input.target().find(&self.services, &call).await?;
+        let at = input.target().find(&self.services, &call, Aim::Change).await?;
         let new_name = input.new_name.trim().to_owned();
-        let what = format!("Renamed to {new_name}");
+        let what = format!("Renamed `{}` of {} to `{new_name}`", at.name, at.place(&self.services));
         let query = LangQuery::Rename { uri: at.uri, position: at.position, new_name };
         let result = super::ask(&self.services, &query, &call).await?;
         let said = Said::new(&result);
@@ -62,7 +62,7 @@ impl Typed for LspRename {
             // A part of a rename would break what it leaves out.
             LangAnswer::Edit { changes } if said.is_whole() && !changes.is_empty() => {
                 let services = self.services.clone();
-                blocking(move || edit::output(&services, &call, Some(&at.text), &changes, &what)).await
+                blocking(move || edit::output(&services, &call, Some(&at.text), &changes, &said, &what)).await
             }
             LangAnswer::Edit { changes } if said.is_whole() && changes.is_empty() => {
                 Err(ToolError::Failed(format!("the language server would change nothing there {}", said.words())))

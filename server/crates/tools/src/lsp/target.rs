@@ -4,18 +4,20 @@ use std::path::PathBuf;
 
 use agent::edit::TextHash;
 use agent::tool::{Call, ToolError};
-use protocol::lang::{LangAnswer, LangQuery, LangStatus, LangSymbol};
+use protocol::lang::{LangAnswer, LangQuery, LangResult, LangStatus, LangSymbol};
 use protocol::{Position, Range};
-use workspace::lang::{Place, name_within};
+use workspace::lang::{Place, PlaceError, name_within, names_of, word_at};
 use workspace::paths;
 use workspace::search::Scope;
-use workspace::syntax::{Language, Lookup, Outline, Parsed, numbered};
+use workspace::syntax::{Language, Outline, Parsed, numbered};
+use workspace::text::{LineIndex, PositionEncoding};
 
+use super::answer::Said;
 use super::edit::Asked;
-use crate::{Services, blocking, read_file};
+use crate::{Services, blocking, counted, read_file};
 
-/// How many symbols of the same name are listed.
-const MOST: usize = 10;
+/// How many symbols of the same name are looked at.
+const MOST_FOUND: usize = 100;
 /// How many files with the name in them are parsed, where no server knows the symbol.
 const MOST_FILES: usize = 500;
 /// What stands between the names of a path.
@@ -29,6 +31,13 @@ pub(super) struct Target<'a> {
     pub(super) line: Option<usize>,
     pub(super) text: Option<&'a str>,
     pub(super) occurrence: Option<usize>,
+}
+
+/// What a place is asked for. Who would change something must not take one name for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    Read,
+    Change,
 }
 
 /// The input of a tool that names a place.
@@ -45,13 +54,13 @@ macro_rules! targeted {
         pub(super) struct $name {
             $($(#[doc = $field_doc])+ $field: $type,)*
             /// The symbol by its name, with the names of what it is in where others are called so too: `Type/method`. Alone it
-            /// is looked for in the whole workspace; with `path` in that file. `Name[2]` is the second that is called so.
+            /// is looked for in the whole workspace; with `path` in that file, where `Name[2]` is the second that is called so.
             symbol: Option<String>,
             /// The file, relative to the workspace or absolute. Needed with `line`.
             path: Option<String>,
             /// The line, from 1, on which it stands, instead of `symbol`.
             line: Option<usize>,
-            /// What stands on that line and is meant, such as a name.
+            /// What stands on that line and is meant, such as a name; of several names the last, or the one before a bracket.
             text: Option<String>,
             /// Which of several such texts on the line, from 1; the first without it.
             occurrence: Option<usize>,
@@ -80,16 +89,26 @@ pub(super) struct At {
     pub(super) text: Asked,
     pub(super) uri: String,
     pub(super) position: Position,
+    /// The name that stands there; empty where none does.
+    pub(super) name: String,
+    /// Why others may be meant as well, which were not found.
+    doubt: Option<String>,
 }
 
 impl Target<'_> {
     /// Whether it can be meant, and the file that it names.
     pub(super) fn check(&self, services: &Services) -> Result<Option<PathBuf>, ToolError> {
         let invalid = |words: &str| Err(ToolError::InvalidInput(words.to_owned()));
+        let is_on_line = self.line.is_some() || self.text.is_some() || self.occurrence.is_some();
         match (self.path, self.symbol, self.line, self.text) {
-            (_, Some(_), Some(_), _) => return invalid("give either `symbol`, or `line` with `text`, not both"),
-            (_, Some(symbol), None, _) if symbol.trim().is_empty() => return invalid("`symbol` is empty"),
-            (None, Some(_), None, _) | (Some(_), Some(_), None, _) | (Some(_), None, Some(_), Some(_)) => {}
+            (_, Some(_), ..) if is_on_line => {
+                return invalid("give either `symbol`, or `line` with `text` and `occurrence`, not both");
+            }
+            (_, Some(symbol), ..) if symbol.trim().is_empty() => return invalid("`symbol` is empty"),
+            (None, Some(symbol), ..) if numbered(symbol.trim()).1.is_some() => {
+                return invalid("a number such as `[2]` counts within one file; give its `path` too");
+            }
+            (_, Some(_), ..) | (Some(_), None, Some(_), Some(_)) => {}
             (Some(_), None, Some(_), None) => {
                 return invalid("`text` is missing: a text on that line, such as the name that is asked about");
             }
@@ -112,24 +131,28 @@ impl Target<'_> {
     }
 
     /// Finds it.
-    pub(super) async fn find(&self, services: &Services, call: &Call) -> Result<At, ToolError> {
+    pub(super) async fn find(&self, services: &Services, call: &Call, aim: Aim) -> Result<At, ToolError> {
         let path = self.check(services)?;
         match (path, self.symbol) {
             (Some(path), symbol) => {
                 let symbol = symbol.map(str::to_owned);
                 let text = self.text.map(str::to_owned);
                 let (line, occurrence) = (self.line.unwrap_or_default(), self.occurrence.unwrap_or(1));
+                let is_exact = aim == Aim::Change;
                 let (services, call) = (services.clone(), call.clone());
                 blocking(move || {
                     let place = match (&symbol, &text) {
                         (Some(symbol), _) => Place::Symbol(symbol),
-                        (None, text) => Place::Text { line, text: text.as_deref().unwrap_or_default(), occurrence },
+                        (None, text) => {
+                            let text = text.as_deref().unwrap_or_default();
+                            Place::Text { line, text, occurrence, is_exact }
+                        }
                     };
                     in_file(&services, &call, path, place)
                 })
                 .await
             }
-            (None, symbol) => anywhere(services, call, symbol.unwrap_or_default()).await,
+            (None, symbol) => anywhere(services, call, symbol.unwrap_or_default().trim(), aim).await,
         }
     }
 }
@@ -137,7 +160,7 @@ impl Target<'_> {
 fn in_file(services: &Services, call: &Call, path: PathBuf, place: Place<'_>) -> Result<At, ToolError> {
     let file = services.reader.read(&path).map_err(|error| read_file::in_words(services, &path, error, call))?;
     let name = services.roots.display(&path);
-    let parsed = match (place, Language::of(&path)) {
+    let parsed = match (place, Language::of_text(&path, &file.text)) {
         (Place::Symbol(_), Some(language)) => {
             let parsed = Parsed::new(language, file.text.clone());
             Some(parsed.map_err(|error| ToolError::Failed(format!("{name}: {error}")))?)
@@ -150,61 +173,149 @@ fn in_file(services: &Services, call: &Call, path: PathBuf, place: Place<'_>) ->
     };
     let position =
         place.find(&file.text, parsed.as_ref()).map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
-    Ok(At::new(path, file.hash, position))
+    Ok(At::new(path, file.hash, &file.text, position))
 }
 
 impl At {
-    fn new(path: PathBuf, hash: TextHash, position: Position) -> Self {
-        Self { uri: paths::to_uri(&path), text: Asked { path, hash }, position }
+    fn new(path: PathBuf, hash: TextHash, text: &str, position: Position) -> Self {
+        let name = word_at(text, position).unwrap_or_default().to_owned();
+        Self { uri: paths::to_uri(&path), text: Asked { path, hash }, position, name, doubt: None }
+    }
+
+    /// Where it is, as `path:line`.
+    pub(super) fn place(&self, services: &Services) -> String {
+        format!("{}:{}", services.roots.display(&self.text.path), self.position.line + 1)
+    }
+
+    /// That others may have been meant, as a line of its own; nothing where that is known not to be so.
+    pub(super) fn remark(&self, services: &Services) -> String {
+        let Some(doubt) = &self.doubt else { return String::new() };
+        let (name, place) = (&self.name, self.place(services));
+        format!("\n[this is about `{name}` at {place}; others may be called so, since {doubt}]")
     }
 }
 
+/// Names for places, by the `symbol` and `path` by which to name them.
+struct Candidates<'s> {
+    services: &'s Services,
+    /// The last file, since several of them may be in it.
+    last: Option<(PathBuf, Parsed, Outline)>,
+}
+
+impl<'s> Candidates<'s> {
+    fn new(services: &'s Services) -> Self {
+        Self { services, last: None }
+    }
+
+    /// Blocks.
+    fn name(&mut self, at: &At) -> String {
+        let symbol = self.symbol(at).unwrap_or_else(|| at.name.clone());
+        format!("`{symbol}` in {}", at.place(self.services))
+    }
+
+    fn symbol(&mut self, at: &At) -> Option<String> {
+        let path = &at.text.path;
+        if self.last.as_ref().is_none_or(|(last, ..)| last != path) {
+            let text = self.services.reader.read(path).ok()?.text;
+            let parsed = Parsed::new(Language::of_text(path, &text)?, text).ok()?;
+            let outline = Outline::new(&parsed);
+            self.last = Some((path.clone(), parsed, outline));
+        }
+        let (_, parsed, outline) = self.last.as_ref()?;
+        let offset = LineIndex::new(&parsed.text).offset(&parsed.text, at.position, PositionEncoding::Utf16)?;
+        let symbol = outline.symbols.iter().rfind(|symbol| symbol.selection.contains(&offset))?;
+        Some(outline.distinct_name(symbol))
+    }
+}
+
+/// What is called so in the workspace.
+struct Found {
+    all: Vec<At>,
+    /// Why there may be more; none where these are all.
+    doubt: Option<String>,
+}
+
 /// A symbol anywhere in the workspace: by the language servers, or else by the files that its name stands in.
-async fn anywhere(services: &Services, call: &Call, symbol: &str) -> Result<At, ToolError> {
-    let (named, number) = numbered(symbol.trim());
-    let query = LangQuery::WorkspaceSymbols { query: last_name(named).to_owned(), uri: None };
+async fn anywhere(services: &Services, call: &Call, symbol: &str, aim: Aim) -> Result<At, ToolError> {
+    let query = LangQuery::WorkspaceSymbols { query: last_name(symbol).to_owned(), uri: None };
     let result = super::ask(services, &query, call).await?;
-    let (in_blocking, call, wanted) = (services.clone(), call.clone(), named.to_owned());
-    let mut found = blocking(move || {
-        let services = &in_blocking;
-        let found = match (result.status, result.answer) {
-            (LangStatus::Ready | LangStatus::Partial | LangStatus::Indexing, LangAnswer::Symbols { symbols }) => {
-                symbols
-            }
-            _ => Vec::new(),
-        };
-        let found: Vec<At> =
-            found.iter().filter(|found| is_called(found, &wanted)).filter_map(|found| at(services, found)).collect();
-        if found.is_empty() { in_files(services, &call, &wanted) } else { Ok(found) }
+    let (services, call, symbol) = (services.clone(), call.clone(), symbol.to_owned());
+    blocking(move || {
+        let mut found = by_servers(&services, &call, &symbol, result)?;
+        if found.all.is_empty() {
+            in_files(&services, &call, &symbol, &mut found)?;
+        }
+        found.one(&services, &symbol, aim)
     })
-    .await?;
-    let place = |at: &At| (at.text.path.clone(), at.position);
-    found.sort_by_key(place);
-    // Several servers may know it.
-    found.dedup_by_key(|at| place(at));
-    match (found.as_slice(), number) {
-        ([], _) => Err(ToolError::Failed(format!(
-            "no symbol of the workspace is called `{named}`. Look for it with search_text, and name the place by `path`, \
-             `line` and `text`"
-        ))),
-        ([one], None) => Ok(one.clone()),
-        (several, number) => {
-            if let Some(one) = number.and_then(|number| several.get(number.checked_sub(1)?)) {
-                return Ok(one.clone());
+    .await
+}
+
+impl Found {
+    /// The one that is meant.
+    fn one(mut self, services: &Services, symbol: &str, aim: Aim) -> Result<At, ToolError> {
+        let place = |at: &At| (at.text.path.clone(), at.position);
+        self.all.sort_by_key(place);
+        // Several servers may know it.
+        self.all.dedup_by_key(|at| place(at));
+        let failed = |words: String| Err(ToolError::Failed(words));
+        match (self.all.as_slice(), self.doubt) {
+            ([], doubt) => {
+                let doubt = doubt.map(|doubt| format!(", as far as is known: {doubt}")).unwrap_or_default();
+                failed(format!(
+                    "no symbol of the workspace is called `{symbol}`{doubt}. Look for it with search_text, and name the \
+                     place by `path`, `line` and `text`"
+                ))
             }
-            let shown = |(at, one): (usize, &At)| {
-                let file = services.roots.display(&one.text.path);
-                format!("`{named}[{}]` at {file}:{}", at + 1, one.position.line + 1)
-            };
-            let places: Vec<_> = several.iter().enumerate().take(MOST).map(shown).collect();
-            let more = several.len().saturating_sub(MOST);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            Err(ToolError::Failed(format!(
-                "`{symbol}` may be several symbols: {}{more}. Name one so, or give the `path` too",
-                places.join(", ")
-            )))
+            ([one], Some(doubt)) if aim == Aim::Change => failed(format!(
+                "`{symbol}` may be several symbols, of which only {} was found, since {doubt}. Nothing was changed. If \
+                 that one is meant, give its `path` too",
+                Candidates::new(services).name(one)
+            )),
+            ([one], doubt) => Ok(At { doubt, ..one.clone() }),
+            (several, doubt) => {
+                let mut candidates = Candidates::new(services);
+                let error = PlaceError::several(symbol, several.iter().map(|at| candidates.name(at)));
+                let more = doubt.map(|doubt| format!(" (and there may be more, since {doubt})")).unwrap_or_default();
+                failed(format!("{error}{more}, with its `path` too"))
+            }
         }
     }
+
+    fn is_full(&mut self) -> bool {
+        let is_full = self.all.len() >= MOST_FOUND;
+        if is_full {
+            self.doubt = Some(format!("only the first {MOST_FOUND} were looked at"));
+        }
+        is_full
+    }
+}
+
+fn by_servers(services: &Services, call: &Call, symbol: &str, result: LangResult) -> Result<Found, ToolError> {
+    let said = Said::new(&result);
+    // Where no server is there the files tell all that there is to know.
+    let is_sure = matches!(result.status, LangStatus::Ready | LangStatus::NoServer | LangStatus::Unsupported);
+    let doubt = (!is_sure).then(|| format!("the language servers did not tell all symbols ({})", said.plain()));
+    let mut found = Found { all: Vec::new(), doubt };
+    let symbols = match result.answer {
+        LangAnswer::Symbols { symbols } if said.is_answered() => symbols,
+        _ => Vec::new(),
+    };
+    for one in symbols.iter().filter(|one| is_called(one, symbol)) {
+        if call.cancel.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        if found.is_full() {
+            break;
+        }
+        // What lies elsewhere, such as a library, is not what is edited here.
+        let path = paths::from_uri(&one.location.uri).ok().and_then(|path| services.roots.check(&path).ok());
+        let Some(path) = path.filter(|path| services.search.shows(path)) else { continue };
+        match at(services, path, one) {
+            Some(at) => found.all.push(at),
+            None => found.doubt = Some("one is not where a language server has it".to_owned()),
+        }
+    }
+    Ok(found)
 }
 
 /// The last of a path of names.
@@ -229,53 +340,68 @@ fn plain_name(found: &LangSymbol) -> &str {
 
 /// Where a server's symbol has its name. What servers give for it is often all of its definition, which may begin with an
 /// attribute or a keyword, or only its file. Blocks.
-fn at(services: &Services, symbol: &LangSymbol) -> Option<At> {
-    let path = paths::from_uri(&symbol.location.uri).ok()?;
-    // What lies elsewhere, such as a library, is not what is edited here.
-    let path = services.roots.check(&path).ok().filter(|path| services.search.shows(path))?;
+fn at(services: &Services, path: PathBuf, symbol: &LangSymbol) -> Option<At> {
     let file = services.reader.read(&path).ok()?;
     let (name, all) = (last_name(plain_name(symbol)), symbol.location.range);
     let from_name = Range { start: symbol.selection.start, end: all.end.max(symbol.selection.end) };
     let position = name_within(&file.text, from_name, name).or_else(|| {
-        let parsed = Language::of(&path).and_then(|language| Parsed::new(language, file.text.clone()).ok());
+        let language = Language::of_text(&path, &file.text);
+        let parsed = language.and_then(|language| Parsed::new(language, file.text.clone()).ok());
         Place::Symbol(name).find(&file.text, parsed.as_ref()).ok()
     });
-    Some(At::new(path, file.hash, position?))
+    Some(At::new(path, file.hash, &file.text, position?))
 }
 
-fn in_files(services: &Services, call: &Call, symbol: &str) -> Result<Vec<At>, ToolError> {
+/// Adds the symbols of all source files that are called so. Blocks.
+fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -> Result<(), ToolError> {
     let name = last_name(symbol);
     let files = services.search.files(&Scope::default(), &call.cancel)?;
-    let mut found = Vec::new();
-    let mut parsed_files = 0;
+    let (mut unknown, mut parsed_files) = (files.unreadable, 0);
     for path in files.paths {
         if call.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        let Some(language) = Language::of(&path) else { continue };
-        let Ok(file) = services.reader.read(&path) else { continue };
-        if !file.text.contains(name) {
+        if found.is_full() {
+            return Ok(());
+        }
+        if !Language::possible(&path).into_iter().any(has_symbols_of_a_program) {
             continue;
         }
+        let Ok(file) = services.reader.read(&path) else {
+            unknown += 1;
+            continue;
+        };
+        let Some(language) = Language::of_text(&path, &file.text).filter(|_| file.text.contains(name)) else {
+            continue;
+        };
         parsed_files += 1;
         if parsed_files > MOST_FILES {
-            break;
+            let doubt = format!("only the first {MOST_FILES} files that the name stands in were looked at");
+            found.doubt = Some(doubt);
+            return Ok(());
         }
-        let Ok(parsed) = Parsed::new(language, file.text.clone()) else { continue };
-        let outline = Outline::new(&parsed);
-        let one_of = |number: usize| format!("{symbol}[{number}]");
-        let names = match outline.find(symbol) {
-            Lookup::None(_) => continue,
-            Lookup::One(_) => vec![symbol.to_owned()],
-            Lookup::Several(several) => (1..=several.len()).map(one_of).collect(),
+        let Ok(parsed) = Parsed::new(language, file.text.clone()) else {
+            unknown += 1;
+            continue;
         };
-        for name in names {
-            if let Ok(position) = Place::Symbol(&name).find(&file.text, Some(&parsed)) {
-                found.push(At::new(path.clone(), file.hash.clone(), position));
-            }
+        let (places, is_cut) = names_of(&parsed, &Outline::new(&parsed), symbol, MOST_FOUND - found.all.len());
+        let at = |position| At::new(path.clone(), file.hash.clone(), &file.text, position);
+        found.all.extend(places.into_iter().map(at));
+        if is_cut && found.is_full() {
+            return Ok(());
         }
+        unknown += usize::from(is_cut);
     }
-    Ok(found)
+    if unknown > 0 {
+        let doubt = format!("{} could not be looked at, or not whole", counted(unknown, "file"));
+        found.doubt.get_or_insert(doubt);
+    }
+    Ok(())
+}
+
+/// Whether what has a name in texts of a language is called by it elsewhere: keys and rules are not.
+fn has_symbols_of_a_program(language: Language) -> bool {
+    !matches!(language, Language::Json | Language::Css | Language::Html)
 }
 
 #[cfg(test)]
@@ -292,25 +418,34 @@ mod tests {
     use crate::fixture::{World, call};
 
     /// Knows symbols by all of their definitions, as some servers do, and notes which places it is asked about.
-    struct Knows(Vec<LangSymbol>, Arc<Mutex<Vec<Position>>>);
+    struct Knows(LangStatus, Vec<LangSymbol>, Arc<Mutex<Vec<Position>>>);
 
     #[async_trait]
     impl Source for Knows {
         async fn ask(&self, query: &LangQuery, _: Duration) -> LangResult {
-            let answer = match query {
-                LangQuery::WorkspaceSymbols { .. } => LangAnswer::Symbols { symbols: self.0.clone() },
-                LangQuery::Definition { position, .. } => {
-                    self.1.lock().unwrap().push(*position);
-                    LangAnswer::Locations { locations: Vec::new() }
+            let (status, answer) = match query {
+                LangQuery::WorkspaceSymbols { .. } => (self.0, LangAnswer::Symbols { symbols: self.1.clone() }),
+                LangQuery::Definition { position, .. } | LangQuery::Rename { position, .. } => {
+                    self.2.lock().unwrap().push(*position);
+                    (LangStatus::Ready, LangAnswer::Locations { locations: Vec::new() })
                 }
-                _ => LangAnswer::Nothing,
+                _ => (LangStatus::Ready, LangAnswer::Nothing),
             };
-            LangResult { answer, ..LangResult::without_answer(LangStatus::Ready, None) }
+            LangResult { answer, ..LangResult::without_answer(status, None) }
         }
     }
 
     /// Where the definition of a symbol is asked for, by a server that gives for each symbol its file, name and lines.
     async fn asked(symbol: &str, known: &[(&str, &str, u32, u32)]) -> Result<(u32, u32), String> {
+        Ok(told(symbol, known, LangStatus::Ready).await?.0)
+    }
+
+    /// The same with the server's status, and what the model is told.
+    async fn told(
+        symbol: &str,
+        known: &[(&str, &str, u32, u32)],
+        status: LangStatus,
+    ) -> Result<((u32, u32), String), String> {
         let world = World::new(&[
             ("a.rs", "#[inline]\npub(crate) fn area() {}\n\nfn more() {\n    area();\n}\n"),
             ("b.rs", "// area\n\nmod b {\n    fn area() {}\n}\n"),
@@ -332,12 +467,12 @@ mod tests {
             }
         });
         let places = Arc::<Mutex<Vec<Position>>>::default();
-        let source = Knows(known.collect(), places.clone());
+        let source = Knows(status, known.collect(), places.clone());
         let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
         let input = json!({ "symbol": symbol });
-        call(&services, "lsp_definition", input).await.map_err(|error| error.to_string())?;
+        let output = call(&services, "lsp_definition", input).await.map_err(|error| error.to_string())?;
         let places = places.lock().unwrap();
-        Ok((places[0].line, places[0].character))
+        Ok(((places[0].line, places[0].character), output.text))
     }
 
     #[tokio::test]
@@ -353,13 +488,106 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_several_symbols_one_can_be_named_by_its_number() {
+    async fn several_symbols_are_told_by_names_that_last() {
         let both = [("b.rs", "area", 3, 4), ("a.rs", "area", 0, 2), ("a.rs", "area", 1, 2)];
-        let several = asked("area", &both).await.unwrap_err();
-        let wanted = "`area` may be several symbols: `area[1]` at a.rs:2, `area[2]` at b.rs:4. Name one so, or give the `path` too";
-        assert_eq!(several, wanted);
-        assert_eq!(asked("area[2]", &both).await, Ok((3, 7)));
-        assert_eq!(asked("area[2]", &[]).await, Ok((3, 7)), "without a server's word too");
-        assert!(asked("area[3]", &both).await.unwrap_err().contains("may be several symbols"));
+        let wanted =
+            "`area` may be several symbols: `/area` in a.rs:2, `/b/area` in b.rs:4; name one so, with its `path` too";
+        assert_eq!(asked("area", &both).await.unwrap_err(), wanted);
+        assert_eq!(asked("area", &[]).await.unwrap_err(), wanted, "without a server's word too");
+        let numbered = asked("area[2]", &both).await.unwrap_err();
+        assert!(numbered.contains("counts within one file; give its `path` too"), "{numbered}");
+    }
+
+    #[tokio::test]
+    async fn where_not_all_symbols_are_told_that_is_said() {
+        for status in [LangStatus::Partial, LangStatus::Indexing] {
+            let (place, text) = told("area", &[("b.rs", "area", 3, 3)], status).await.unwrap();
+            assert_eq!(place, (3, 7));
+            assert!(
+                text.contains("[this is about `area` at b.rs:4; others may be called so, since the language"),
+                "{text}"
+            );
+        }
+        let (_, text) = told("area", &[("b.rs", "area", 3, 3)], LangStatus::Ready).await.unwrap();
+        assert!(!text.contains("this is about"), "{text}");
+    }
+
+    /// What comes of a rename of `area`, which a server that has this status knows in one file.
+    async fn renamed(files: &[(&str, &str)], is_known: bool, status: LangStatus) -> (String, Vec<Position>) {
+        let world = World::new(files);
+        let range = Range { start: Position { line: 0, character: 3 }, end: Position { line: 0, character: 7 } };
+        let location = LangLocation { uri: paths::to_uri(&world.path("a.rs")), range };
+        let symbol = LangSymbol {
+            name: "area".to_owned(),
+            kind: 12,
+            detail: None,
+            container: None,
+            depth: 0,
+            location,
+            selection: range,
+        };
+        let places = Arc::<Mutex<Vec<Position>>>::default();
+        let source = Knows(status, Vec::from_iter(is_known.then_some(symbol)), places.clone());
+        let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
+        let output = call(&services, "lsp_rename", json!({ "symbol": "area", "new_name": "size" })).await;
+        let told = output.map_or_else(|error| error.to_string(), |output| output.text);
+        (told, places.lock().unwrap().clone())
+    }
+
+    #[tokio::test]
+    async fn nothing_is_renamed_that_may_not_be_the_only_one_called_so() {
+        let files = [("a.rs", "fn area() {}\n"), ("b.rs", "fn more() {}\n")];
+        let asked = vec![Position { line: 0, character: 3 }];
+        assert_eq!(renamed(&files, true, LangStatus::Ready).await.1, asked);
+        assert_eq!(renamed(&files, false, LangStatus::Ready).await.1, asked, "the files tell it");
+        for is_known in [true, false] {
+            let (told, asked) = renamed(&files, is_known, LangStatus::Partial).await;
+            assert!(
+                told.starts_with("`area` may be several symbols, of which only `/area` in a.rs:1 was found, since"),
+                "{told}"
+            );
+            assert!(told.ends_with("Nothing was changed. If that one is meant, give its `path` too"), "{told}");
+            assert_eq!(asked, []);
+        }
+        let unparsed = format!("fn area() {{}}\n{}", "(".repeat(600));
+        let (told, asked) = renamed(&[files[0], ("b.rs", &unparsed)], false, LangStatus::Ready).await;
+        assert!(told.contains("since 1 file could not be looked at, or not whole."), "{told}");
+        assert_eq!(asked, []);
+    }
+
+    #[tokio::test]
+    async fn a_name_that_very_many_have_is_told_soon() {
+        let code: String = (0..8_000).map(|at| format!("class C{at} {{ version() {{}} }}\n")).collect();
+        let lock = format!("{{{}}}", vec!["\"a\": {\"version\": 1}"; 8_000].join(","));
+        let world = World::new(&[("a.js", &code), ("package-lock.json", &lock)]);
+        let asked = world.text("lsp_references", json!({ "symbol": "version" }));
+        let told = tokio::time::timeout(Duration::from_secs(60), asked).await.expect("an answer soon");
+        let wanted = "error: `version` may be several symbols: `/C0/version` in a.js:1, `/C1/version` in a.js:2, ";
+        assert!(told.starts_with(wanted), "{told}");
+        assert!(told.contains(" and 90 more; name one so (and there may be more, since only the first 100 "), "{told}");
+    }
+
+    #[tokio::test]
+    async fn the_symbols_of_a_cpp_header_are_known() {
+        let header = "namespace shapes {\nclass Box {\n  int area();\n};\n}\n";
+        let world = World::new(&[("shapes.h", header)]);
+        for input in [json!({ "symbol": "Box/area", "path": "shapes.h" }), json!({ "symbol": "Box/area" })] {
+            let places = Arc::<Mutex<Vec<Position>>>::default();
+            let source = Knows(LangStatus::Ready, Vec::new(), places.clone());
+            let services = Services { lang: Lang::new(vec![Arc::new(source)]), ..world.services() };
+            call(&services, "lsp_definition", input).await.unwrap();
+            assert_eq!(*places.lock().unwrap(), [Position { line: 2, character: 6 }]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_place_named_in_two_ways_is_refused() {
+        let world = World::new(&[("a.rs", "fn area() {}\n")]);
+        for (field, value) in [("line", json!(1)), ("text", json!("area")), ("occurrence", json!(2))] {
+            let mut input = json!({ "path": "a.rs", "symbol": "area" });
+            input[field] = value;
+            let told = world.text("lsp_definition", input).await;
+            assert!(told.contains("give either `symbol`, or `line` with `text` and `occurrence`"), "{field}: {told}");
+        }
     }
 }

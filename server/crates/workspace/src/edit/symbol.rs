@@ -154,26 +154,13 @@ fn find<'o>(parsed: &Parsed, outline: &'o Outline, path: &str) -> Result<&'o Sym
         Lookup::None(near) => Err(SymbolError::NotFound { path: path.to_owned(), near, is_cut: outline.is_cut }),
         Lookup::Several(several) => {
             let candidates = several.iter().take(10).map(|symbol| {
-                let name = outline.name(symbol);
                 let first = parsed.slice(symbol.range.clone()).lines().next().unwrap_or_default();
-                let preview = preview(&format!("{}: {}", distinct(outline, symbol, &name), first.trim()));
+                let preview = preview(&format!("{}: {}", outline.distinct_name(symbol), first.trim()));
                 Candidate { line: symbol.line, preview }
             });
             let candidates = candidates.collect();
             Err(SymbolError::Ambiguous { path: path.to_owned(), found: several.len(), candidates })
         }
-    }
-}
-
-/// A path that means only this symbol.
-fn distinct(outline: &Outline, symbol: &Symbol, name: &str) -> String {
-    let whole = format!("/{name}");
-    match outline.find(&whole) {
-        Lookup::Several(twins) => match twins.iter().position(|twin| *twin == symbol) {
-            Some(at) => format!("{whole}[{}]", at + 1),
-            None => whole,
-        },
-        Lookup::One(_) | Lookup::None(_) => whole,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use protocol::content::{Position, Range};
 use protocol::lang::{
@@ -14,7 +15,7 @@ use serde_json::value::RawValue;
 use super::client::wire::{
     self, Action, Call, Diagnostic, DocumentChange, Hover, Item, Place, Places, Symbol, WorkspaceEdit,
 };
-use super::client::{RequestError, Sent};
+use super::client::{RequestError, Sent, Stamp};
 use crate::paths;
 use crate::reader::Reader;
 use crate::text::{self, LineIndex, PositionEncoding};
@@ -241,15 +242,33 @@ pub(super) fn is_empty(answer: &LangAnswer) -> bool {
     }
 }
 
-/// Says of which texts edits are: those that the server was sent, and for other files what they are now. Blocks.
-pub(super) fn put_hashes(answer: &mut LangAnswer, sent: &Sent, reader: &Reader) {
-    let LangAnswer::Edit { changes } = answer else { return };
+/// A file that is dated further ahead than this was not written just now.
+const FUTURE: Duration = Duration::from_secs(5);
+
+/// Says of which texts edits are: those that the server was sent, and for other files what they are now. Gives a file that has
+/// changed since, if there is one: nobody knows which text of it the server took. Blocks.
+pub(super) fn put_hashes(answer: &mut LangAnswer, sent: &Sent, reader: &Reader) -> Option<PathBuf> {
+    let LangAnswer::Edit { changes } = answer else { return None };
     for change in changes {
         let LangChange::Text { uri, hash, .. } = change else { continue };
         let Ok(path) = paths::from_uri(uri) else { continue };
-        let known = sent.open.get(&path).map(|synced| text::hash(&synced.text));
-        *hash = known.or_else(|| Some(reader.read(&path).ok()?.hash)).map(|hash| hash.0);
+        *hash = match sent.open.get(&path) {
+            Some(synced) => Some(text::hash(&synced.text).0),
+            None => {
+                let now = reader.read(&path).ok().map(|file| file.hash.0);
+                // After it was read: then what was read is not newer.
+                // The date of one that is dated in the future says nothing.
+                let future = SystemTime::now() + FUTURE;
+                let is_as_asked =
+                    |stamp: &Stamp| sent.at.is_none_or(|at| stamp.is_before(at)) || !stamp.is_before(future);
+                if Stamp::of(&path).is_some_and(|stamp| !is_as_asked(&stamp)) {
+                    return Some(path);
+                }
+                now
+            }
+        };
     }
+    None
 }
 
 /// Leaves out what stands in files that the session proposes to delete. What would change them stays: who makes the change is

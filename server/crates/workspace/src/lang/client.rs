@@ -13,7 +13,7 @@ mod incoming;
 mod transport;
 pub(super) mod wire;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,8 @@ use tokio::time::Instant;
 pub(super) use self::documents::{LATE, Sent, Stamp, Synced, Text, View};
 pub(super) use self::incoming::Published;
 pub(super) use self::transport::RequestError;
-use self::transport::{Transport, Waiting};
+use self::transport::Transport;
+pub(super) use self::transport::Waiting;
 use super::table::Definition;
 use crate::paths;
 use crate::shell::held::HeldId;
@@ -36,11 +37,15 @@ use crate::text::PositionEncoding;
 
 /// How long a server may take to answer `initialize`. The slowest, which build a project's model first, take half of it.
 const INITIALIZE: Duration = Duration::from_secs(60);
+/// So long a server may take to answer `initialize` whatever its settings say.
+const LONGEST_INITIALIZE: Duration = Duration::from_secs(10 * 60);
 /// How long a server has to end by itself when it is asked to.
 const GOODBYE: Duration = Duration::from_secs(2);
 /// How long after a server was initialized or saw its first document nothing of it is taken as whole: reading a project is
 /// announced only after that has begun.
 const SETTLE: Duration = Duration::from_millis(500);
+/// Of so many files it is remembered that a server was told of them.
+const MAX_ANNOUNCED: usize = 100_000;
 
 /// A running language server that has been initialized.
 pub(super) struct Client {
@@ -53,7 +58,9 @@ pub(super) struct Client {
     version: Option<String>,
     initialized: Instant,
     /// Only one command of a server runs at a time, so that it is known whose edits come.
-    commands: tokio::sync::Mutex<()>,
+    commands: Arc<tokio::sync::Mutex<()>>,
+    /// The files that it was told are there.
+    announced: Mutex<HashSet<PathBuf>>,
 }
 
 /// What a server is started with.
@@ -100,23 +107,47 @@ pub(super) enum Readiness {
     Settling(Instant),
     /// It reads; what it says of that.
     Busy(String),
+    /// It looks for the project's files, and says when it has found them, which is waited for until this time.
+    Finding(Instant),
+    /// It should have said that it has found the project's files, and has not.
+    Untold,
 }
 
 impl Client {
-    /// Starts a server and initializes it.
+    /// Starts a server and initializes it. `has_process` hears of its process before that. Given up, it is killed.
     ///
     /// # Errors
     /// It cannot be started, ends, or does not answer in time.
-    pub(super) async fn start(definition: &Definition, start: Start<'_>) -> Result<Self, RequestError> {
+    pub(super) async fn start(
+        definition: &Definition,
+        start: Start<'_>,
+        has_process: impl FnOnce(Option<HeldId>),
+    ) -> Result<Self, RequestError> {
+        /// One that lives on after it has refused, or when nobody waits for it any more, would be nobody's.
+        struct Unfinished(Option<Arc<Transport>>);
+        impl Drop for Unfinished {
+            fn drop(&mut self) {
+                if let Some(transport) = &self.0 {
+                    transport.end("it was not needed any more before it was there");
+                }
+            }
+        }
+
         let root = start.root;
         let inside = Arc::new(Mutex::new(incoming::Inside::new(definition, root)));
         let transport = Transport::start(start, &definition.args, inside.clone())?;
-        let initialized = Self::initialize(definition, root, transport.clone(), inside).await;
-        if let Err(error) = &initialized {
-            // One that lives on after it has refused would be nobody's.
-            transport.end(&error.to_string());
+        let mut unfinished = Unfinished(Some(transport.clone()));
+        has_process(transport.process());
+        match Self::initialize(definition, root, transport.clone(), inside).await {
+            Ok(client) => {
+                unfinished.0 = None;
+                Ok(client)
+            }
+            Err(error) => {
+                transport.end(&error.to_string());
+                Err(error)
+            }
         }
-        initialized
     }
 
     async fn initialize(
@@ -126,7 +157,7 @@ impl Client {
         inside: Arc<Mutex<incoming::Inside>>,
     ) -> Result<Self, RequestError> {
         let params = capabilities::initialize(definition, root);
-        let within = definition.warmup.unwrap_or(INITIALIZE);
+        let within = definition.warmup.unwrap_or(INITIALIZE).min(LONGEST_INITIALIZE);
         let answer = transport.request("initialize", &params);
         let answer = match tokio::time::timeout(within, async { answer?.answer().await }).await {
             Ok(answer) => answer?,
@@ -146,7 +177,7 @@ impl Client {
         if !definition.settings.is_null() {
             transport.notify("workspace/didChangeConfiguration", &json!({ "settings": definition.settings }))?;
         }
-        let documents = documents::Documents::new(&answer.capabilities);
+        let documents = documents::Documents::new(&answer.capabilities, &definition.resend_options);
         Ok(Self {
             transport,
             inside,
@@ -155,7 +186,8 @@ impl Client {
             encoding,
             version: answer.server_info.and_then(|info| info.version).and_then(plain_version),
             initialized: Instant::now(),
-            commands: tokio::sync::Mutex::default(),
+            commands: Arc::default(),
+            announced: Mutex::default(),
         })
     }
 
@@ -251,7 +283,7 @@ impl Client {
     }
 
     /// Sends texts that it has to know, and keeps it from being sent other ones, as far as that can be, while one waits for
-    /// what it says of them by itself. None as in [`Client::ask_of`].
+    /// what it says of them by itself. Of the one that is asked about it says that for what it sees now. None as in [`Client::ask_of`].
     ///
     /// # Errors
     /// As [`Client::ask_of`].
@@ -266,6 +298,9 @@ impl Client {
         }
         documents.sync(view, &self.transport)?;
         let path = asked.map(|(path, _)| path);
+        if let Some(path) = path {
+            documents.send_again(path, &self.transport)?;
+        }
         documents.wait(path);
         let (world, sent) = (documents.world(), documents.sent(path));
         Ok(Some(Hold { client: self, world, path: path.map(Path::to_owned), sent }))
@@ -276,30 +311,16 @@ impl Client {
         self.documents().disturbs(view)
     }
 
-    /// Asks something that is about no text. Given up, it is cancelled.
-    ///
-    /// # Errors
-    /// What the server says, and as [`Client::ask_of`].
-    pub(super) async fn ask(&self, method: &'static str, params: &Value) -> Result<Box<RawValue>, RequestError> {
-        self.transport.request(method, params)?.answer().await
-    }
-
     /// Tells it something.
     pub(super) fn tell(&self, method: &str, params: &impl Serialize) {
         // One that has ended need not hear it.
         let _ = self.transport.notify(method, params);
     }
 
-    /// Runs a command of it, and gives the edits that it asked us to make meanwhile, which are not made.
-    ///
-    /// # Errors
-    /// As [`Client::ask`].
-    pub(super) async fn run(&self, command: &wire::Command) -> Result<Vec<Box<RawValue>>, RequestError> {
-        let _alone = self.commands.lock().await;
-        let capture = incoming::Capture::begin(&self.inside);
-        let params = json!({ "command": command.command, "arguments": command.arguments });
-        self.ask("workspace/executeCommand", &params).await?;
-        Ok(capture.edits())
+    /// Waits until no command of it runs any more, and keeps others from it.
+    pub(super) async fn alone(&self) -> Alone {
+        let guard = self.commands.clone().lock_owned().await;
+        Alone { capture: incoming::Capture::begin(self.inside.clone()), _guard: guard }
     }
 
     /// The files that it has open with the text of the disk, as they were when they were read.
@@ -325,14 +346,37 @@ impl Client {
     /// Tells it that files were made, changed or deleted on disk, if it wants to know. Those that it is `for` may have other
     /// problems then, or give others to the rest.
     pub(super) fn files_changed(&self, paths: &[&Path], is_for: impl Fn(&Path) -> bool) {
-        if paths.is_empty() || !self.supports("workspace/didChangeWatchedFiles", "") {
+        if paths.is_empty() {
             return;
         }
-        // Whether one was made or changed no server we know makes a difference of, where it has it.
-        let change = |path: &&Path| json!({ "uri": paths::to_uri(path), "type": if path.exists() { 2 } else { 3 } });
-        let changes: Vec<_> = paths.iter().map(change).collect();
-        self.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+        // Before the server is told: what it says after that counts.
         self.documents().note_changes(paths.iter().copied().filter(|path| is_for(path)));
+        if !self.supports("workspace/didChangeWatchedFiles", "") {
+            return;
+        }
+        let changes: Vec<(&Path, FileChange)> = paths.iter().map(|path| (*path, self.announce(path))).collect();
+        if changes.iter().any(|(path, change)| *change != FileChange::Changed && is_for(path)) {
+            self.inside().looks_for_files_again();
+        }
+        let change =
+            |(path, change): &(&Path, FileChange)| json!({ "uri": paths::to_uri(path), "type": change.number() });
+        let changes: Vec<_> = changes.iter().map(change).collect();
+        self.tell("workspace/didChangeWatchedFiles", &json!({ "changes": changes }));
+    }
+
+    /// What the server is to be told of a file. One of which it was not told before counts as made: some look only then for
+    /// who imports it, and none minds where it knew it.
+    fn announce(&self, path: &Path) -> FileChange {
+        let is_there = path.exists();
+        let mut announced = self.announced.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_there {
+            announced.remove(path);
+            return FileChange::Deleted;
+        }
+        if announced.len() >= MAX_ANNOUNCED {
+            announced.clear();
+        }
+        if announced.insert(path.to_owned()) { FileChange::Created } else { FileChange::Changed }
     }
 
     /// The problems that it last told of a file.
@@ -350,27 +394,29 @@ impl Client {
         self.inside().complaint()
     }
 
-    /// How far it has read the project.
-    pub(super) fn readiness(&self) -> Readiness {
-        if let Some(what) = self.inside().busy() {
-            return Readiness::Busy(what);
+    /// How far it has read the project; and where something is `wide`, so that it takes all of it, whether it has found the
+    /// project's files.
+    pub(super) fn readiness(&self, is_wide: bool) -> Readiness {
+        let inside = self.inside().readiness(is_wide);
+        if inside != Readiness::Ready {
+            return inside;
         }
         let first_open = self.documents().first_open();
         let settled = first_open.map_or(self.initialized, |opened| opened.max(self.initialized)) + SETTLE;
         if settled > Instant::now() { Readiness::Settling(settled) } else { Readiness::Ready }
     }
 
-    /// Waits until it has read the project, or has ended.
-    pub(super) async fn ready(&self) {
+    /// Waits until it has read the project, as in [`Client::readiness`], or has ended, or nothing is left to wait for.
+    pub(super) async fn ready(&self, is_wide: bool) {
         let mut news = self.transport.news();
         loop {
             news.borrow_and_update();
             if self.ended().is_some() {
                 return;
             }
-            let until = match self.readiness() {
-                Readiness::Ready => return,
-                Readiness::Settling(until) => Some(until),
+            let until = match self.readiness(is_wide) {
+                Readiness::Ready | Readiness::Untold => return,
+                Readiness::Settling(until) | Readiness::Finding(until) => Some(until),
                 Readiness::Busy(_) => None,
             };
             tokio::select! {
@@ -417,6 +463,50 @@ impl Client {
 
     fn documents(&self) -> MutexGuard<'_, documents::Documents> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FileChange {
+    Created,
+    Changed,
+    Deleted,
+}
+
+impl FileChange {
+    /// The protocol's number for it.
+    fn number(self) -> u8 {
+        match self {
+            Self::Created => 1,
+            Self::Changed => 2,
+            Self::Deleted => 3,
+        }
+    }
+}
+
+/// Nobody else has the server run a command, and the edits that it asks for are kept.
+pub(super) struct Alone {
+    capture: incoming::Capture,
+    _guard: tokio::sync::OwnedMutexGuard<()>,
+}
+
+impl Alone {
+    /// The edits that a command asked us to make, which are not made. It is waited for even where nobody wants to know it any
+    /// more: until it has ended, edits of it may come.
+    ///
+    /// # Errors
+    /// What the server says, unless it asked for edits: some fail because those are not made.
+    pub(super) async fn edits(self, command: Waiting) -> Result<Vec<Box<RawValue>>, RequestError> {
+        let run = tokio::spawn(async move {
+            let answer = command.answer().await;
+            match (answer, self.capture.edits()) {
+                (Ok(_), edits) => Ok(edits),
+                (Err(RequestError::Rpc(_)), edits) if !edits.is_empty() => Ok(edits),
+                (Err(error), _) => Err(error),
+            }
+        });
+        run.await.unwrap_or_else(|error| Err(RequestError::Malformed(error.to_string())))
     }
 }
 

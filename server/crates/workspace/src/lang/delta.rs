@@ -4,6 +4,8 @@
 //! problem is the same where its words are the same and its line is: the same line moved, a line of the same change, or a
 //! line that says the same elsewhere.
 
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
 use std::ops::Range;
 
 use protocol::lang::{LangDiagnostic, LangSeverity};
@@ -32,22 +34,30 @@ impl Delta {
     /// The difference between the problems of two texts. What is there several times counts so often, but that one problem told
     /// twice in the same words and place is one.
     pub fn between(before: Told<'_>, after: Told<'_>) -> Self {
-        let (mut gone, mut new) = (once(before.problems), once(after.problems));
+        let (gone, new) = (once(before.problems), once(after.problems));
         let moves = Moves::between(before.text, after.text);
         let (lines_before, lines_after): (Vec<&str>, Vec<&str>) =
             (before.text.lines().collect(), after.text.lines().collect());
-        let line = |problem: &LangDiagnostic| problem.range.start.line;
-        let said = |lines: &[&str], problem: &LangDiagnostic| {
-            let line = usize::try_from(line(problem)).ok().and_then(|line| lines.get(line).copied());
-            line.unwrap_or_default().trim().to_owned()
-        };
-        pair(&mut gone, &mut new, |old, now| moves.line(line(old)) == Ok(line(now)));
-        pair(&mut gone, &mut new, |old, now| match moves.line(line(old)) {
-            Err(changed) => changed.contains(&line(now)),
-            Ok(_) => false,
-        });
-        pair(&mut gone, &mut new, |old, now| said(&lines_before, old) == said(&lines_after, now));
-        Self { new, gone }
+        let mut pairs = Pairs { gone, new };
+        pairs.take_same(
+            |old| moves.line(line(old)).ok().map(|moved| (words(old), moved)),
+            |now| Some((words(now), line(now))),
+        );
+        pairs.take_within(|old| moves.line(line(old)).err());
+        pairs.take_same(
+            |old| Some((words(old), said(&lines_before, old))),
+            |now| Some((words(now), said(&lines_after, now))),
+        );
+        let owned = |problems: Vec<&LangDiagnostic>| problems.into_iter().cloned().collect();
+        Self { new: owned(pairs.new), gone: owned(pairs.gone) }
+    }
+
+    /// Takes in the difference of other problems, such as another server's.
+    pub fn extend(&mut self, other: Self) {
+        for (all, more) in [(&mut self.new, other.new), (&mut self.gone, other.gone)] {
+            all.extend(more);
+            all.sort_by(|a, b| key(a).cmp(&key(b)));
+        }
     }
 
     /// Whether nothing came and nothing went.
@@ -78,9 +88,19 @@ pub fn counted<'p>(problems: impl IntoIterator<Item = &'p LangDiagnostic>) -> St
     words.collect::<Vec<_>>().join(", ")
 }
 
+fn line(problem: &LangDiagnostic) -> u32 {
+    problem.range.start.line
+}
+
+/// The line that a problem is in.
+fn said<'t>(lines: &[&'t str], problem: &LangDiagnostic) -> &'t str {
+    let line = usize::try_from(line(problem)).ok().and_then(|line| lines.get(line).copied());
+    line.unwrap_or_default().trim()
+}
+
 /// Each problem once, the worst first.
-fn once(problems: &[LangDiagnostic]) -> Vec<LangDiagnostic> {
-    let mut sorted = problems.to_vec();
+fn once(problems: &[LangDiagnostic]) -> Vec<&LangDiagnostic> {
+    let mut sorted: Vec<_> = problems.iter().collect();
     sorted.sort_by(|a, b| key(a).cmp(&key(b)));
     sorted.dedup();
     sorted
@@ -92,30 +112,56 @@ fn key(problem: &LangDiagnostic) -> Key<'_> {
     (problem.severity, problem.range, &problem.message, problem.source.as_deref(), problem.code.as_deref())
 }
 
-/// Takes out of both lists what is in both, by the same words and this rule about places.
-fn pair(
-    gone: &mut Vec<LangDiagnostic>,
-    new: &mut Vec<LangDiagnostic>,
-    is_same_place: impl Fn(&LangDiagnostic, &LangDiagnostic) -> bool,
-) {
-    gone.retain(|old| {
-        let is_it = |now: &LangDiagnostic| has_same_words(old, now) && is_same_place(old, now);
-        match new.iter().position(is_it) {
-            Some(at) => {
-                new.remove(at);
-                false
-            }
-            None => true,
-        }
-    });
+type Words<'p> = (LangSeverity, &'p str, Option<&'p str>, Option<&'p str>);
+
+fn words(problem: &LangDiagnostic) -> Words<'_> {
+    (problem.severity, &problem.message, problem.source.as_deref(), problem.code.as_deref())
 }
 
-fn has_same_words(one: &LangDiagnostic, other: &LangDiagnostic) -> bool {
-    let words = |problem: &LangDiagnostic| {
-        let LangDiagnostic { severity, message, source, code, range: _ } = problem.clone();
-        (severity, message, source, code)
-    };
-    words(one) == words(other)
+/// The problems of both texts, less those that are in both. Both are sorted as [`once`] does it.
+struct Pairs<'p> {
+    gone: Vec<&'p LangDiagnostic>,
+    new: Vec<&'p LangDiagnostic>,
+}
+
+impl<'p> Pairs<'p> {
+    /// Takes out what has the same key, the first of each side with one another. What has none stays.
+    fn take_same<K: Hash + Eq>(
+        &mut self,
+        key_before: impl Fn(&'p LangDiagnostic) -> Option<K>,
+        key_after: impl Fn(&'p LangDiagnostic) -> Option<K>,
+    ) {
+        let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for (at, now) in self.new.iter().enumerate() {
+            if let Some(key) = key_after(now) {
+                by_key.entry(key).or_default().push_back(at);
+            }
+        }
+        self.take(|old| by_key.get_mut(&key_before(old)?)?.pop_front());
+    }
+
+    /// Takes out what has the same words, and is now in one of the lines that came in place of the line that it was in.
+    fn take_within(&mut self, came: impl Fn(&LangDiagnostic) -> Option<Range<u32>>) {
+        let mut by_words: HashMap<Words<'_>, BTreeSet<(u32, usize)>> = HashMap::new();
+        for (at, now) in self.new.iter().enumerate() {
+            by_words.entry(words(now)).or_default().insert((line(now), at));
+        }
+        self.take(|old| {
+            let lines = came(old)?;
+            let places = by_words.get_mut(&words(old))?;
+            let found = *places.range((lines.start, 0)..(lines.end, 0)).next()?;
+            places.remove(&found);
+            Some(found.1)
+        });
+    }
+
+    /// Takes out each earlier problem for which another one is found, and that one, which is found only once.
+    fn take(&mut self, mut find: impl FnMut(&'p LangDiagnostic) -> Option<usize>) {
+        let mut found = HashSet::new();
+        self.gone.retain(|old| find(old).is_none_or(|at| !found.insert(at)));
+        let mut at = 0..;
+        self.new.retain(|_| at.next().is_none_or(|at| !found.contains(&at)));
+    }
 }
 
 /// How lines moved between two texts.
@@ -139,8 +185,8 @@ impl Moves {
 
     /// Where a line went; or for one that was changed, the lines that came in its place.
     fn line(&self, line: u32) -> Result<u32, Range<u32>> {
-        let before = self.0.iter().take_while(|(old, _)| old.start <= line);
-        match before.last() {
+        let before = self.0.partition_point(|(old, _)| old.start <= line);
+        match before.checked_sub(1).and_then(|last| self.0.get(last)) {
             None => Ok(line),
             Some((old, now)) if old.contains(&line) => Err(now.clone()),
             Some((old, now)) => Ok(now.end + (line - old.end)),
@@ -223,6 +269,29 @@ mod tests {
         let (new, _) = delta(("a\nb\nc\n", &[]), ("a\nb\nc\n", &found));
         assert_eq!(new, ["1:early", "2:late", "0:w"]);
         assert_eq!(counted(&found), "2 errors, 1 warning");
+    }
+
+    #[test]
+    fn thousands_of_problems_are_compared_in_a_moment() {
+        let text = |of: &str| (0..5_000).map(|line| format!("{of} {line}\n")).collect::<String>();
+        let all = |of: &str| (0..5_000).map(|line| error(line, &format!("{of} {}", line % 7))).collect::<Vec<_>>();
+        let began = std::time::Instant::now();
+        let (new, gone) = delta((&text("old"), &all("wrong")), (&text("new"), &all("worse")));
+        assert_eq!((new.len(), gone.len()), (5_000, 5_000));
+        let (new, gone) = delta((&text("old"), &all("wrong")), (&text("new"), &all("wrong")));
+        assert_eq!((new.len(), gone.len()), (0, 0));
+        // Each with each would be millions of comparisons, and minutes.
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn what_another_server_said_is_sorted_in() {
+        let of = |problems: &[LangDiagnostic]| {
+            Delta::between(Told { text: "", problems: &[] }, Told { text: "a\nb\n", problems })
+        };
+        let mut delta = of(&[error(1, "late"), problem(0, LangSeverity::Warning, "w")]);
+        delta.extend(of(&[error(0, "early")]));
+        assert_eq!(delta.new.iter().map(|one| one.message.as_str()).collect::<Vec<_>>(), ["early", "late", "w"]);
     }
 
     fn problems(lines: u32) -> impl Strategy<Value = Vec<LangDiagnostic>> {

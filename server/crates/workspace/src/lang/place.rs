@@ -13,14 +13,17 @@ const MOST: usize = 10;
 pub enum Place<'a> {
     /// Where a symbol is defined, by its path of names: `Type/method`. See [`Outline::find`].
     Symbol(&'a str),
-    /// A text on a line.
+    /// A text on a line. What is asked about is its last name: `total` of `shop.total`, `area` of `fn area(side`.
     Text {
         /// The line, from 1.
         line: usize,
-        /// The text; whatever its case, where nothing is written exactly so.
+        /// The text.
         text: &'a str,
-        /// Which of several on the line, from 1.
+        /// Which of several on the line, from 1: of those that stand by themselves. Where none does, of those that are a part
+        /// of other names, and where none is written so, whatever their case.
         occurrence: usize,
+        /// Whether only what stands by itself counts: who changes something must not take another name for it.
+        is_exact: bool,
     },
 }
 
@@ -36,12 +39,14 @@ pub enum PlaceError {
         near: Vec<String>,
     },
     /// Several symbols are called so.
-    #[error("`{name}` may be several symbols: {}; name one so", .found.join(", "))]
+    #[error("`{name}` may be several symbols: {}; name one so", several(.found, *.all))]
     Several {
         /// What was looked for.
         name: String,
-        /// What they are called, with their lines.
+        /// What the first of them are called, with their places.
         found: Vec<String>,
+        /// How many there are.
+        all: usize,
     },
     /// The text has no such line.
     #[error("there is no line {line}; it has {lines}")]
@@ -52,7 +57,7 @@ pub enum PlaceError {
         lines: usize,
     },
     /// The line has no such text, or not so often.
-    #[error("line {line} has no {}`{text}`; it is: {content}", which(*.occurrence))]
+    #[error("line {line} has no {}`{text}`{}; it is: {content}", which(*.occurrence), how(*.is_exact))]
     NoText {
         /// The line, from 1.
         line: usize,
@@ -60,6 +65,8 @@ pub enum PlaceError {
         text: String,
         /// Which one, from 1.
         occurrence: usize,
+        /// Whether it was to stand by itself.
+        is_exact: bool,
         /// What the line is.
         content: String,
     },
@@ -71,12 +78,21 @@ impl Place<'_> {
     /// # Errors
     /// Each kind of [`PlaceError`].
     pub fn find(&self, text: &str, parsed: Option<&Parsed>) -> Result<Position, PlaceError> {
-        let index = LineIndex::new(text);
         let offset = match *self {
             Self::Symbol(name) => symbol(name, parsed)?,
-            Self::Text { line, text: wanted, occurrence } => on_line(text, line, wanted, occurrence)?,
+            Self::Text { line, text: wanted, occurrence, is_exact } => {
+                on_line(text, line, wanted, occurrence, is_exact)?
+            }
         };
-        Ok(index.position(text, offset, PositionEncoding::Utf16))
+        Ok(LineIndex::new(text).position(text, offset, PositionEncoding::Utf16))
+    }
+}
+
+impl PlaceError {
+    /// That a name may be several symbols. Only the first are made words of.
+    pub fn several(name: &str, found: impl ExactSizeIterator<Item = String>) -> Self {
+        let all = found.len();
+        Self::Several { name: name.to_owned(), found: found.take(MOST).collect(), all }
     }
 }
 
@@ -88,11 +104,22 @@ fn symbol(name: &str, parsed: Option<&Parsed>) -> Result<usize, PlaceError> {
         Lookup::One(symbol) => Ok(name_of(symbol, &parsed.text)),
         Lookup::None(near) => Err(none(near)),
         Lookup::Several(symbols) => {
-            let shown = |(at, symbol): (usize, &&Symbol)| format!("`{name}[{}]` on line {}", at + 1, symbol.line);
-            let found = symbols.iter().enumerate().take(MOST).map(shown).collect();
-            Err(PlaceError::Several { name: name.to_owned(), found })
+            let shown = |symbol: &&Symbol| format!("`{}` on line {}", outline.distinct_name(symbol), symbol.line);
+            Err(PlaceError::several(name, symbols.iter().map(shown)))
         }
     }
+}
+
+/// Where the symbols of a text that a path of names means have their names, in UTF-16: the first so many, in their order, and
+/// whether there are more.
+pub fn names_of(parsed: &Parsed, outline: &Outline, path: &str, most: usize) -> (Vec<Position>, bool) {
+    let called = outline.called(path);
+    let index = LineIndex::new(&parsed.text);
+    let place = |symbol: &&Symbol| {
+        let offset = name_of(symbol, &parsed.text);
+        index.position(&parsed.text, offset, PositionEncoding::Utf16)
+    };
+    (called.iter().take(most).map(place).collect(), called.len() > most || outline.is_cut)
 }
 
 /// Where a symbol's own name stands, which may have those of what it is in before it: `Type::method`.
@@ -115,7 +142,7 @@ pub fn name_within(text: &str, part: Range, name: &str) -> Option<Position> {
     Some(index.position(text, start + at, PositionEncoding::Utf16))
 }
 
-fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize) -> Result<usize, PlaceError> {
+fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize, is_exact: bool) -> Result<usize, PlaceError> {
     let mut start = 0;
     let mut lines = text.split_inclusive('\n');
     let content = line.checked_sub(1).and_then(|skip| {
@@ -126,25 +153,38 @@ fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize) -> Result<u
         return Err(PlaceError::NoLine { line, lines: text.lines().count() });
     };
     let content = content.trim_end_matches('\n');
-    let at = occurrence.checked_sub(1).and_then(|skip| {
-        let exact = words(content, wanted).nth(skip).or_else(|| content.match_indices(wanted).nth(skip).map(|it| it.0));
+    // The first way of counting that finds any is the one that counts, lest another name be taken where the number is too high.
+    let mut found: Vec<usize> = words(content, wanted).collect();
+    if found.is_empty() && !is_exact {
+        found = content.match_indices(wanted).map(|(at, _)| at).collect();
+    }
+    if found.is_empty() && !is_exact {
         // Letters of other scripts may change their length with their case.
-        exact.or_else(|| {
-            let (content, wanted) = (content.to_ascii_lowercase(), wanted.to_ascii_lowercase());
-            content.match_indices(&wanted).nth(skip).map(|(at, _)| at)
-        })
-    });
+        let (content, wanted) = (content.to_ascii_lowercase(), wanted.to_ascii_lowercase());
+        found = content.match_indices(&wanted).map(|(at, _)| at).collect();
+    }
+    let at = occurrence.checked_sub(1).and_then(|at| found.get(at)).filter(|_| !wanted.is_empty());
     let none = || PlaceError::NoText {
         line,
         text: wanted.to_owned(),
         occurrence,
+        is_exact,
         content: content.trim().chars().take(200).collect(),
     };
-    at.filter(|_| !wanted.is_empty()).map(|at| start + at).ok_or_else(none)
+    at.map(|at| start + at + last_name(wanted)).ok_or_else(none)
+}
+
+/// Where in a text the name stands that it is about: the last one, but of a call or the like the one before its bracket.
+fn last_name(text: &str) -> usize {
+    let of_call = text.match_indices(['(', '[', '{', '<']).map(|(at, _)| text.get(..at).unwrap_or_default());
+    let head = of_call.into_iter().find(|head| head.ends_with(is_name)).unwrap_or(text);
+    let is_word = |name: &&str| name.chars().next().is_some_and(|first| !first.is_numeric());
+    let name = head.rsplit(|c| !is_name(c)).find(is_word).unwrap_or_default();
+    if name.is_empty() { 0 } else { words(head, name).last().unwrap_or_default() }
 }
 
 /// The name that a position in UTF-16 stands in, or right behind.
-pub(super) fn word_at(text: &str, position: Position) -> Option<&str> {
+pub fn word_at(text: &str, position: Position) -> Option<&str> {
     let at = LineIndex::new(text).offset(text, position, PositionEncoding::Utf16)?;
     let (before, after) = (text.get(..at)?, text.get(at..)?);
     let start = at - before.chars().rev().take_while(|c| is_name(*c)).map(char::len_utf8).sum::<usize>();
@@ -171,6 +211,16 @@ fn like(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; there is {}", near.join(", ")) }
 }
 
+fn several(found: &[String], all: usize) -> String {
+    let more = all.saturating_sub(found.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", found.join(", "))
+}
+
+fn how(is_exact: bool) -> &'static str {
+    if is_exact { " that stands by itself and is written so" } else { "" }
+}
+
 fn which(occurrence: usize) -> String {
     if occurrence == 1 { String::new() } else { format!("occurrence {occurrence} of ") }
 }
@@ -195,7 +245,7 @@ mod tests {
         assert_eq!(at(Place::Symbol("/make")), Ok((4, 3)));
         assert_eq!(at(Place::Symbol("impl A")), Ok((1, 5)));
         let several = at(Place::Symbol("make")).unwrap_err();
-        assert_eq!(several, "`make` may be several symbols: `make[1]` on line 3, `make[2]` on line 5; name one so");
+        assert_eq!(several, "`make` may be several symbols: `/impl A/make` on line 3, `/make` on line 5; name one so");
         assert!(at(Place::Symbol("mak")).unwrap_err().starts_with("there is no symbol `mak`; there is "));
     }
 
@@ -227,15 +277,50 @@ mod tests {
 
     #[test]
     fn a_text_is_found_on_its_line_as_a_word_first_and_in_utf_16() {
-        let text = |text, occurrence| Place::Text { line: 5, text, occurrence };
+        let text = |text, occurrence| Place::Text { line: 5, text, occurrence, is_exact: false };
         assert_eq!(at(text("make", 1)), Ok((4, 3)));
         assert_eq!(at(text("make", 2)), Ok((4, 22)));
         assert_eq!(at(text("a", 1)), Ok((4, 4)), "no word is called so, so that a part must do");
         assert_eq!(at(text("MAKE", 3)), Ok((4, 30)));
         assert!(at(text("make", 4)).unwrap_err().contains("has no occurrence 4 of `make`"));
         assert!(at(text("", 1)).is_err());
-        let line = |line| at(Place::Text { line, text: "make", occurrence: 1 });
+        let line = |line| at(Place::Text { line, text: "make", occurrence: 1, is_exact: false });
         assert_eq!(line(9).unwrap_err(), "there is no line 9; it has 5");
         assert!(line(0).is_err());
+    }
+    #[test]
+    fn a_number_counts_in_one_way_and_never_takes_another_name() {
+        let at = |content: &str, text, occurrence, is_exact| {
+            let found = Place::Text { line: 1, text, occurrence, is_exact }.find(content, None);
+            found.map(|at| at.character).map_err(|error| error.to_string())
+        };
+        let line = "let index = idx + indexOf(x)";
+        for is_exact in [false, true] {
+            assert_eq!(at(line, "index", 1, is_exact), Ok(4));
+            assert!(at(line, "index", 2, is_exact).unwrap_err().contains("has no occurrence 2 of `index`"));
+        }
+        // The line of a stale number: who only reads sees by the answer what was taken.
+        assert_eq!(at("let values = [1];", "value", 1, false), Ok(4));
+        let refused = at("let values = [1];", "value", 1, true).unwrap_err();
+        let wanted = "line 1 has no `value` that stands by itself and is written so; it is: let values = [1];";
+        assert_eq!(refused, wanted);
+        assert!(at("let Value = [1];", "value", 1, true).is_err());
+    }
+
+    #[test]
+    fn what_is_asked_about_is_the_last_name_of_the_text() {
+        let at = |content: &str, text| {
+            let found = Place::Text { line: 1, text, occurrence: 1, is_exact: true }.find(content, None).unwrap();
+            word_at(content, found).map(str::to_owned).unwrap_or_default()
+        };
+        assert_eq!(at("a = shop.total + 1", "shop.total"), "total");
+        assert_eq!(at("pub fn area(side: u8) {}", "fn area"), "area");
+        assert_eq!(at("pub fn area(side: u8) {}", "fn area(side: u8)"), "area", "before the bracket");
+        assert_eq!(at("a = shop.total()", "shop.total()"), "total");
+        assert_eq!(at("f(total + 2)", "(total + 2)"), "total", "a number is no name");
+        assert_eq!(at("if n < total {", "n < total"), "total");
+        assert_eq!(at("a: Vec<Shop>", "Vec<Shop>"), "Vec");
+        assert_eq!(at("let ä = ä.ö;", "ä.ö"), "ö");
+        assert_eq!(at("let ä = total.tot;", "total.tot"), "tot");
     }
 }

@@ -81,6 +81,15 @@ struct Key {
     root: PathBuf,
 }
 
+/// Why there is no place for a server's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NoSlot {
+    /// None is started any more.
+    Over,
+    /// What configures it says something else by now.
+    Outdated,
+}
+
 /// How it stands with a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
@@ -280,10 +289,14 @@ impl Servers {
     }
 
     /// The place of a server's process, made where there is none.
-    fn slot(&self, detected: &Detected, idle: Option<Duration>) -> Option<Arc<Slot>> {
-        let program = detected.program.clone()?;
+    fn slot(&self, detected: &Detected, idle: Option<Duration>) -> Result<Arc<Slot>, NoSlot> {
+        let program = detected.program.clone().ok_or(NoSlot::Over)?;
         if self.is_over.load(Ordering::SeqCst) {
-            return None;
+            return Err(NoSlot::Over);
+        }
+        let mut tables = self.tables().values().cloned().collect::<Vec<_>>().into_iter();
+        if !tables.any(|table| table.servers.contains(&detected.definition)) {
+            return Err(NoSlot::Outdated);
         }
         let key = Key { name: detected.definition.name.clone(), program, root: detected.root.clone() };
         let mut slots = self.slots();
@@ -294,7 +307,7 @@ impl Servers {
             let idle = idle.unwrap_or(self.config.idle);
             Arc::new(Slot::new(key, detected.definition.clone(), &self.config, idle, self.changes.clone()))
         });
-        Some(slot.clone())
+        Ok(slot.clone())
     }
 
     /// Ends those that are idle or take too much memory, as long as there are any.

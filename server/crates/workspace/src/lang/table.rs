@@ -60,6 +60,11 @@ pub struct Definition {
     pub edit_commands: Vec<String>,
     /// Whether it says by `experimental/serverStatus` when it has read the project.
     pub says_status: bool,
+    /// What it says in its log when it has found the project's files, as globs. Until it has, what it says of the whole project
+    /// is not whole. Nothing where it is not known to say so.
+    pub says_files: Vec<String>,
+    /// What is put besides into the change of a text that only sends it once more, so that its problems are told anew.
+    pub resend_options: Map<String, Value>,
     /// The file that names its program, if it is not a built-in one.
     pub from: Option<PathBuf>,
 }
@@ -211,6 +216,8 @@ struct Fields {
     group: Option<String>,
     edit_commands: Option<Vec<String>>,
     says_status: Option<bool>,
+    says_files: Option<Vec<String>>,
+    resend_options: Option<Map<String, Value>>,
     /// The file that said something last, and the one that named the program.
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -330,6 +337,8 @@ impl Fields {
         over(&mut self.group, other.group);
         over(&mut self.edit_commands, other.edit_commands);
         over(&mut self.says_status, other.says_status);
+        over(&mut self.says_files, other.says_files);
+        over(&mut self.resend_options, other.resend_options);
     }
 
     fn finish(self, name: String) -> Result<Definition, &'static str> {
@@ -346,6 +355,8 @@ impl Fields {
             group: self.group,
             edit_commands: self.edit_commands.unwrap_or_default(),
             says_status: self.says_status.unwrap_or_default(),
+            says_files: self.says_files.unwrap_or_default(),
+            resend_options: self.resend_options.unwrap_or_default(),
             from: self.command_from,
         })
     }

@@ -95,16 +95,8 @@ impl Outline {
     /// whole path; `[2]` at its end means the second of those it fits, in their order. What languages write in
     /// place of `/`, such as `.` and `::`, is taken for it where nothing else fits.
     pub fn find(&self, path: &str) -> Lookup<'_> {
-        let path = path.trim();
-        let (named, number) = numbered(path);
-        let mut found = self.fitting(&named.split('/').collect::<Vec<_>>());
-        if found.is_empty() && named.contains('/') {
-            found = self.written(named);
-        }
-        if found.is_empty() && !named.contains('/') {
-            let other = named.replace("::", "/").replace(['.', '#', ':', '\\'], "/");
-            found = self.fitting(&other.split('/').collect::<Vec<_>>());
-        }
+        let (named, number) = numbered(path.trim());
+        let found = self.called(named);
         match (found.as_slice(), number) {
             ([], _) => Lookup::None(self.nearest(named)),
             ([one], None | Some(1)) => Lookup::One(one),
@@ -113,6 +105,33 @@ impl Outline {
                 None => Lookup::Several(found),
             },
             (_, None) => Lookup::Several(found),
+        }
+    }
+
+    /// All symbols that a path without a number may mean, in their order, as [`Outline::find`] takes it; none where it means
+    /// none, and that at little cost.
+    pub fn called(&self, path: &str) -> Vec<&Symbol> {
+        let named = path.trim();
+        let mut found = self.fitting(&named.split('/').collect::<Vec<_>>());
+        if found.is_empty() && named.contains('/') {
+            found = self.written(named);
+        }
+        if found.is_empty() && !named.contains('/') {
+            let other = named.replace("::", "/").replace(['.', '#', ':', '\\'], "/");
+            found = self.fitting(&other.split('/').collect::<Vec<_>>());
+        }
+        found
+    }
+
+    /// A path that means only this one of its symbols.
+    pub fn distinct_name(&self, symbol: &Symbol) -> String {
+        let whole = format!("/{}", self.name(symbol));
+        match self.called(&whole).as_slice() {
+            twins @ [_, _, ..] => match twins.iter().position(|twin| *twin == symbol) {
+                Some(at) => format!("{whole}[{}]", at + 1),
+                None => whole,
+            },
+            _ => whole,
         }
     }
 

@@ -291,7 +291,7 @@ fn every_symbol_of_our_own_sources_can_be_replaced_by_itself_and_have_a_twin_put
         let parsed = Parsed::new(Language::Rust, source).unwrap();
         let outline = Outline::new(&parsed);
         for symbol in outline.symbols.iter().step_by(3) {
-            let path = distinct(&outline, symbol, &outline.name(symbol));
+            let path = outline.distinct_name(symbol);
             let code = parsed.slice(symbol.range.clone());
             let same = edit_symbol(&parsed, &path, Replace, code);
             assert!(matches!(same, Err(SymbolError::SameText { .. })), "{path}: {same:?}");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::incoming::Published;
@@ -64,6 +64,8 @@ pub(crate) struct Synced {
     pub(crate) text: Arc<str>,
     /// When it was sent.
     pub(crate) sent: Instant,
+    /// The version by which, and when, this same text was sent first.
+    first: (i32, Instant),
     /// When the text of the same file before it was replaced or closed, if there was one.
     replaced: Option<Instant>,
 }
@@ -75,12 +77,26 @@ pub(crate) struct Sent {
     pub(crate) text: Option<Synced>,
     /// All that it has open.
     pub(crate) open: HashMap<PathBuf, Synced>,
+    /// When that was, by the clock that files are dated by.
+    pub(crate) at: Option<SystemTime>,
 }
 
 impl Sent {
     /// The editor's version of a file, if it is open there.
     pub(crate) fn editors(&self, path: &Path) -> Option<i32> {
         self.open.get(path)?.editors
+    }
+
+    /// Whether the texts are the same as at another question, as far as both know them.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let is_same = |one: &Synced, other: &Synced| one.text == other.text;
+        let is_same_at =
+            |(path, one): (&PathBuf, &Synced)| other.open.get(path).is_none_or(|other| is_same(one, other));
+        let asked = match (&self.text, &other.text) {
+            (Some(one), Some(other)) => is_same(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        asked && self.open.iter().all(is_same_at)
     }
 }
 
@@ -91,6 +107,20 @@ impl Synced {
             Some(version) => version == self.version,
             None => published.at >= self.sent,
         }
+    }
+
+    /// Whether it is of this text, whatever the server saw of others then.
+    pub(crate) fn is_text_of(&self, published: &Published) -> bool {
+        let (version, sent) = self.first;
+        match published.version {
+            Some(of) => (version..=self.version).contains(&of),
+            None => published.at >= sent,
+        }
+    }
+
+    /// Whether the server was sent the same text before.
+    pub(crate) fn is_sent_again(&self) -> bool {
+        self.first.0 != self.version
     }
 
     /// Whether it may as well be of the text before: no version is said, and that one was replaced only a moment before.
@@ -115,6 +145,7 @@ pub(super) struct Documents {
     waiting: usize,
     wants_text: bool,
     wants_saves: bool,
+    resend_options: Map<String, Value>,
 }
 
 struct Document {
@@ -140,7 +171,7 @@ impl Stamp {
 }
 
 impl Documents {
-    pub(super) fn new(capabilities: &Value) -> Self {
+    pub(super) fn new(capabilities: &Value, resend_options: &Map<String, Value>) -> Self {
         let sync = capabilities.get("textDocumentSync");
         let wants_text = match sync {
             Some(Value::Number(kind)) => kind.as_u64() != Some(0),
@@ -161,6 +192,7 @@ impl Documents {
             waiting: 0,
             wants_text,
             wants_saves,
+            resend_options: resend_options.clone(),
         }
     }
 
@@ -192,7 +224,7 @@ impl Documents {
     /// What the server sees, when it is asked about this file.
     pub(super) fn sent(&self, asked: Option<&Path>) -> Sent {
         let open = self.open.iter().map(|(path, document)| (path.clone(), document.synced.clone()));
-        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect() }
+        Sent { text: asked.and_then(|path| self.get(path)), open: open.collect(), at: Some(SystemTime::now()) }
     }
 
     pub(super) fn mirrored(&self) -> HashMap<PathBuf, Stamp> {
@@ -293,7 +325,8 @@ impl Documents {
                 self.is_another_world(now);
             }
             let replaced = self.replaced.get(&text.path).copied();
-            let synced = Synced { version, editors: text.version, text: text.text.clone(), sent: now, replaced };
+            let (editors, first) = (text.version, (version, now));
+            let synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced };
             let document = Document { synced, is_saved: text.is_saved, stamp: text.stamp, last_use: uses, waiting: 0 };
             self.open.insert(text.path.clone(), document);
             return Ok(());
@@ -302,7 +335,8 @@ impl Documents {
         if is_new {
             self.last_version += 1;
             let (version, replaced) = (self.last_version, Some(now));
-            document.synced = Synced { version, editors: text.version, text: text.text.clone(), sent: now, replaced };
+            let (editors, first) = (text.version, (version, now));
+            document.synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced };
             // The whole text is a change that every server understands, whatever it counts in.
             transport.notify(
                 "textDocument/didChange",
@@ -322,6 +356,24 @@ impl Documents {
             self.is_another_world(now);
         }
         Ok(())
+    }
+
+    /// Queues a text once more, if something else that the server sees became otherwise since it was sent: many tell of its
+    /// problems anew only then, and that what they tell is new the version shows.
+    pub(super) fn send_again(&mut self, path: &Path, transport: &Transport) -> Result<(), RequestError> {
+        let (changed, now) = (self.last_new_text, Instant::now());
+        let Some(document) = self.open.get_mut(path) else { return Ok(()) };
+        if changed.is_none_or(|changed| document.synced.sent >= changed) {
+            return Ok(());
+        }
+        self.last_version += 1;
+        let synced = &mut document.synced;
+        (synced.version, synced.sent, synced.replaced) = (self.last_version, now, Some(now));
+        let mut params = self.resend_options.clone();
+        params.insert("textDocument".to_owned(), json!({ "uri": paths::to_uri(path), "version": synced.version }));
+        params.insert("contentChanges".to_owned(), json!([{ "text": synced.text }]));
+        self.last_change = Some(now);
+        transport.notify("textDocument/didChange", &params)
     }
 
     /// Closes those of the disk that were not asked about for long.

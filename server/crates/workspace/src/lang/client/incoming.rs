@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::super::table::Definition;
-use super::bounded;
 use super::wire::RpcError;
+use super::{Readiness, bounded};
 use crate::paths;
 
 /// So much is kept of the problems that a server tells of, in bytes of their messages, and of so many files. What is over it
@@ -25,6 +26,10 @@ const MAX_FILES: usize = 5_000;
 const MAX_THINGS: usize = 1_000;
 /// The longest words of a server that are passed on, in bytes.
 const MAX_WORDS: usize = 200;
+/// How long a server that says when it has found the project's files is waited for. One that is set to log less never says so.
+const FINDS_FILES: Duration = Duration::from_secs(60);
+/// The same after files were made or deleted. Of some of those it says nothing, such as those that its settings leave out.
+const FINDS_FILES_AGAIN: Duration = Duration::from_secs(5);
 
 /// What is known of a server by what it said.
 pub(super) struct Inside {
@@ -34,6 +39,8 @@ pub(super) struct Inside {
     says_status: bool,
     /// What it said by that.
     is_quiescent: Option<bool>,
+    /// Whether it has found the project's files, where it says so.
+    files: Option<Files>,
     registrations: HashMap<String, Registration>,
     /// What goes on, and what it says of that.
     progress: HashMap<String, String>,
@@ -46,6 +53,16 @@ pub(super) struct Inside {
     complaint: Option<String>,
     /// The edits that it asks for while a command of it runs.
     captured: Option<Vec<Box<RawValue>>>,
+}
+
+/// How it stands with the project's files for a server that says when it has found them.
+struct Files {
+    /// What it says then.
+    says: GlobSet,
+    /// Since when it looks for them, while it does.
+    looks_since: Option<Instant>,
+    /// Whether it has ever found them.
+    has_found: bool,
 }
 
 struct Registration {
@@ -67,10 +84,10 @@ pub(crate) struct Published {
 }
 
 /// Keeps the edits that a server asks for, from now on until it is dropped.
-pub(super) struct Capture<'i>(&'i Mutex<Inside>);
+pub(super) struct Capture(Arc<Mutex<Inside>>);
 
-impl<'i> Capture<'i> {
-    pub(super) fn begin(inside: &'i Mutex<Inside>) -> Self {
+impl Capture {
+    pub(super) fn begin(inside: Arc<Mutex<Inside>>) -> Self {
         inside.lock().unwrap_or_else(PoisonError::into_inner).captured = Some(Vec::new());
         Self(inside)
     }
@@ -84,7 +101,7 @@ impl<'i> Capture<'i> {
     }
 }
 
-impl Drop for Capture<'_> {
+impl Drop for Capture {
     fn drop(&mut self) {
         self.take();
     }
@@ -97,6 +114,7 @@ impl Inside {
             settings: definition.settings.clone(),
             says_status: definition.says_status,
             is_quiescent: None,
+            files: Files::of(definition),
             registrations: HashMap::new(),
             progress: HashMap::new(),
             problems: HashMap::new(),
@@ -117,7 +135,7 @@ impl Inside {
     }
 
     /// What the server does before it can answer in full; none where it can.
-    pub(super) fn busy(&self) -> Option<String> {
+    fn busy(&self) -> Option<String> {
         // Of one that says when it has read all, other progress is of other things, such as a build.
         if self.says_status {
             let said = self.progress.values().find(|said| !said.is_empty());
@@ -125,6 +143,19 @@ impl Inside {
             return (self.is_quiescent != Some(true)).then(what);
         }
         self.progress.values().max_by_key(|said| said.len()).cloned()
+    }
+
+    /// How far it has read the project, and where that matters, found its files.
+    pub(super) fn readiness(&self, is_wide: bool) -> Readiness {
+        let of_files = || self.files.as_ref().filter(|_| is_wide).map_or(Readiness::Ready, Files::readiness);
+        self.busy().map_or_else(of_files, Readiness::Busy)
+    }
+
+    /// Files of its kind were made or deleted: it looks for them again.
+    pub(super) fn looks_for_files_again(&mut self) {
+        if let Some(files) = self.files.as_mut().filter(|files| files.has_found) {
+            files.looks_since = Some(Instant::now());
+        }
     }
 
     pub(super) fn complaint(&self) -> Option<String> {
@@ -199,10 +230,12 @@ impl Inside {
                 true
             }
             "window/showMessage" | "window/logMessage" => {
-                if let Ok(Shown { kind: 1, message }) = read(params) {
+                let Ok(Shown { kind, message }) = read(params) else { return false };
+                let has_found = self.files.as_mut().is_some_and(|files| files.hears(&message));
+                if kind == 1 {
                     self.complaint = Some(bounded(message, MAX_WORDS));
                 }
-                false
+                has_found
             }
             "textDocument/publishDiagnostics" => {
                 read(params).is_ok_and(|publish: Publish| self.publish(publish).is_some())
@@ -250,6 +283,37 @@ impl Inside {
         let (at, dated) = (Instant::now(), SystemTime::now());
         self.problems.insert(path, Published { version: publish.version, at, dated, diagnostics });
         Some(())
+    }
+}
+
+impl Files {
+    /// None where it is not known that the server says when it has found them.
+    fn of(definition: &Definition) -> Option<Self> {
+        let mut says = GlobSetBuilder::new();
+        definition.says_files.iter().filter_map(|glob| Glob::new(glob).ok()).for_each(|glob| {
+            says.add(glob);
+        });
+        let says = says.build().ok().filter(|says| !says.is_empty())?;
+        Some(Self { says, looks_since: Some(Instant::now()), has_found: false })
+    }
+
+    fn readiness(&self) -> Readiness {
+        let Some(since) = self.looks_since else { return Readiness::Ready };
+        let until = since + if self.has_found { FINDS_FILES_AGAIN } else { FINDS_FILES };
+        match (Instant::now() < until, self.has_found) {
+            (true, _) => Readiness::Finding(until),
+            (false, true) => Readiness::Ready,
+            (false, false) => Readiness::Untold,
+        }
+    }
+
+    /// Whether it said by this that it has found them.
+    fn hears(&mut self, message: &str) -> bool {
+        let has_found = self.says.is_match(bounded(message.to_owned(), MAX_WORDS));
+        if has_found {
+            (self.looks_since, self.has_found) = (None, true);
+        }
+        has_found
     }
 }
 

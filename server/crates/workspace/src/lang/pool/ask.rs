@@ -1,6 +1,7 @@
 //! One question to one server: what it is in LSP, and when its answer can be relied on.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::super::answer;
-use super::super::client::wire::Action;
-use super::super::client::{Client, Hold, Readiness, RequestError, Sent, View};
+use super::super::client::wire::{self, Action};
+use super::super::client::{Client, Hold, Readiness, RequestError, Sent, View, Waiting};
 use super::super::detect::Detected;
 use super::super::table::Table;
 use super::{blocking, view};
@@ -26,6 +27,8 @@ const AGAIN: Duration = Duration::from_millis(100);
 const GIVE_WAY: Duration = Duration::from_secs(2);
 /// So many items of a hierarchy are followed. There is more than one only where a name means several things.
 const MAX_ITEMS: usize = 10;
+
+const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so that quick fixes may lack";
 
 /// A server that is asked something.
 pub(super) struct Asker<'a> {
@@ -41,6 +44,8 @@ pub(super) struct Asker<'a> {
     pub(super) patience: Instant,
     /// What the server was sent with the last question.
     pub(super) sent: Mutex<Sent>,
+    /// Whether it was asked for actions without all problems for which there may be some.
+    pub(super) lacks_problems: AtomicBool,
 }
 
 /// What a question came to.
@@ -115,8 +120,8 @@ impl Asker<'_> {
                 None => self.all_problems().await,
             };
         }
-        if let LangQuery::CodeAction { range, title, .. } = query {
-            let (changes, left_out) = self.action(*range, title).await?;
+        if let LangQuery::CodeAction { range, title, kind, .. } = query {
+            let (changes, left_out) = self.action(*range, title, kind.as_deref()).await?;
             let status = if left_out.is_some() { LangStatus::Partial } else { LangStatus::Ready };
             return Ok((LangAnswer::Edit { changes }, status, left_out));
         }
@@ -124,24 +129,29 @@ impl Asker<'_> {
         if is_wide {
             // Some read the project only when they have seen a file of it.
             self.sync().await?;
-            self.wait_for_readiness().await;
+            self.wait_for_readiness(is_wide).await;
         }
         loop {
-            let before = self.client.readiness();
+            let before = self.client.readiness(is_wide);
             let answer = self.ask_now(query).await?;
             // What stands in front of it a server knows before it knows all.
             if before == Readiness::Ready || (!is_wide && !answer::is_empty(&answer)) {
-                return Ok((answer, LangStatus::Ready, None));
+                let message = self.lacks_problems.load(Ordering::Relaxed).then(|| LACKS_PROBLEMS.to_owned());
+                let status = if message.is_some() { LangStatus::Partial } else { LangStatus::Ready };
+                return Ok((answer, status, message));
             }
-            if Instant::now() < self.patience {
-                self.wait_for_readiness().await;
-                if self.client.readiness() == Readiness::Ready {
+            if before != Readiness::Untold && Instant::now() < self.patience {
+                self.wait_for_readiness(is_wide).await;
+                if matches!(self.client.readiness(is_wide), Readiness::Ready | Readiness::Untold) {
                     continue;
                 }
             }
-            let message = match self.client.readiness() {
+            let message = match self.client.readiness(is_wide) {
                 Readiness::Busy(what) => format!("it still reads the project: {what}"),
-                _ => "it has only just begun to read the project".to_owned(),
+                Readiness::Finding(_) | Readiness::Untold => {
+                    "it has not yet said that it has found the project's files".to_owned()
+                }
+                Readiness::Ready | Readiness::Settling(_) => "it has only just begun to read the project".to_owned(),
             };
             return Ok((answer, LangStatus::Indexing, Some(message)));
         }
@@ -248,7 +258,7 @@ impl Asker<'_> {
     ) -> Result<Box<RawValue>, Failure> {
         if !self.client.supports(method, provider) {
             // What it can besides it may say only after a moment.
-            if let Readiness::Settling(until) = self.client.readiness() {
+            if let Readiness::Settling(until) = self.client.readiness(false) {
                 tokio::time::sleep_until(until.min(self.patience)).await;
             }
             if !self.client.supports(method, provider) {
@@ -265,11 +275,7 @@ impl Asker<'_> {
         params: impl Fn(&str) -> Value,
     ) -> Result<Box<RawValue>, Failure> {
         loop {
-            let (waiting, sent) = self
-                .with_view(Some(GIVE_WAY), |view, text| {
-                    self.client.ask_of(view, self.path.map(|path| (path, text)), method, &params(text))
-                })
-                .await?;
+            let (waiting, sent) = self.queue(method, &params).await?;
             match tokio::time::timeout_at(self.until, waiting.answer()).await {
                 Err(_) => return Err(Failure::TimedOut),
                 Ok(Ok(answer)) => {
@@ -282,6 +288,14 @@ impl Asker<'_> {
                 Ok(Err(error)) => return Err(error.into()),
             }
         }
+    }
+
+    /// Sends the texts of the session and a question. Gives with it what the server was sent.
+    async fn queue(&self, method: &'static str, params: impl Fn(&str) -> Value) -> Result<(Waiting, Sent), Failure> {
+        let ask = |view: &View, text: &Arc<str>| {
+            self.client.ask_of(view, self.path.map(|path| (path, text)), method, &params(text))
+        };
+        self.with_view(Some(GIVE_WAY), ask).await
     }
 
     /// Sends the texts of the session.
@@ -339,9 +353,9 @@ impl Asker<'_> {
         Ok((view, text))
     }
 
-    pub(super) async fn wait_for_readiness(&self) {
+    pub(super) async fn wait_for_readiness(&self, is_wide: bool) {
         // Whether it is ready by then is looked at anew.
-        let _ = tokio::time::timeout_at(self.patience, self.client.ready()).await;
+        let _ = tokio::time::timeout_at(self.patience, self.client.ready(is_wide)).await;
     }
 
     pub(super) fn document(&self) -> Value {
@@ -370,7 +384,10 @@ impl Asker<'_> {
 
     /// What can be done for a part of the text, each also as the server said it.
     async fn actions(&self, range: Range, kind: Option<&str>) -> Result<Vec<(Action, Value)>, Failure> {
-        let problems = self.problems_within(range).await?;
+        let problems = self.problems_within(range).await?.unwrap_or_else(|| {
+            self.lacks_problems.store(true, Ordering::Relaxed);
+            Vec::new()
+        });
         let document = self.document();
         let params = |text: &str| {
             let mut context = json!({ "diagnostics": problems, "triggerKind": 1 });
@@ -394,8 +411,14 @@ impl Asker<'_> {
     }
 
     /// What an action would change, and what it would do besides.
-    async fn action(&self, range: Range, title: &str) -> Result<(Vec<LangChange>, Option<String>), Failure> {
-        let all = self.actions(range, None).await?;
+    async fn action(
+        &self,
+        range: Range,
+        title: &str,
+        kind: Option<&str>,
+    ) -> Result<(Vec<LangChange>, Option<String>), Failure> {
+        let all = self.actions(range, kind).await?;
+        let before = self.sent().clone();
         let wanted = all.into_iter().find(|(action, _)| action.title == title);
         let (mut action, value) =
             wanted.ok_or_else(|| Failure::NotAnEdit(format!("there is no action `{title}` here")))?;
@@ -404,7 +427,8 @@ impl Asker<'_> {
         }
         if action.edit.is_none() && self.client.resolves_actions() {
             let resolved = self.send("codeAction/resolve", |_| value.clone()).await?;
-            action = super::super::client::wire::parse(&resolved)?;
+            action = wire::parse(&resolved)?;
+            self.stays_with(&before)?;
         }
         let mut changes = match &action.edit {
             Some(edit) => answer::edit(edit)?,
@@ -421,12 +445,32 @@ impl Asker<'_> {
                     "`{title}` runs the command `{command}`, which may do more than edit"
                 )));
             }
-            let edits = tokio::time::timeout_at(self.until, self.client.run(&command)).await;
-            for edit in edits.map_err(|_| Failure::TimedOut)?? {
+            for edit in self.run(&command).await? {
                 changes.extend(answer::edit(&edit)?);
             }
+            self.stays_with(&before)?;
         }
         Ok((changes, None))
+    }
+
+    /// Runs a command, and gives the edits that it asks for.
+    async fn run(&self, command: &wire::Command) -> Result<Vec<Box<RawValue>>, Failure> {
+        let timed_out = |_| Failure::TimedOut;
+        let alone = tokio::time::timeout_at(self.until, self.client.alone()).await.map_err(timed_out)?;
+        let params = json!({ "command": command.command, "arguments": command.arguments });
+        let (waiting, sent) = self.queue("workspace/executeCommand", |_| params.clone()).await?;
+        *self.sent() = sent;
+        Ok(tokio::time::timeout_at(self.until, alone.edits(waiting)).await.map_err(timed_out)??)
+    }
+
+    /// Makes sure that the texts are those of an earlier question, to which the last one belongs.
+    fn stays_with(&self, before: &Sent) -> Result<(), Failure> {
+        let mut sent = self.sent();
+        sent.at = before.at;
+        if sent.is_same_as(before) {
+            return Ok(());
+        }
+        Err(Failure::Failed("the text changed while it was asked; ask again".to_owned()))
     }
 
     fn wants_to_know_of_moves(&self) -> bool {

@@ -49,17 +49,19 @@ enum Currency {
 
 const WITHOUT_VERSION: &str =
     "it does not say which version of the text its problems are of: they may be of the one before";
+const OF_ANOTHER_TEXT: &str =
+    "what it told by itself of the text before, such as problems that a compiler found, is left out";
 const SILENT: &str = "another file was changed since it told of these problems, and it has not said whether they stay";
 
 impl Asker<'_> {
     /// The problems of the file that is asked about.
     pub(super) async fn problems(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
         self.sync().await?;
-        self.wait_for_readiness().await;
+        self.wait_for_readiness(false).await;
         let problems = self.lists(self.until).await?;
         let diagnostics = read(&problems.lists)?;
         let uri = self.path.map(paths::to_uri).unwrap_or_default();
-        let (status, message) = match (problems.currency, self.client.readiness()) {
+        let (status, message) = match (problems.currency, self.client.readiness(false)) {
             (_, Readiness::Busy(what)) => (LangStatus::Indexing, Some(format!("it still reads the project: {what}"))),
             (Currency::Known, _) => (LangStatus::Ready, None),
             (Currency::Unknown(why), _) => (LangStatus::Partial, Some(why.to_owned())),
@@ -75,12 +77,12 @@ impl Asker<'_> {
     /// All problems that are known.
     pub(super) async fn all_problems(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
         self.sync().await?;
-        self.wait_for_readiness().await;
+        self.wait_for_readiness(true).await;
         let (answer, status, message) = match self.pull_all().await? {
             Some(pulled) => pulled,
             None => self.all_published().await?,
         };
-        match self.client.readiness() {
+        match self.client.readiness(true) {
             Readiness::Busy(what) => {
                 Ok((answer, LangStatus::Indexing, Some(format!("it still reads the project: {what}"))))
             }
@@ -88,10 +90,16 @@ impl Asker<'_> {
         }
     }
 
-    /// The problems in a part of the text, as the server said them; those that are known in time.
-    pub(super) async fn problems_within(&self, range: Range) -> Result<Vec<Value>, Failure> {
+    /// The problems in a part of the text, as the server said them; none where it does not in time.
+    pub(super) async fn problems_within(&self, range: Range) -> Result<Option<Vec<Value>>, Failure> {
         self.sync().await?;
-        let problems = self.lists(self.patience.min(Instant::now() + A_WHILE)).await?;
+        let problems = match self.lists(self.patience.min(Instant::now() + A_WHILE)).await {
+            Ok(Problems { currency: Currency::Missing, .. })
+            | Err(Failure::TimedOut | Failure::Request(RequestError::Rpc(_) | RequestError::Malformed(_))) => {
+                return Ok(None);
+            }
+            problems => problems?,
+        };
         let text = self.sent().text.as_ref().map(|synced| synced.text.clone()).unwrap_or_default();
         let at = |position| answer::from_utf16(position, &text, self.client.encoding());
         let (start, end) = (at(range.start), at(range.end));
@@ -103,7 +111,7 @@ impl Asker<'_> {
                 serde_json::from_value::<Range>(range).is_ok_and(|found| found.start <= end && start <= found.end)
             }));
         }
-        Ok(within)
+        Ok(Some(within))
     }
 
     async fn lists(&self, until: Instant) -> Result<Problems, Failure> {
@@ -118,10 +126,16 @@ impl Asker<'_> {
         let report: wire::Report = wire::parse(&report)?;
         // What another tool of it says it publishes, such as a compiler; nobody says when.
         let synced = self.sent().text.clone();
-        let is_of_it = |published: &Published| synced.is_some_and(|synced| synced.is_told_of(published));
-        let published = self.client.published(path).filter(is_of_it);
+        let is_of_it = |published: &Published| synced.as_ref().is_some_and(|synced| synced.is_text_of(published));
+        let (published, currency) = match self.client.published(path) {
+            Some(published) if is_of_it(&published) => (Some(published), Currency::Known),
+            Some(published) if !answer::diagnostics(&published.diagnostics)?.is_empty() => {
+                (None, Currency::Unknown(OF_ANOTHER_TEXT))
+            }
+            _ => (None, Currency::Known),
+        };
         let published = published.map(|published| RawValue::to_owned(&published.diagnostics));
-        Ok(Problems { lists: report.items.into_iter().chain(published).collect(), currency: Currency::Known })
+        Ok(Problems { lists: report.items.into_iter().chain(published).collect(), currency })
     }
 
     async fn wait_for_published(&self, path: &Path, until: Instant) -> Result<Problems, Failure> {
@@ -138,7 +152,8 @@ impl Asker<'_> {
                 if let Some(why) = self.client.ended() {
                     return Err(RequestError::Ended(why).into());
                 }
-                let published = self.client.published(path).filter(is_of_it);
+                let told = self.client.published(path);
+                let published = told.clone().filter(is_of_it);
                 let stands = hold.stands();
                 let whole_at = published.as_ref().map(|published| self.whole_at(&hold, published));
                 if stands
@@ -148,13 +163,25 @@ impl Asker<'_> {
                     let currency = self.currency(&hold, published);
                     return Ok(Problems { lists: vec![RawValue::to_owned(&published.diagnostics)], currency });
                 }
+                // Some say nothing of a text that they know already.
+                let silent_at = hold.sent.text.as_ref().filter(|synced| synced.is_sent_again());
+                let silent_at = silent_at.map_or(until, |synced| until.min(synced.sent + A_WHILE));
+                if stands
+                    && silent_at <= Instant::now()
+                    && let (Some(told), Some(synced)) = (&told, &hold.sent.text)
+                    && synced.is_text_of(told)
+                {
+                    let lists = vec![RawValue::to_owned(&told.diagnostics)];
+                    return Ok(Problems { lists, currency: Currency::Unknown(SILENT) });
+                }
                 if until <= Instant::now() {
                     return Ok(Problems { lists: Vec::new(), currency: Currency::Missing });
                 }
                 if !stands {
                     break;
                 }
-                news.next(whole_at.unwrap_or(until).min(until)).await;
+                let next = [whole_at, Some(silent_at).filter(|at| *at > Instant::now())].into_iter().flatten().min();
+                news.next(next.unwrap_or(until).min(until)).await;
             }
         }
     }
@@ -173,11 +200,10 @@ impl Asker<'_> {
     }
 
     fn currency(&self, hold: &Hold<'_>, published: &Published) -> Currency {
-        // One that has been silent for long after a change has seen it.
-        let is_recent = |at: Instant| Instant::now() < at + LATE;
-        if self.client.last_new_text().is_some_and(|change| change > published.at && is_recent(change)) {
+        if self.client.last_new_text().is_some_and(|change| change > published.at) {
             return Currency::Unknown(SILENT);
         }
+        let is_recent = |at: Instant| Instant::now() < at + LATE;
         match &hold.sent.text {
             Some(text) if text.is_confused_by(published) && is_recent(published.at) => {
                 Currency::Unknown(WITHOUT_VERSION)
@@ -192,7 +218,10 @@ impl Asker<'_> {
             return Ok(None);
         }
         let asked = self.send("workspace/diagnostic", |_| json!({ "previousResultIds": [] }));
-        let report = match tokio::time::timeout_at(self.patience, asked).await {
+        // The other half is for what it has published.
+        let began = Instant::now();
+        let until = began + self.until.duration_since(began) / 2;
+        let report = match tokio::time::timeout_at(until, asked).await {
             Ok(Ok(report)) => report,
             Ok(Err(failure @ Failure::Request(RequestError::Ended(_)))) => return Err(failure),
             // Some keep the question until there is something new.
@@ -224,7 +253,7 @@ impl Asker<'_> {
     /// All problems that it has told of by itself, but for those of texts that have become otherwise since. There may always be
     /// more: nobody says when it has told of all.
     async fn all_published(&self) -> Result<(LangAnswer, LangStatus, Option<String>), Failure> {
-        let until = self.patience.min(Instant::now() + A_WHILE);
+        let until = self.until.min(Instant::now() + A_WHILE);
         let hold = self.hold(until).await?;
         self.wait_for_changed(&hold, until).await?;
         let (all, overflowed) = self.client.all_published();

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use super::super::client::{Client, Readiness, Start};
 use super::super::table::Definition;
 use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
 use crate::paths::Roots;
+use crate::shell::held::HeldId;
 
 /// How long one that crashed is left alone; twice as long each time.
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -27,7 +29,10 @@ pub(super) struct Slot {
     path: Option<OsString>,
     idle: Duration,
     state: watch::Sender<State>,
+    /// When somebody last began or ended to ask.
     last_question: Mutex<Instant>,
+    /// How many ask now.
+    asking: AtomicUsize,
     changes: Changes,
 }
 
@@ -50,6 +55,8 @@ enum State {
     Empty,
     Starting {
         since: Instant,
+        process: Option<HeldId>,
+        crashes: u32,
     },
     Running {
         client: Arc<Client>,
@@ -93,7 +100,8 @@ impl Slot {
     ) -> Self {
         let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
-        Self { key, definition, supervisor, path, idle, state, last_question, changes }
+        let asking = AtomicUsize::new(0);
+        Self { key, definition, supervisor, path, idle, state, last_question, asking, changes }
     }
 
     /// Whether its project lies in a workspace.
@@ -111,7 +119,6 @@ impl Slot {
 
     /// The server, started where it does not run.
     pub(super) async fn running(self: &Arc<Self>) -> Result<Arc<Client>, NotThere> {
-        *self.last_question() = Instant::now();
         let mut state = self.state.subscribe();
         loop {
             self.note_end();
@@ -122,14 +129,15 @@ impl Slot {
                     State::Crashed(crash) if crash.at.elapsed() >= crash.rest() => crash.times,
                     _ => return false,
                 };
-                start = Some(crashes);
-                *state = State::Starting { since: Instant::now() };
+                let since = Instant::now();
+                start = Some((crashes, since));
+                *state = State::Starting { since, process: None, crashes };
                 true
             });
-            if let Some(crashes) = start {
+            if let Some((crashes, since)) = start {
                 // On a task of its own: who asked may go away meanwhile, and others wait for it too.
                 let this = self.clone();
-                tokio::spawn(async move { this.start(crashes).await });
+                tokio::spawn(async move { this.start(crashes, since).await });
                 self.changes.announce();
             }
             match &*state.borrow_and_update() {
@@ -144,14 +152,30 @@ impl Slot {
         }
     }
 
-    async fn start(self: &Arc<Self>, crashes: u32) {
+    async fn start(self: &Arc<Self>, crashes: u32, since: Instant) {
+        let is_awaited = |state: &State| matches!(state, State::Starting { since: of, .. } if *of == since);
+
         let start = Start {
             program: &self.key.program,
             root: &self.key.root,
             supervisor: self.supervisor.as_deref(),
             path: self.path.as_deref(),
         };
-        let started = Client::start(&self.definition, start).await;
+        let has_process = |process| {
+            self.state.send_if_modified(|state| {
+                if let (true, State::Starting { process: known, .. }) = (is_awaited(state), &mut *state) {
+                    *known = process;
+                }
+                false
+            });
+        };
+        let mut state = self.state.subscribe();
+        let is_over = async { state.wait_for(|state| !is_awaited(state)).await.is_ok() };
+        // It may be stopped meanwhile: given up, it is killed.
+        let started = tokio::select! {
+            started = Client::start(&self.definition, start, has_process) => started,
+            _ = is_over => return self.changes.announce(),
+        };
         let now = Instant::now();
         let (next, client) = match started {
             Ok(client) => {
@@ -163,9 +187,8 @@ impl Slot {
                 (State::Crashed(Crash { why: error.to_string().into(), times: crashes + 1, at: now }), None)
             }
         };
-        // It may have been stopped meanwhile.
         let is_awaited = self.state.send_if_modified(|state| {
-            let is_awaited = matches!(state, State::Starting { .. });
+            let is_awaited = is_awaited(state);
             if is_awaited {
                 *state = next;
             }
@@ -215,31 +238,67 @@ impl Slot {
     /// Ends the server if it is idle, or takes more memory than this.
     pub(super) async fn look(&self, limit: u64) {
         self.note_end();
-        let Some(client) = self.client() else { return };
-        if !self.idle.is_zero() && self.last_question().elapsed() > self.idle {
-            let minutes = self.idle.as_secs_f64() / 60.0;
-            return self.stop(&format!("nobody has asked it anything for {minutes:.0} minutes")).await;
+        let client = self.client();
+        let is_asked = self.asking.load(Ordering::SeqCst) > 0;
+        if client.is_some() && !is_asked && !self.idle.is_zero() && self.last_question().elapsed() > self.idle {
+            return self.stop(&format!("nobody has asked it anything for {}", in_words(self.idle))).await;
         }
-        let Some(process) = client.process() else { return };
+        let starting = match &*self.state.borrow() {
+            State::Starting { process, .. } => *process,
+            _ => None,
+        };
+        let Some(process) = client.as_ref().map_or(starting, |client| client.process()) else { return };
         let memory = blocking(move || process.memory()).await.flatten();
-        if let Some(memory) = memory.filter(|memory| *memory > limit) {
-            client.kill(&format!("it took {} MiB of memory; it may take {} MiB", memory >> 20, limit >> 20));
-            self.note_end();
+        let Some(memory) = memory.filter(|memory| *memory > limit) else { return };
+        let why = format!("it took {} MiB of memory; it may take {} MiB", memory >> 20, limit >> 20);
+        match client {
+            Some(client) => {
+                client.kill(&why);
+                self.note_end();
+            }
+            None => self.give_up(process, &why),
         }
+    }
+
+    /// Ends the server that is only starting, if it still is this one, for this reason.
+    fn give_up(&self, process: HeldId, why: &str) {
+        self.state.send_if_modified(|state| {
+            let State::Starting { process: Some(of), crashes, .. } = &*state else { return false };
+            let (is_it, times) = (*of == process, crashes + 1);
+            if is_it {
+                *state = State::Crashed(Crash { why: why.into(), times, at: Instant::now() });
+            }
+            is_it
+        });
+        self.changes.announce();
+    }
+
+    /// Somebody asks it something, until what is given is dropped. It is not idle meanwhile.
+    pub(super) fn asked(self: Arc<Self>) -> Asked {
+        self.asking.fetch_add(1, Ordering::SeqCst);
+        Asked(self)
     }
 
     pub(super) fn status(&self) -> ServerStatus {
         self.note_end();
         let state = self.state.borrow().clone();
         let client = self.client();
-        let process = client.as_ref().and_then(|client| client.process());
+        let starting = match state {
+            State::Starting { process, .. } => process,
+            _ => None,
+        };
+        let process = client.as_ref().map_or(starting, |client| client.process());
         let (state, why) = match state {
             State::Empty => (ServerState::NotStarted, None),
-            State::Starting { since } => {
+            State::Starting { since, .. } => {
                 (ServerState::Starting, Some(format!("it was started {} s ago", since.elapsed().as_secs())))
             }
-            State::Running { client, .. } => match client.readiness() {
+            State::Running { client, .. } => match client.readiness(true) {
                 Readiness::Busy(what) => (ServerState::Indexing, Some(what)),
+                Readiness::Finding(_) => (ServerState::Indexing, Some("it looks for the project's files".to_owned())),
+                Readiness::Untold => {
+                    (ServerState::Ready, Some("it has not said that it has found the project's files".to_owned()))
+                }
                 Readiness::Ready | Readiness::Settling(_) => (ServerState::Ready, None),
             },
             State::Crashed(crash) => (ServerState::Crashed, Some(crash.to_words())),
@@ -260,13 +319,33 @@ impl Slot {
     /// For how long it has been starting; none where it does not.
     pub(super) fn starting(&self) -> Option<Duration> {
         match &*self.state.borrow() {
-            State::Starting { since } => Some(since.elapsed()),
+            State::Starting { since, .. } => Some(since.elapsed()),
             _ => None,
         }
     }
 
     fn last_question(&self) -> MutexGuard<'_, Instant> {
         self.last_question.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody asks a server something.
+pub(super) struct Asked(Arc<Slot>);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        *self.0.last_question() = Instant::now();
+        self.0.asking.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A time, for people.
+fn in_words(time: Duration) -> String {
+    match (time.as_secs(), time.as_secs() / 60) {
+        (1, _) => "1 second".to_owned(),
+        (seconds, 0) => format!("{seconds} seconds"),
+        (_, 1) => "1 minute".to_owned(),
+        (_, minutes) => format!("{minutes} minutes"),
     }
 }
 
@@ -286,7 +365,7 @@ async fn follow(slot: Weak<Slot>, client: Arc<Client>) {
             if client.ended().is_some() {
                 return slot.note_end();
             }
-            let is_busy = matches!(client.readiness(), Readiness::Busy(_));
+            let is_busy = matches!(client.readiness(true), Readiness::Busy(_) | Readiness::Finding(_));
             if was_busy.replace(is_busy) != Some(is_busy) {
                 slot.changes.announce();
             }

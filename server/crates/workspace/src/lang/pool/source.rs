@@ -1,6 +1,7 @@
 //! The questions of a session, brought to the servers that can answer them.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome};
 use super::slot::{NotThere, Slot};
-use super::{Servers, blocking, view};
+use super::{NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
@@ -58,6 +59,17 @@ impl Source for Own {
             // A name in the workspace may be of any language.
             LangQuery::WorkspaceSymbols { uri: None, .. } => self.ask_all(&candidates, query, within, until).await,
             _ => self.ask_one(&candidates, query, within, until).await,
+        }
+    }
+
+    async fn ask_each(&self, query: &LangQuery, within: Duration) -> Vec<LangResult> {
+        let until = Instant::now() + within;
+        match self.candidates(query).await {
+            Ok(candidates) if (self.trusted)() && !candidates.servers.is_empty() => {
+                let asked = candidates.servers.iter();
+                join_all(asked.map(|server| self.ask_server(&candidates, server, query, within, until))).await
+            }
+            _ => vec![self.ask(query, within).await],
         }
     }
 
@@ -213,16 +225,41 @@ impl Own {
             servers: vec![named(server, None)],
             ..LangResult::without_answer(status, Some(format!("{name}: {why}")))
         };
-        let (slot, client) = loop {
-            // One that was ended since the workspace is not trusted any more must not be started by who waited for it.
-            let slot = if (self.trusted)() { self.servers.slot(server, candidates.table.idle) } else { None };
-            let Some(slot) = slot else {
-                return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
+        let mut anew: Option<Candidates> = None;
+        let (candidates, server, slot, _asked, client) = loop {
+            let (candidates, server) = match &anew {
+                None => (candidates, server),
+                Some(anew) => {
+                    let is_it = |one: &&Detected| one.definition.name == *name && one.root == server.root;
+                    match anew.servers.iter().find(is_it) {
+                        Some(server) => (anew, server),
+                        None => return nothing(LangStatus::NoServer, "it is not used any more".to_owned()),
+                    }
+                }
             };
+            // One that was ended since the workspace is not trusted any more must not be started by who waited for it.
+            if !(self.trusted)() {
+                return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
+            }
+            let slot = match self.servers.slot(server, candidates.table.idle) {
+                Ok(slot) => slot,
+                Err(NoSlot::Over) => {
+                    return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
+                }
+                Err(NoSlot::Outdated) if Instant::now() < until => {
+                    anew = self.candidates(query).await.ok();
+                    continue;
+                }
+                Err(NoSlot::Outdated) => {
+                    return nothing(LangStatus::TimedOut, "what configures it changes all the time".to_owned());
+                }
+            };
+            let asked = slot.clone().asked();
             match tokio::time::timeout_at(until, slot.running()).await {
-                Ok(Ok(client)) => break (slot, client),
+                Ok(Ok(client)) => break (candidates, server, slot, asked, client),
                 Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
-                Ok(Err(NotThere::Closed)) => {}
+                // What it is may have changed.
+                Ok(Err(NotThere::Closed)) => anew = self.candidates(query).await.ok(),
                 Err(_) => {
                     let seconds = slot.starting().unwrap_or_default().as_secs();
                     let why = format!("it was started {seconds} s ago, and is not yet there");
@@ -239,6 +276,7 @@ impl Own {
             until,
             patience: until - within / 5,
             sent: Mutex::default(),
+            lacks_problems: AtomicBool::new(false),
         };
         let outcome = asker.ask(query).await;
         slot.note_end();
@@ -250,14 +288,18 @@ impl Own {
         let Outcome { mut status, mut message, sent, mut answer, ranges_in } = outcome;
         let (encoding, reader) = (client.encoding(), self.reader.clone());
         let seen = sent.clone();
-        answer = blocking(move || {
+        let made = blocking(move || {
             answer::into_utf16(&mut answer, ranges_in.as_deref(), encoding, &reader);
-            answer::put_hashes(&mut answer, &seen, &reader);
+            let changed = answer::put_hashes(&mut answer, &seen, &reader);
             answer::leave_out_deleted(&mut answer, &reader);
-            answer
-        })
-        .await
-        .unwrap_or(LangAnswer::Nothing);
+            (answer, changed)
+        });
+        let (mut answer, changed) = made.await.unwrap_or((LangAnswer::Nothing, None));
+        if let Some(changed) = changed {
+            answer = LangAnswer::Nothing;
+            status = LangStatus::Failed;
+            message = Some(format!("{} changed while it was asked; ask again", self.roots.display(&changed)));
+        }
         super::ask::put_versions(&mut answer, &sent);
         if answer::bound(&mut answer) {
             status = LangStatus::Partial;

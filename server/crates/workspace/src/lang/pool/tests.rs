@@ -42,6 +42,7 @@ impl World {
             "rootMarkers": ["nasty.project"],
             "settings": { "nasty": { "level": 7 } },
             "editCommands": ["nasty.edit"],
+            "saysFiles": if behaviour.starts_with("finds-files") { vec!["Found * source file*"] } else { vec![] },
             "warmupTimeoutMs": if behaviour == "never-starts" { 3_000 } else { 60_000 },
         } });
         world.write(".azimuth/lsp.json", &config.to_string());
@@ -108,6 +109,14 @@ impl World {
         (result, all)
     }
 
+    /// Waits until a slow server answers such a question.
+    async fn until_it_is_at(&self, method: &str) {
+        let at = self.path(&format!("at-{method}"));
+        while !at.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
     async fn log(&self) -> String {
         let hover = LangQuery::Hover { uri: self.uri("a.nasty"), position: at(0, 0) };
         match self.ask(hover, 5).await.answer {
@@ -170,8 +179,8 @@ async fn it_is_answered_what_it_asks_and_sees_unsaved_and_proposed_text() {
         "configuration: [7, null]",
         "unknown request: -32601",
         "open plaintext: one two\nthree \u{1F600} four\n",
-        "change: typed\n",
         "open nastish: beside\n",
+        "change: typed\n",
         "change: proposed\n",
     ];
     let found: Vec<_> = expected.iter().map(|line| log.find(line)).collect();
@@ -385,14 +394,191 @@ async fn problems_that_may_be_of_an_earlier_text_are_not_called_whole() {
         assert!(why(&result).contains("which version of the text"), "{behaviour}: {result:?}");
         assert!(format!("{:?}", result.answer).contains(said), "{behaviour}: {result:?}");
     }
-    let mut world = World::new("good");
-    world.write("b.nasty", "beside\n");
-    world.ask(LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) }, 10).await;
-    assert_eq!(world.ask(world.problems(), 10).await.status, LangStatus::Ready);
-    world.overlay = Arc::new(Proposes(world.path("b.nasty"), "otherwise\n"));
+}
+
+#[tokio::test]
+async fn when_another_file_has_changed_problems_are_those_of_now_or_it_is_said_that_nobody_knows() {
+    for (behaviour, status) in [("good", LangStatus::Ready), ("says-once", LangStatus::Partial)] {
+        let mut world = World::new(behaviour);
+        world.write("b.nasty", "beside\n");
+        world.ask(LangQuery::Hover { uri: world.uri("b.nasty"), position: at(0, 0) }, 10).await;
+        assert_eq!(world.ask(world.problems(), 10).await.status, LangStatus::Ready);
+        world.overlay = Arc::new(Proposes(world.path("b.nasty"), "otherwise\n"));
+        // However often, and however late.
+        for _ in 0..2 {
+            let result = world.ask(world.problems(), 10).await;
+            assert_eq!(result.status, status, "{behaviour}: {result:?}");
+            assert_eq!(why(&result).contains("another file was changed"), behaviour == "says-once", "{result:?}");
+            assert!(format!("{:?}", result.answer).contains("it says one two"), "{result:?}");
+        }
+    }
+    // On disk, where the server looks for itself and is told of nothing.
+    let world = World::new("reads-beside");
+    let path = world.path("b.nasty");
+    for text in ["old", "new"] {
+        world.write("b.nasty", text);
+        world.servers.files_changed(vec![path.clone()]).await;
+        let result = world.ask(world.problems(), 10).await;
+        assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+        let said = format!("it says one two beside {text}");
+        assert!(format!("{:?}", result.answer).contains(&said), "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_published_beside_what_is_asked_for_is_said_to_be_left_out_when_it_is_of_an_earlier_text() {
+    let world = World::new("pulls-and-publishes");
+    let result = world.ask(world.problems(), 10).await;
+    assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+    let all = format!("{:?}", result.answer);
+    assert!(all.contains("asked, it says one two") && all.contains("\"it says one two"), "{result:?}");
+    world.write("a.nasty", "new\n");
     let result = world.ask(world.problems(), 10).await;
     assert_eq!(result.status, LangStatus::Partial, "{result:?}");
-    assert!(why(&result).contains("another file was changed"), "{result:?}");
+    assert!(why(&result).contains("of the text before") && format!("{:?}", result.answer).contains("says new"));
+}
+
+#[tokio::test]
+async fn a_server_hears_whether_a_file_was_made_changed_or_deleted() {
+    let world = World::new("watches");
+    world.log().await;
+    let path = world.path("b.nasty");
+    let tell = async || world.servers.files_changed(vec![path.clone()]).await;
+    for _ in 0..2 {
+        world.write("b.nasty", "x\n");
+        tell().await;
+        tell().await;
+        std::fs::remove_file(&path).unwrap();
+        tell().await;
+    }
+    let log = world.log().await;
+    let told: Vec<_> = log.lines().filter(|line| line.starts_with("b.nasty")).collect();
+    assert_eq!(told, [1, 2, 3, 1, 2, 3].map(|kind| format!("b.nasty: {kind}")));
+}
+
+#[tokio::test]
+async fn one_that_still_looks_for_the_projects_files_is_waited_for_where_all_of_them_count() {
+    for (behaviour, status, found) in
+        [("finds-files", LangStatus::Ready, 1), ("finds-files-never", LangStatus::Indexing, 0)]
+    {
+        let world = World::new(behaviour);
+        assert_eq!(world.ask(world.definition(), 10).await.status, LangStatus::Ready, "that takes no other file");
+        let uses = LangQuery::References { uri: world.uri("a.nasty"), position: at(0, 0) };
+        let result = world.ask(uses, 4).await;
+        assert_eq!(result.status, status, "{behaviour}: {result:?}");
+        let LangAnswer::Locations { locations } = &result.answer else { panic!("{result:?}") };
+        assert_eq!(locations.len(), found, "{behaviour}");
+        let is_said = why(&result).contains("found the project's files");
+        assert_eq!(is_said, status == LangStatus::Indexing, "{result:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_edits_of_a_command_are_its_own_and_of_the_text_that_was_asked_about() {
+    let world = World::new("late-command");
+    let ask = |seconds| world.ask(action(&world, "Ask to edit", None), seconds);
+    world.log().await;
+    assert_eq!(ask(4).await.status, LangStatus::TimedOut);
+    let result = ask(20).await;
+    let LangAnswer::Edit { changes } = &result.answer else { panic!("{result:?}") };
+    assert!(changes.len() == 1 && format!("{changes:?}").contains("asked 2"), "{result:?}");
+
+    let world = World::new("slow");
+    world.log().await;
+    world.ask(world.problems(), 10).await;
+    let types = async {
+        world.until_it_is_at("codeAction").await;
+        world.buffers.open(&world.uri("a.nasty"), "nastish", 1, "typed meanwhile\n").unwrap();
+    };
+    let (result, ()) = tokio::join!(world.ask(action(&world, "Ask to edit", None), 10), types);
+    assert_eq!(result.status, LangStatus::Failed, "{result:?}");
+    assert!(why(&result).contains("the text changed while it was asked"), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_rename_over_a_file_that_is_written_meanwhile_is_refused() {
+    let world = World::new("slow");
+    world.write("c.nasty", "one\n");
+    world.log().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let rename = || LangQuery::Rename { uri: world.uri("a.nasty"), position: at(0, 0), new_name: "ten".into() };
+    assert_eq!(world.ask(rename(), 10).await.status, LangStatus::Ready);
+    let writes = async {
+        world.until_it_is_at("rename").await;
+        world.write("c.nasty", "// new\none\n");
+    };
+    let (result, ()) = tokio::join!(world.ask(rename(), 10), writes);
+    assert_eq!((result.status, &result.answer), (LangStatus::Failed, &LangAnswer::Nothing), "{result:?}");
+    assert!(why(&result).contains("c.nasty changed while it was asked; ask again"), "{result:?}");
+}
+
+#[tokio::test]
+async fn actions_are_listed_where_the_problems_are_not_known_and_found_by_their_kind() {
+    let world = World::new("pull-fails");
+    let whole = Range { start: at(0, 0), end: at(1, 0) };
+    let listed = world.ask(LangQuery::CodeActions { uri: world.uri("a.nasty"), range: whole, kind: None }, 10).await;
+    assert_eq!(listed.status, LangStatus::Partial, "{listed:?}");
+    assert!(why(&listed).contains("quick fixes may lack"), "{listed:?}");
+    assert!(matches!(&listed.answer, LangAnswer::Actions { actions } if actions.len() == 4), "{listed:?}");
+
+    let sorted = world.ask(action(&world, "Sort", Some("source.sort")), 5).await;
+    assert!(format!("{:?}", sorted.answer).contains("sorted"), "{sorted:?}");
+    assert_eq!(world.ask(action(&world, "Sort", None), 5).await.status, LangStatus::Unsupported);
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn one_that_is_only_starting_ends_when_it_is_not_wanted_any_more_or_takes_too_much_memory() {
+    for too_much in [false, true] {
+        let world = World::new("never-starts");
+        let starting = async {
+            loop {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let status = world.servers.status(None, true).await;
+                if let Some(pid) = status.first().and_then(|one| one.pid) {
+                    break pid;
+                }
+            }
+        };
+        let ends = async {
+            let pid = starting.await;
+            let slots: Vec<_> = world.servers.slots().values().cloned().collect();
+            match too_much {
+                true => slots[0].look(1 << 10).await,
+                false => world.servers.leave(&world.roots()).await,
+            }
+            let gone = async {
+                while Path::new(&format!("/proc/{pid}/stat")).exists() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            };
+            // Far below the time that it has to start.
+            tokio::time::timeout(Duration::from_secs(1), gone).await.expect("its process is gone");
+        };
+        tokio::select! {
+            () = ends => {}
+            () = async { let _ = world.ask(world.definition(), 30).await; std::future::pending().await } => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_being_asked_is_not_idle() {
+    let config = ServersConfig { idle: Duration::from_millis(1), ..ServersConfig::default() };
+    let world = World::with("slow", config);
+    let look = async {
+        world.until_it_is_at("definition").await;
+        let slots: Vec<_> = world.servers.slots().values().cloned().collect();
+        slots[0].look(u64::MAX).await;
+    };
+    world.log().await;
+    let (result, ()) = tokio::join!(world.ask(world.definition(), 10), look);
+    assert_eq!(result.status, LangStatus::Ready, "{result:?}");
+}
+
+fn action(world: &World, title: &str, kind: Option<&str>) -> LangQuery {
+    let range = Range { start: at(0, 0), end: at(1, 0) };
+    LangQuery::CodeAction { uri: world.uri("a.nasty"), range, title: title.into(), kind: kind.map(str::to_owned) }
 }
 
 #[tokio::test]
@@ -430,6 +616,12 @@ async fn a_server_that_answers_for_the_whole_workspace_is_asked() {
     assert_eq!(all, ["a.nasty: asked, it says one two", "c.nasty: never opened"]);
     assert_eq!(result.status, LangStatus::Ready, "{result:?}");
 
+    let world = World::new("pulls-for-ever");
+    world.ask(world.definition(), 10).await;
+    let (result, all) = world.all_problems().await;
+    assert_eq!(all, ["a.nasty: it says one two"], "what it published counts: {result:?}");
+    assert_eq!(result.status, LangStatus::Partial, "{result:?}");
+
     let world = World::new("pulls-old");
     world.ask(world.definition(), 10).await;
     let (result, all) = world.all_problems().await;
@@ -456,10 +648,7 @@ async fn an_action_is_shown_as_the_edit_that_it_is_and_never_done() {
     let fixes = world.ask(LangQuery::CodeActions { uri: uri.clone(), range: whole, kind }, 5).await;
     assert!(matches!(&fixes.answer, LangAnswer::Actions { actions } if actions.len() == 2), "{fixes:?}");
 
-    let ask = |title: &str| {
-        let query = LangQuery::CodeAction { uri: uri.clone(), range: whole, title: title.into() };
-        world.ask(query, 5)
-    };
+    let ask = |title: &str| world.ask(action(&world, title, None), 5);
     let edit = |text: &str| {
         let range = Range { start: at(0, 0), end: at(0, 3) };
         let edits = vec![LangTextEdit { range, new_text: text.into() }];
@@ -607,6 +796,22 @@ async fn a_changed_configuration_counts_at_once_and_one_that_says_the_same_distu
     world.servers.files_changed(vec![file]).await;
     assert_eq!(pid().await, None, "it is ended");
     assert_eq!(world.ask(world.definition(), 10).await.status, LangStatus::Unsupported);
+}
+
+#[tokio::test]
+async fn a_changed_configuration_counts_for_a_question_that_waits_already() {
+    let world = World::new("never-starts");
+    let file = world.path(".azimuth/lsp.json");
+    let changes = async {
+        while world.servers.status(None, true).await.iter().all(|one| one.state != ServerState::Starting) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        world.write(".azimuth/lsp.json", &text.replace("\"never-starts\"", "\"good\""));
+        world.servers.files_changed(vec![file.clone()]).await;
+    };
+    let (result, ()) = tokio::join!(world.ask(world.definition(), 20), changes);
+    assert_eq!(result.status, LangStatus::Ready, "{result:?}");
 }
 
 #[tokio::test]

@@ -27,12 +27,13 @@ pub(super) fn view(
     mirrored: &HashMap<PathBuf, Stamp>,
 ) -> Result<View, ReadError> {
     let mut view = View::default();
+    let mut asked_text = None;
     if let Some(path) = asked {
         match (mirrored.get(path), is_over_disk(reader, path)) {
             (Some(stamp), false) if Stamp::of(path).as_ref() == Some(stamp) => {
                 view.unchanged.insert(path.to_owned());
             }
-            _ => view.texts.push(text(reader, table, path)?),
+            _ => asked_text = Some(text(reader, table, path)?),
         }
     }
     let is_of_server = |path: &Path| {
@@ -63,6 +64,8 @@ pub(super) fn view(
             None => {}
         }
     }
+    // Last, so that what a server tells of it at once is of the others as they are.
+    view.texts.extend(asked_text);
     Ok(view)
 }
 

@@ -76,6 +76,14 @@ def publish(uri, version, text):
 def changed(document, text):
     uri, version = document["uri"], document.get("version")
     before = texts.get(uri)
+    if behaviour == "says-once" and text == before:
+        versions[uri] = version
+        return
+    if behaviour == "reads-beside":
+        text = text.split("\n")[0] + " beside " + open(answers["root"].removeprefix("file://") + "/b.nasty").read()
+    if behaviour == "pulls-and-publishes" and before is not None:
+        texts[uri] = text
+        return
     texts[uri] = text
     versions[uri] = version
     if behaviour == "stale-problems":
@@ -101,6 +109,11 @@ def changed(document, text):
         publish(uri, version, text)
 
 
+def found():
+    answers["found"] = True
+    tell("window/logMessage", {"type": 3, "message": "Found 2 source files"})
+
+
 def edit(uri, text):
     place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}
     return {"documentChanges": [{"textDocument": {"uri": uri, "version": None}, "edits": [{"range": place, "newText": text}]}]}
@@ -119,7 +132,11 @@ def request(message):
         print("Segmentation fault, sort of", file=sys.stderr, flush=True)
         os._exit(3)
     if behaviour == "slow":
+        # So that it can be known from outside what it is at.
+        at = answers["root"].removeprefix("file://") + "/at-" + method.split("/")[-1]
+        open(at, "w").close()
         time.sleep(0.7)
+        os.remove(at)
     if behaviour == "fickle" and not answers.get(method):
         answers[method] = True
         return write({"id": message["id"], "error": {"code": -32801, "message": "content modified"}})
@@ -159,6 +176,15 @@ def request(message):
         return answer(message, [place] * (100000 if behaviour == "huge" else 1))
     if method == "textDocument/hover":
         return answer(message, {"contents": {"kind": "markdown", "value": "\n".join(log)}})
+    if method == "textDocument/references":
+        place = {"line": 0, "character": 0}
+        return answer(message, [{"uri": uri, "range": {"start": place, "end": place}}] if answers.get("found") else [])
+    if method == "textDocument/diagnostic" and behaviour == "pulls-and-publishes":
+        return answer(message, {"kind": "full", "items": [problem("asked, it says " + texts[uri].split("\n")[0])]})
+    if method == "textDocument/diagnostic":
+        return write({"id": message["id"], "error": {"code": -32603, "message": "no problems today"}})
+    if method == "textDocument/codeAction" and params["context"].get("only") == ["source.sort"]:
+        return answer(message, [{"title": "Sort", "kind": "source.sort", "edit": edit(uri, "sorted")}])
     if method == "textDocument/codeAction":
         kinds = [d["message"] for d in params["context"]["diagnostics"]]
         return answer(message, [
@@ -168,15 +194,27 @@ def request(message):
             {"title": "Knows of " + ", ".join(kinds), "kind": "refactor.x", "disabled": {"reason": "only a remark"}},
         ])
     if method == "workspace/executeCommand":
-        said = ask("workspace/applyEdit", {"edit": edit(params["arguments"][0], "asked")})
+        answers["commands"] = number = answers.get("commands", 0) + 1
+        if behaviour == "late-command" and number == 1:
+            time.sleep(5)
+        words = "asked %d" % number if behaviour == "late-command" else "asked"
+        said = ask("workspace/applyEdit", {"edit": edit(params["arguments"][0], words)})
         log.append("applied: %s" % said["result"]["applied"])
+        if not said["result"]["applied"]:
+            # As clangd and gopls do.
+            why = "edits were not applied: " + said["result"]["failureReason"]
+            return write({"id": message["id"], "error": {"code": -32001, "message": why}})
         return answer(message, None)
+    if method == "workspace/diagnostic" and behaviour == "pulls-for-ever":
+        return
     if method == "workspace/diagnostic":
         late = 1 if behaviour == "pulls-old" else 0
         return answer(message, {"items": [
             {"kind": "full", "uri": of, "version": versions[of] - late, "items": [problem("asked, it says " + text.split("\n")[0])]}
             for of, text in texts.items()
         ] + [{"kind": "full", "uri": answers["root"] + "/c.nasty", "version": None, "items": [problem("never opened")]}]})
+    if method == "textDocument/rename" and behaviour == "slow":
+        return answer(message, edit(answers["root"] + "/c.nasty", params["newName"]))
     if method == "textDocument/rename":
         return answer(message, edit(uri, params["newName"]))
     if method == "shutdown":
@@ -190,10 +228,14 @@ def capabilities():
         return {}
     can = {name + "Provider": True for name in ["definition", "hover", "rename", "executeCommand"]}
     can["codeActionProvider"] = True
+    if behaviour.startswith("finds-files"):
+        can["referencesProvider"] = True
+    if behaviour in ("pull-fails", "pulls-and-publishes"):
+        can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
     can["textDocumentSync"] = {"openClose": True, "change": 1, "save": True}
     if behaviour in ("utf-8", "utf-32"):
         can["positionEncoding"] = behaviour
-    if behaviour in ("pulls-all", "pulls-old"):
+    if behaviour in ("pulls-all", "pulls-old", "pulls-for-ever"):
         can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": True}
     return can
 
@@ -217,6 +259,12 @@ def handle(message):
         log.append("unknown request: %s" % ask("nasty/tellMeAll", {})["error"]["code"])
         if behaviour in ("empty-while-reading", "reads-for-ever"):
             progress("begin", title="Reading", percentage=3)
+        if behaviour == "finds-files":
+            threading.Timer(1.5, found).start()
+        if behaviour == "watches":
+            watchers = {"watchers": [{"globPattern": "**"}]}
+            of = {"id": "w", "method": "workspace/didChangeWatchedFiles", "registerOptions": watchers}
+            ask("client/registerCapability", {"registrations": [of]})
         if behaviour == "tells-of-all":
             publish(answers["root"] + "/c.nasty", None, "never opened")
     elif method == "textDocument/didOpen":
@@ -227,6 +275,8 @@ def handle(message):
         changed(document, params["contentChanges"][0]["text"])
         if behaviour == "empty-while-reading":
             pass
+    elif method == "workspace/didChangeWatchedFiles":
+        log.extend("%s: %d" % (change["uri"].split("/")[-1], change["type"]) for change in params["changes"])
     elif method == "textDocument/didClose":
         log.append("close")
         texts.pop(document["uri"], None)
