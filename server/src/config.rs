@@ -84,6 +84,8 @@ pub struct Config {
     pub save_edits: bool,
     /// When a chat document gets its answers; by what suits the client where nothing is said.
     pub chat_answers: Option<ChatAnswers>,
+    /// Whether code actions are offered that begin a workflow in the chat.
+    pub code_actions: bool,
     /// The form in which models edit; by their family where nothing is said.
     pub edit_mode: Option<EditForm>,
     /// Tools that models are told of although their form of editing has others.
@@ -140,6 +142,7 @@ impl Default for Config {
             format_edits: FormatEdits::Off,
             save_edits: false,
             chat_answers: None,
+            code_actions: true,
             edit_mode: None,
             edit_tools: Vec::new(),
             stop_early: false,

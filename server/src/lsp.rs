@@ -3,8 +3,8 @@
 //! What comes in passes [`frames`] (only what can be read), the framework's codec, [`ingress`] (in the order of the
 //! wire) and the table in [`methods`], and is then the hub's. What goes out is either the answer to a request, which
 //! the ingress waits for, or the [`outbox`]'s; both end in [`stdio`]'s pump. Between them stand [`connect`] and [`front`]
-//! (one client), [`review`], [`progress`] and [`commands`] (what LSP itself has for what we do), and [`chat`] (a conversation
-//! in a document).
+//! (one client), [`review`], [`workflows`], [`progress`] and [`commands`] (what LSP itself has for what we do), and [`chat`] (a
+//! conversation in a document).
 
 mod abilities;
 mod backend;
@@ -25,6 +25,7 @@ mod progress;
 mod review;
 mod settings;
 mod stdio;
+mod workflows;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -30,6 +30,9 @@ pub struct Layer {
     /// When a chat document gets its answers: `live` or `at-end`.
     #[serde(alias = "chatAnswers")]
     pub chat_answers: Option<ChatAnswers>,
+    /// Whether code actions are offered that begin a workflow in the chat.
+    #[serde(alias = "codeActions")]
+    pub code_actions: Option<bool>,
     /// The form in which models edit: `replace`, `patch` or `hashline`.
     #[serde(alias = "editMode")]
     pub edit_mode: Option<EditForm>,
@@ -297,6 +300,7 @@ impl Config {
         self.format_edits = layer.format_edits.unwrap_or(self.format_edits);
         self.save_edits = layer.save_edits.unwrap_or(self.save_edits);
         self.chat_answers = layer.chat_answers.or(self.chat_answers);
+        self.code_actions = layer.code_actions.unwrap_or(self.code_actions);
         self.edit_mode = layer.edit_mode.or(self.edit_mode);
         self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
         self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
@@ -354,6 +358,7 @@ impl Config {
             self.format_edits = layer.format_edits.unwrap_or(self.format_edits);
             self.save_edits = layer.save_edits.unwrap_or(self.save_edits);
             self.chat_answers = layer.chat_answers.or(self.chat_answers);
+            self.code_actions = layer.code_actions.unwrap_or(self.code_actions);
             self.edit_mode = layer.edit_mode.or(self.edit_mode);
             self.edit_tools = layer.edit_tools.unwrap_or_else(|| std::mem::take(&mut self.edit_tools));
             self.stop_early = layer.stop_early.unwrap_or(self.stop_early);
@@ -366,6 +371,7 @@ impl Config {
             ignored.extend(layer.model.is_some().then_some("model"));
             ignored.extend(layer.log.is_some().then_some("log"));
             ignored.extend(layer.chat_answers.is_some().then_some("chat_answers"));
+            ignored.extend(layer.code_actions.is_some().then_some("code_actions"));
             ignored.extend(layer.edit_mode.is_some().then_some("edit_mode"));
             ignored.extend(layer.edit_tools.is_some().then_some("edit_tools"));
             ignored.extend(layer.stop_early.is_some().then_some("stop_early"));

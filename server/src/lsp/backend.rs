@@ -15,7 +15,7 @@ use tower_lsp::{Client, LanguageServer};
 use workspace::text::PositionEncoding;
 
 use super::abilities::Abilities;
-use super::commands;
+use super::{commands, workflows};
 use crate::hub::Hub;
 
 /// How long the end of all sessions may take. What is not stored by then is stored no more than after a kill: all that
@@ -78,7 +78,7 @@ fn capabilities(abilities: &Abilities) -> ServerCapabilities {
         ..TextDocumentSyncOptions::default()
     };
     let actions = CodeActionOptions {
-        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+        code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::new(workflows::KIND)]),
         work_done_progress_options: WorkDoneProgressOptions::default(),
         resolve_provider: Some(false),
     };

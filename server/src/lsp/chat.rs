@@ -21,6 +21,7 @@ use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId}
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
+use workspace::buffers::{Buffers, Open};
 use workspace::files::{self, FileError};
 use workspace::paths;
 
@@ -28,7 +29,7 @@ use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::settings::Settings;
-use super::{commands, review};
+use super::{commands, messages, review};
 use crate::config::ChatAnswers;
 use crate::hub::board::Reviews;
 use crate::hub::chat_name::{CHAT, is_chat};
@@ -40,6 +41,8 @@ const CADENCE: Duration = Duration::from_secs(1);
 const ARRIVAL: Duration = Duration::from_secs(3);
 /// After so many edits in a row that the client would not take, no more are tried until the next prompt.
 const REFUSALS: u32 = 5;
+/// How long a chat that is shown may take to be opened.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// So many characters are shown of a prompt that it is asked about.
 const SHOWN: usize = 300;
@@ -78,6 +81,11 @@ enum Post {
     Opened(bool),
     Closed,
     Send(oneshot::Sender<Result<(), Error>>),
+    Put {
+        prompt: Vec<PromptBlock>,
+        send: bool,
+        reply: oneshot::Sender<Result<Option<&'static str>, Error>>,
+    },
     Event(SessionId, Arc<SequencedEvent>),
 }
 
@@ -141,6 +149,46 @@ impl Chats {
         answer
     }
 
+    /// The name of a chat that is open: of the folder if there is one.
+    pub(super) fn open_in(&self, folder: Option<&Path>) -> Option<String> {
+        let chats = lock(&self.0.chats);
+        let mut open: Vec<_> = chats.iter().filter(|(_, chat)| lock(&chat.view).is_open).map(|(uri, _)| uri).collect();
+        open.sort_unstable();
+        let is_there = |uri: &&&String| {
+            folder.is_none_or(|folder| messages::path(uri).is_some_and(|path| path.starts_with(folder)))
+        };
+        open.iter().find(is_there).or(open.first()).map(|uri| (*uri).clone())
+    }
+
+    /// Puts a prompt below the last mark of a chat, as soon as one is open, and sends it. Where the user has to say something
+    /// first, or is at something else there, it is not sent; then gives words about that.
+    ///
+    /// # Errors
+    /// No chat is opened in time, or it could not be written to, or not be sent.
+    pub(super) async fn put(
+        &self,
+        folder: Option<&Path>,
+        prompt: Vec<PromptBlock>,
+        send: bool,
+    ) -> Result<Option<&'static str>, Error> {
+        let opened = async {
+            loop {
+                match self.open_in(folder) {
+                    Some(uri) => return uri,
+                    None => tokio::time::sleep(Duration::from_millis(20)).await,
+                }
+            }
+        };
+        let uri = tokio::time::timeout(OPENING, opened).await.map_err(|_| {
+            let text = "the editor has not opened the chat: open `.azimuth/chats/azimuth-chat.md`, and choose the action again";
+            Error::new(ErrorCode::OperationFailed, text)
+        })?;
+        let (reply, answer) = oneshot::channel();
+        self.post(&uri, Post::Put { prompt, send, reply });
+        let ended = |_| Error::new(ErrorCode::InternalError, "the chat has ended; the log says why");
+        answer.await.map_err(ended)?
+    }
+
     /// Something happened in a session that the client follows.
     pub(super) fn event(&self, session: &SessionId, event: &Arc<SequencedEvent>) {
         for chat in lock(&self.0.chats).values() {
@@ -170,7 +218,7 @@ impl Chats {
             return None;
         }
         let view = lock(&self.0.chats).get(uri).map(|chat| lock(&chat.view).clone()).unwrap_or_default();
-        let action = |title: &str, command, argument| commands::action(title, command, &argument, None, abilities);
+        let action = |title: &str, command, argument| commands::action(title, command, &argument, abilities);
         let mut actions = Vec::new();
         for question in &view.questions {
             for option in &question.options {
@@ -317,6 +365,9 @@ impl Chat {
                 (self.is_open, self.refusals) = (true, 0);
                 let _ = reply.send(self.send().await);
             }
+            Post::Put { prompt, send, reply } => {
+                let _ = reply.send(self.put(&prompt, send).await);
+            }
         }
     }
 
@@ -398,7 +449,11 @@ impl Chat {
         let commands = commands.len();
         let prompt = match is_command {
             true => vec![PromptBlock::Text { text: prompt }],
-            false => tokio::task::spawn_blocking(move || blocks(prompt, &folders)).await.unwrap_or_default(),
+            false => {
+                let buffers = Arc::clone(self.connection.buffers());
+                let blocks = tokio::task::spawn_blocking(move || blocks(prompt, &folders, &buffers));
+                blocks.await.unwrap_or_default()
+            }
         };
         let session_id = match (&self.session, said.session) {
             (Some(session), _) => session.clone(),
@@ -435,6 +490,47 @@ impl Chat {
             }
         }
         Ok(())
+    }
+
+    /// Puts a prompt below what stands there, and sends it if nothing else waits to be.
+    async fn put(&mut self, prompt: &[PromptBlock], send: bool) -> Result<Option<&'static str>, Error> {
+        self.connection.caught_up().await;
+        let failed = |text: String| Error::new(ErrorCode::OperationFailed, text);
+        let snapshot = self.connection.buffers().by_uri(&self.uri);
+        let snapshot = snapshot.ok_or_else(|| failed(format!("{} is not open", self.uri)))?;
+        let text = snapshot.normal();
+        self.settle(text);
+        let is_answering =
+            self.turn.is_some() || self.commands.is_some() || self.runs_command || !self.unwritten.trim().is_empty();
+        let is_free = !is_answering && read(text).prompt.text.is_empty();
+        let folders = self.shared.upgrade().map(|shared| lock(&shared.folders).clone()).unwrap_or_default();
+        // It is a paragraph of its own.
+        let is_apart = text.lines().last().is_none_or(|last| last.trim().is_empty());
+        let (prompt, buffers) = (prompt.to_vec(), Arc::clone(self.connection.buffers()));
+        let prompt = tokio::task::spawn_blocking(move || written(&prompt, &folders, &buffers));
+        let prompt = prompt.await.map_err(|error| failed(error.to_string()))?;
+        let written = format!("{}{prompt}\n", if is_apart { "" } else { "\n" });
+        let mut place = Place::at_end(text);
+        let edit = place.insert(text, &written);
+        let (uri, version) = (Arc::clone(&self.uri), snapshot.version);
+        let edit = DocumentEdit { uri, version, label: "Ask Azimuth".into(), edits: vec![edit] };
+        let applied = self.editor.apply(edit).await;
+        let is_there = |now: &workspace::buffers::Snapshot| place.has(now.normal(), &written);
+        let arrived = self.connection.buffers().wait(&snapshot.path, ARRIVAL, is_there).await;
+        if arrived.is_err() {
+            let why = applied.err().map_or_else(String::new, |error| format!(": {error}"));
+            return Err(failed(format!("the prompt could not be written into {}{why}", self.uri)));
+        }
+        match (is_free, send) {
+            (true, true) => self.send().await.map(|()| None),
+            (true, false) => Ok(None),
+            (false, _) if is_answering => {
+                Ok(Some("Azimuth still answers. What you chose stands in the chat; send it when the answer has come."))
+            }
+            (false, _) => {
+                Ok(Some("What you chose stands below what you were writing in the chat, and is not sent yet."))
+            }
+        }
     }
 
     /// Has the user say, by sending it once more, that a prompt is theirs in a document in which one stood already when it
@@ -559,14 +655,54 @@ impl Chat {
     }
 }
 
-/// A prompt as it is sent: its text, if any, and each `@path` that names a file as a mention of it. Blocks.
-fn blocks(prompt: String, folders: &[PathBuf]) -> Vec<PromptBlock> {
+/// A blank in a path that is mentioned: a mention ends where a blank is.
+const BLANK: &str = "%20";
+
+/// The file that a mention names: in the first folder that has such a file, on disk or open in the editor.
+fn mentioned(name: &str, folders: &[PathBuf], buffers: &Buffers) -> Option<PathBuf> {
+    let is_there = |path: &PathBuf| path.is_file() || !matches!(buffers.get(path), Open::No);
+    let names = [name.to_owned(), name.replace(BLANK, " ")];
+    names
+        .iter()
+        .filter(|name| !name.is_empty())
+        .find_map(|name| folders.iter().map(|folder| folder.join(name)).find(is_there))
+}
+
+/// A prompt as it is written into a chat: [`blocks`] makes the same of it. Blocks.
+fn written(prompt: &[PromptBlock], folders: &[PathBuf], buffers: &Buffers) -> String {
+    let mention = |uri: &str| {
+        let path = messages::path(uri)?;
+        let shown = |name: &Path| name.to_string_lossy().replace(' ', BLANK);
+        let short = folders.iter().find_map(|folder| path.strip_prefix(folder).ok()).map(shown);
+        // Another folder may have a file that is called so.
+        let short = short.filter(|name| mentioned(name, folders, buffers).as_ref() == Some(&path));
+        Some(format!("@{}", short.unwrap_or_else(|| shown(&path))))
+    };
+    let parts = prompt.iter().filter_map(|block| match block {
+        PromptBlock::Text { text } => Some(document::quoted(text.trim_end())),
+        PromptBlock::File { uri } => mention(uri),
+        PromptBlock::Range { uri, range } | PromptBlock::Selection { uri, range, .. } => {
+            let [first, last] = range.lines().map(|line| line.saturating_add(1));
+            mention(uri).map(|name| format!("{name}:{first}-{last}"))
+        }
+        PromptBlock::Image { .. } => None,
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A prompt as it is sent: its text, if any, and each `@path` that names a file as a mention of it, or with lines as in
+/// `@path:3-9` of that part. Blocks.
+fn blocks(prompt: String, folders: &[PathBuf], buffers: &Buffers) -> Vec<PromptBlock> {
     let words =
         prompt.split_whitespace().filter_map(|word| word.trim_start_matches(['(', '"', '\'']).strip_prefix('@'));
     let files = words.filter_map(|name| {
         let name = name.trim_end_matches([',', '.', ';', ':', '!', '?', ')', '"', '\'']);
-        let found = folders.iter().map(|folder| folder.join(name)).find(|path| !name.is_empty() && path.is_file());
-        found.map(|path| PromptBlock::File { uri: paths::to_uri(&path) })
+        let of_file = |name: &str| mentioned(name, folders, buffers).map(|path| paths::to_uri(&path));
+        let of_part = || {
+            let (name, range) = document::part(name)?;
+            of_file(name).map(|uri| PromptBlock::Range { uri, range })
+        };
+        of_file(name).map(|uri| PromptBlock::File { uri }).or_else(of_part)
     });
     let mut files: Vec<_> = files.collect();
     files.dedup();

@@ -7,9 +7,10 @@ use protocol::{HunkId, ProposalId, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::abilities::Abilities;
+use super::abilities::{Abilities, LLM_GENERATED};
 use super::error;
 use super::messages::{Document, ExecuteCommand, typed};
+use super::workflows::Start;
 use crate::hub::{Answer, Error, Request};
 
 /// Accepts a hunk. Takes a [`Target`] with a hunk.
@@ -34,12 +35,27 @@ pub(super) const REDO: &str = "azimuth.checkpoint.redo";
 pub(super) const CHAT_SEND: &str = "azimuth.chat.send";
 /// Shows a chat document, made if need be. Takes nothing.
 pub(super) const CHAT_OPEN: &str = "azimuth.chat.open";
+/// Begins a workflow in the chat. Takes a [`Start`].
+pub(super) const WORKFLOW_START: &str = "azimuth.workflow.start";
 /// Shows the log. Takes nothing.
 pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 12] =
-    [ACCEPT, REJECT, ACCEPT_ALL, REJECT_ALL, AUTO, CANCEL_TURN, ANSWER, UNDO, REDO, CHAT_SEND, CHAT_OPEN, OPEN_LOG];
+pub(super) const ALL: [&str; 13] = [
+    ACCEPT,
+    REJECT,
+    ACCEPT_ALL,
+    REJECT_ALL,
+    AUTO,
+    CANCEL_TURN,
+    ANSWER,
+    UNDO,
+    REDO,
+    CHAT_SEND,
+    CHAT_OPEN,
+    WORKFLOW_START,
+    OPEN_LOG,
+];
 
 /// The commands that a client is told of. One with a panel has its own to chat with.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -79,6 +95,8 @@ pub(super) enum Action {
     SendChat(String),
     /// A chat document is to be shown.
     OpenChat,
+    /// A workflow is to begin.
+    StartWorkflow(Start),
     /// The log is to be shown.
     OpenLog,
 }
@@ -101,6 +119,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         REDO => post(methods::CheckpointRedo::METHOD, argument),
         CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
         CHAT_OPEN => Ok(Action::OpenChat),
+        WORKFLOW_START => typed(argument).map(Action::StartWorkflow),
         OPEN_LOG => Ok(Action::OpenLog),
         other => Err(Error::new(protocol::ErrorCode::InvalidParams, format!("there is no command `{other}`"))),
     }
@@ -111,20 +130,39 @@ pub(super) const QUICK_FIX: &str = "quickfix";
 
 /// A code action, or for a client that has only those, a command. It is made by hand, since LSP's own type has no tags
 /// yet (3.18).
-pub(super) fn action(
-    title: &str,
+pub(super) fn action(title: &str, command: &str, argument: &impl Serialize, abilities: &Abilities) -> Value {
+    made((title, QUICK_FIX), command, argument, &[], abilities)
+}
+
+/// A code action, by title and kind, about what a model made or is to make, which says so where the client can show it (3.18).
+pub(super) fn model_action(
+    title_and_kind: (&str, &str),
     command: &str,
     argument: &impl Serialize,
-    diagnostic: Option<&Diagnostic>,
+    diagnostics: &[Diagnostic],
+    abilities: &Abilities,
+) -> Value {
+    let mut action = made(title_and_kind, command, argument, diagnostics, abilities);
+    if abilities.code_action_literals && abilities.llm_generated_tag {
+        action["tags"] = json!([LLM_GENERATED]);
+    }
+    action
+}
+
+fn made(
+    (title, kind): (&str, &str),
+    command: &str,
+    argument: &impl Serialize,
+    diagnostics: &[Diagnostic],
     abilities: &Abilities,
 ) -> Value {
     let command = run(title, command, argument);
     if !abilities.code_action_literals {
         return json!(command);
     }
-    let mut action = json!({ "title": title, "kind": QUICK_FIX, "command": command });
-    if let Some(diagnostic) = diagnostic {
-        action["diagnostics"] = json!([diagnostic]);
+    let mut action = json!({ "title": title, "kind": kind, "command": command });
+    if !diagnostics.is_empty() {
+        action["diagnostics"] = json!(diagnostics);
     }
     action
 }

@@ -38,6 +38,7 @@ impl Connector {
         let folders = params.folders();
         tracing::info!(client = ?params.client_info, ?folders, "a client connects");
         let names = Arc::new(Names::new(self.resolve));
+        names.set_folders(&folders);
         let (load, is_owner) = match self.role {
             Role::Owner(load) => (Some(load), true),
             Role::Attached => (None, false),

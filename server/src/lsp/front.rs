@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use lsp_types::MessageType;
 use protocol::methods::{self, Request as _};
+use protocol::session::PromptPutParams;
 use serde_json::{Value, json};
 use workspace::paths;
 
@@ -20,7 +22,8 @@ use super::messages::{
 use super::names::Names;
 use super::outbox::Outbox;
 use super::settings::{self, SECTION, Settings};
-use super::{progress, review};
+use super::workflows::Start;
+use super::{progress, review, workflows};
 use crate::hub::chat_name::is_chat;
 use crate::hub::request::write;
 use crate::hub::{Answer, Board, Connection, Error, Input, Request};
@@ -110,6 +113,7 @@ impl Front {
             }
         }
         self.settings.set_folders(self.folders.clone());
+        self.names.set_folders(&self.folders);
         if let Some(chats) = &self.chats {
             chats.set_folders(self.folders.clone());
         }
@@ -151,22 +155,37 @@ impl Front {
     }
 
     pub(super) fn code_action(&mut self, params: CodeActions) -> Answer {
-        if !params.wants(QUICK_FIX) {
-            return ready(write(&json!([]))).boxed();
-        }
         let uri = &params.text_document.uri;
         if let Some(chats) = &self.chats {
             let actions = chats.actions(uri, &self.board.watch().borrow(), &self.abilities);
             if let Some(actions) = actions {
-                return ready(write(&actions)).boxed();
+                let wanted = if params.wants(QUICK_FIX) { actions } else { Vec::new() };
+                return ready(write(&wanted)).boxed();
             }
         }
         let (board, abilities) = (self.board.clone(), Arc::clone(&self.abilities));
-        let file = self.names.file(&params.text_document.uri);
-        let actions = move |file: Option<PathBuf>| {
-            file.map(|file| review::actions(&board.watch().borrow(), &file, &params, &abilities)).unwrap_or_default()
-        };
-        file.map(move |file| write(&actions(file))).boxed()
+        let (connection, folders) = (Arc::clone(&self.connection), self.folders.clone());
+        let offers_workflows = self.settings.offers_workflows();
+        let file = self.names.file(uri);
+        async move {
+            let Some(file) = file.await else { return write(&json!([])) };
+            let mut actions = match params.wants(QUICK_FIX) {
+                true => review::actions(&board.watch().borrow(), &file, &params, &abilities),
+                false => Vec::new(),
+            };
+            // What the user typed last is in the text that the problems and the place are of.
+            connection.caught_up().await;
+            let document = connection.buffers().by_uri(&params.text_document.uri).filter(|_| offers_workflows);
+            if let Some(document) = document {
+                let text = Arc::clone(document.normal());
+                let begun = tokio::task::spawn_blocking(move || {
+                    workflows::actions(&params, &file, &text, &folders, &abilities)
+                });
+                actions.extend(begun.await.unwrap_or_default());
+            }
+            write(&actions)
+        }
+        .boxed()
     }
 
     pub(super) fn code_lens(&mut self, params: OfDocument) -> Answer {
@@ -198,11 +217,44 @@ impl Front {
                 }
                 .boxed())
             }
+            Action::StartWorkflow(start) => Ok(self.start_workflow(start)),
             Action::OpenLog => {
                 self.outbox.show_document(&paths::to_uri(&self.log_file));
                 Ok(ready(write(&())).boxed())
             }
         }
+    }
+}
+
+/// Workflows.
+impl Front {
+    /// Puts the prompt of a workflow into the chat: into the panel, or a chat document, which is shown.
+    fn start_workflow(&self, start: Start) -> Answer {
+        let file = self.names.file(&start.uri);
+        let (outbox, chats, folders) = (self.outbox.clone(), self.chats.clone(), self.folders.clone());
+        async move {
+            let file = file.await.ok_or_else(|| {
+                let text = format!("{} is not a file, so Azimuth cannot be asked about it", start.uri);
+                Error::new(protocol::ErrorCode::InvalidParams, text)
+            })?;
+            let workflow = start.workflow();
+            let prompt = workflow.prompt(&start.subject(paths::to_uri(&file)));
+            let Some(chats) = chats else {
+                outbox.put_prompt(PromptPutParams { prompt, send: workflow.is_whole() });
+                return write(&());
+            };
+            let folder = folders.iter().find(|folder| file.starts_with(folder)).or(folders.first()).cloned();
+            let uri = match chats.open_in(folder.as_deref()) {
+                Some(uri) => uri,
+                None => paths::to_uri(&chat::document(folder.clone()).await?),
+            };
+            outbox.show_document(&uri);
+            if let Some(word) = chats.put(folder.as_deref(), prompt, workflow.is_whole()).await? {
+                outbox.say(MessageType::INFO, word.to_owned());
+            }
+            write(&())
+        }
+        .boxed()
     }
 }
 

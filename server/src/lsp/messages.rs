@@ -166,13 +166,28 @@ pub(super) struct CodeActions {
 
 /// Which code actions are wanted.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct CodeActionContext {
     /// Kinds, of which one must fit; none for all.
     #[serde(default)]
     pub(super) only: Option<Vec<String>>,
+    /// The problems at the place, each an LSP `Diagnostic`.
+    #[serde(default)]
+    pub(super) diagnostics: Vec<Value>,
+    /// Who wants to know: LSP's `CodeActionTriggerKind`.
+    #[serde(default)]
+    trigger_kind: Option<u32>,
 }
 
+/// LSP's `CodeActionTriggerKind.Automatic`.
+const AUTOMATIC: u32 = 2;
+
 impl CodeActions {
+    /// Whether the editor asks of itself, as while the cursor moves. Who does not say so has been asked by the user.
+    pub(super) fn is_automatic(&self) -> bool {
+        self.context.trigger_kind == Some(AUTOMATIC)
+    }
+
     /// Whether an action of a kind is wanted. A kind includes its sub-kinds; the empty one includes all.
     pub(super) fn wants(&self, kind: &str) -> bool {
         let is_part = |wanted: &String| {

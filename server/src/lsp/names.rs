@@ -1,5 +1,6 @@
-//! What the client calls its open documents. A file has many URIs (escapes, links); a message about an open document
-//! must bear the one that the client chose, or it takes it for another document.
+//! What the client calls its documents. A file has many URIs (escapes, links); a message about an open document must bear
+//! the one that the client chose, or it takes it for another document; and one about any other file of a folder that it
+//! opened by a link, one in that folder.
 //!
 //! Only the disk knows where a path's links lead, and a disk on a network may never answer. So it is asked on a thread
 //! of its own, once for each time a document is opened, and nobody waits for it longer than [`GRACE`].
@@ -31,13 +32,20 @@ pub fn on_disk(path: &Path) -> PathBuf {
 /// A file with its links resolved, once the disk has answered.
 pub(super) type Resolving = Shared<BoxFuture<'static, PathBuf>>;
 
-/// The open documents' names.
+/// The names of the open documents and the folders.
 pub(super) struct Names {
     resolve: Arc<Resolve>,
     lookups: Arc<Semaphore>,
     stuck: Arc<Semaphore>,
+    folders: Mutex<Vec<Folder>>,
     /// In the order in which they were opened.
     open: Mutex<Vec<Document>>,
+}
+
+/// A workspace folder as the client spells it, and what that leads to.
+struct Folder {
+    spelled: PathBuf,
+    real: Resolving,
 }
 
 struct Document {
@@ -62,7 +70,18 @@ impl Names {
     /// With so many lookups at once, and so many more that get no answer.
     fn bounded(resolve: Arc<Resolve>, permits: [usize; 2]) -> Self {
         let [lookups, stuck] = permits.map(|permits| Arc::new(Semaphore::new(permits)));
-        Self { resolve, lookups, stuck, open: Mutex::default() }
+        Self { resolve, lookups, stuck, folders: Mutex::default(), open: Mutex::default() }
+    }
+
+    /// The client's workspace folders are these now. They are looked up.
+    pub(super) fn set_folders(&self, folders: &[PathBuf]) {
+        let folders = folders.iter().map(|spelled| {
+            let real = self.resolve(spelled.clone());
+            // It is only ever peeked at.
+            tokio::spawn(real.clone());
+            Folder { spelled: spelled.clone(), real }
+        });
+        *self.folders.lock().unwrap_or_else(PoisonError::into_inner) = folders.collect();
     }
 
     /// Notes that a document is open, and has its file looked up; none where it has none.
@@ -82,11 +101,23 @@ impl Names {
 
     /// What the client calls the file that a URI of ours names. Ours have their links resolved.
     pub(super) fn of(&self, uri: &str) -> String {
-        let file = messages::path(uri);
-        let open = self.open();
+        let Some(file) = messages::path(uri) else { return uri.to_owned() };
         // The last one opened, where a file is open under several names.
-        let document = file.and_then(|file| open.iter().rev().find(|document| document.file() == file));
-        document.map_or_else(|| uri.to_owned(), |document| document.uri.clone())
+        let open = self.open().iter().rev().find(|document| document.file() == file).map(|open| open.uri.clone());
+        open.or_else(|| self.in_folder(&file)).unwrap_or_else(|| uri.to_owned())
+    }
+
+    /// The URI of a file in a folder that the client knows by a link.
+    fn in_folder(&self, file: &Path) -> Option<String> {
+        let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.iter().any(|folder| file.starts_with(&folder.spelled)) {
+            return None;
+        }
+        folders.iter().find_map(|folder| {
+            let real = folder.real.peek().filter(|real| **real != folder.spelled)?;
+            let rest = file.strip_prefix(real).ok().filter(|rest| !rest.as_os_str().is_empty())?;
+            Some(paths::to_uri(&folder.spelled.join(rest)))
+        })
     }
 
     /// The file that a URI of the client's names, links resolved as far as the disk answers in time.
@@ -159,6 +190,35 @@ mod tests {
         names.closed(&theirs);
         assert_eq!(names.of(&ours), ours);
         assert_eq!(names.file("untitled:1").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_file_of_a_folder_that_is_a_link_is_named_in_that_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        let link = folder.path().join("link");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let names = Names::new(Arc::new(on_disk));
+        names.set_folders(std::slice::from_ref(&link));
+        let known = async {
+            while names.of(&paths::to_uri(&real.join("a.rs"))) != paths::to_uri(&link.join("a.rs")) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(GRACE * 20, known).await.unwrap();
+        let elsewhere = paths::to_uri(&real.with_file_name("other").join("a.rs"));
+        assert_eq!(names.of(&elsewhere), elsewhere);
+        // Of one that is open the client's own name counts.
+        let theirs = paths::to_uri(&real.join("a.rs"));
+        names.opened(&theirs).unwrap().await;
+        assert_eq!(names.of(&theirs), theirs);
+        names.set_folders(&[link, real.clone()]);
+        let below = paths::to_uri(&real.join("b.rs"));
+        assert_eq!(names.of(&below), below, "it is in a folder that the client knows by this name");
+        names.set_folders(&[]);
+        let other = paths::to_uri(&real.join("b.rs"));
+        assert_eq!(names.of(&other), other);
     }
 
     #[tokio::test]

@@ -22,6 +22,7 @@ use protocol::event::EventParams;
 use protocol::lang::{EditorQueryParams, LangResult};
 use protocol::methods::{self, Notification as _, Request as _};
 use protocol::permission::{PermissionAnswerParams, PermissionRequest};
+use protocol::session::PromptPutParams;
 use protocol::terminal::TerminalOutputParams;
 use protocol::{Event, PermissionId, SequencedEvent, SessionId, TerminalId};
 use serde::Serialize;
@@ -56,6 +57,7 @@ const NUDGE: Duration = Duration::from_millis(300);
 pub(super) struct Outbox {
     commands: mpsc::UnboundedSender<Command>,
     abilities: Arc<Abilities>,
+    names: Arc<Names>,
     /// Whether the client uses our own methods: it has a panel, or sent one of our requests itself.
     speaks: Arc<AtomicBool>,
 }
@@ -95,13 +97,14 @@ enum Command {
     PullSettings,
     /// The state of a language server of our own has changed.
     ServersChanged,
+    PutPrompt(PromptPutParams),
 }
 
 /// Makes an outbox. Nothing is sent before it runs, and the client is ready.
 pub(super) fn new(parts: Parts) -> (Outbox, Idle) {
     let (commands, inbox) = mpsc::unbounded_channel();
     let speaks = Arc::new(AtomicBool::new(parts.abilities.azimuth.panel));
-    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), speaks };
+    let outbox = Outbox { commands, abilities: Arc::clone(&parts.abilities), names: Arc::clone(&parts.names), speaks };
     (outbox.clone(), Idle { parts, inbox, outbox })
 }
 
@@ -131,6 +134,11 @@ impl Outbox {
     /// Shows the user some words.
     pub(super) fn say(&self, kind: MessageType, text: String) {
         self.send(Command::Say(kind, text));
+    }
+
+    /// Puts a prompt into the client's panel.
+    pub(super) fn put_prompt(&self, params: PromptPutParams) {
+        self.send(Command::PutPrompt(params));
     }
 
     /// Shows the user a document. Nobody waits for it.
@@ -257,10 +265,11 @@ impl Editor for Outbox {
         self.ask(methods::EditorFormat::METHOD, params).await
     }
 
-    async fn query(&self, params: EditorQueryParams) -> Result<LangResult, EditorError> {
+    async fn query(&self, mut params: EditorQueryParams) -> Result<LangResult, EditorError> {
         if !self.abilities.azimuth.query {
             return Err(EditorError::Unsupported);
         }
+        params.query.rename_documents(|uri| self.names.of(uri));
         // The client keeps to the time that it is given, and has what is left to say so.
         let deadline = Duration::from_millis(params.timeout_ms.into()) + DEADLINE / 2;
         self.ask_within(deadline, methods::EditorQuery::METHOD, params).await
@@ -414,6 +423,7 @@ impl Task {
                 self.notify(methods::ServersChanged::METHOD, json!({})).await;
             }
             Command::ServersChanged => {}
+            Command::PutPrompt(params) => self.notify(methods::PromptPut::METHOD, params).await,
         }
     }
 

@@ -8,10 +8,10 @@ use lsp_types::{CodeLens, Diagnostic, DiagnosticSeverity, Range};
 use protocol::SessionId;
 use protocol::review::{FileChange, Hunk, HunkState, Proposal};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use workspace::text::PositionEncoding;
 
-use super::abilities::{Abilities, LLM_GENERATED};
+use super::abilities::Abilities;
 use super::commands::{self, Target};
 use super::convert;
 use super::messages::{self, CodeActions};
@@ -19,7 +19,7 @@ use super::names::Names;
 use crate::hub::board::Reviews;
 
 /// Who says so, in a hint.
-const SOURCE: &str = "azimuth";
+pub(super) const SOURCE: &str = "azimuth";
 /// Of what others changed a chat has the actions for so many files.
 const MOST_LANDED: usize = 20;
 /// A hint shows this many lines of a hunk.
@@ -174,7 +174,6 @@ fn message(proposal: &Proposal, hunk: &Hunk) -> String {
     text
 }
 
-/// A code action about what a model made, which says so where the client can show it (3.18).
 fn action(
     title: &str,
     command: &str,
@@ -182,11 +181,13 @@ fn action(
     diagnostic: Option<&Diagnostic>,
     abilities: &Abilities,
 ) -> Value {
-    let mut action = commands::action(title, command, target, diagnostic, abilities);
-    if abilities.code_action_literals && abilities.llm_generated_tag {
-        action["tags"] = json!([LLM_GENERATED]);
-    }
-    action
+    commands::model_action(
+        (title, commands::QUICK_FIX),
+        command,
+        target,
+        diagnostic.map_or(&[], std::slice::from_ref),
+        abilities,
+    )
 }
 
 #[cfg(test)]
@@ -194,6 +195,7 @@ mod tests {
     use std::sync::Arc;
 
     use protocol::ProposalId;
+    use serde_json::json;
 
     use super::*;
     use crate::lsp::convert::tests::hunk;

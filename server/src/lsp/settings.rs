@@ -49,6 +49,8 @@ struct Client {
     /// What the last configuration had to say.
     said: Vec<Message>,
     chat_answers: Option<ChatAnswers>,
+    /// Whether no code actions are offered that begin a workflow.
+    no_workflows: bool,
     /// How often the configuration was to be read.
     reloads: u64,
     /// The number of the last reading that counts.
@@ -85,6 +87,11 @@ impl Settings {
         self.client().chat_answers
     }
 
+    /// Whether the last configuration has code actions offered that begin a workflow.
+    pub(super) fn offers_workflows(&self) -> bool {
+        !self.client().no_workflows
+    }
+
     /// The configuration as it is now. Blocks.
     fn load(&self, load: &LoadConfig, layers: Layers) -> Config {
         let (editor, folders) = {
@@ -112,6 +119,7 @@ impl Settings {
         let messages: Vec<_> = errors.chain(warnings).collect();
         let mut client = self.client();
         client.chat_answers = config.chat_answers;
+        client.no_workflows = !config.code_actions;
         let said = std::mem::replace(&mut client.said, messages.clone());
         drop(client);
         let news = messages.into_iter().filter(|message| !said.contains(message));

@@ -254,6 +254,8 @@ export interface Notifications {
   'azimuth/terminal/output': { params: TerminalOutputParams };
   /** The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at most, to a client that has used one of our methods. */
   'azimuth/servers/changed': { params: ServersChangedParams };
+  /** The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them. Sent to a client with the capability `panel`; another gets it in a chat document. */
+  'azimuth/prompt/put': { params: PromptPutParams };
 }
 
 /** The numbers of errors, by name. */
@@ -1477,6 +1479,8 @@ export interface LangQueryCodeAction {
   range: Range;
   /** The action, by its title. */
   title: string;
+  /** The kind that it was asked for by, where it was: some servers make such actions only then. */
+  kind?: string;
 }
 
 /** What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`. */
@@ -1884,6 +1888,14 @@ export interface PromptCompleteResult {
   end: number;
   /** What could stand there, best first. */
   items: CompletionItem[];
+}
+
+/** Parameters of `azimuth/prompt/put`. */
+export interface PromptPutParams {
+  /** The prompt, or what is to be part of it. */
+  prompt: PromptBlock[];
+  /** Whether it is to be sent as it is, or once the running turn has ended. Else the user has something to add. */
+  send: boolean;
 }
 
 /**

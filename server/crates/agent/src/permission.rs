@@ -338,14 +338,7 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
 /// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
 /// there. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
 pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: &Path) -> bool {
-    let case = Case {
-        tool: "",
-        action: &Action::Read,
-        reads: &[],
-        mode: Mode::Agent,
-        folders,
-        surroundings: Surroundings::default(),
-    };
+    let case = case_of_search(folders);
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let is_answered = |pattern: &Pattern<'_>| named.is_some_and(|named| pattern.fits_path(named, &places));
@@ -354,6 +347,25 @@ pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: 
         && rules.ask.iter().filter(is_open).all(|rule| {
             find(std::slice::from_ref(rule), &case, |pattern| fits(pattern) && !is_answered(pattern)).is_none()
         })
+}
+
+/// Whether there is a rule by which [`may_read`] may say no.
+pub fn hides_files(rules: &Rules, folders: &[PathBuf]) -> bool {
+    let case = case_of_search(folders);
+    let is_open = |sourced: &&SourcedRule| sourced.rule.pattern.is_some();
+    let is_of_reading = |rule: &SourcedRule| find(std::slice::from_ref(rule), &case, |_| true).is_some();
+    rules.deny.iter().any(is_of_reading) || rules.ask.iter().filter(is_open).any(is_of_reading)
+}
+
+fn case_of_search(folders: &[PathBuf]) -> Case<'_> {
+    Case {
+        tool: "",
+        action: &Action::Read,
+        reads: &[],
+        mode: Mode::Agent,
+        folders,
+        surroundings: Surroundings::default(),
+    }
 }
 
 /// What an answer "always" would cover, in words.

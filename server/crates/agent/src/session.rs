@@ -65,8 +65,8 @@ pub trait Session: Send + Sync {
     async fn problems(&self) -> Option<String>;
 
     /// The errors that the turn's edits brought and that are there still; none where nobody can tell of any. Waits as
-    /// [`Session::problems`] does.
-    async fn new_errors(&self) -> Option<NewErrors>;
+    /// [`Session::problems`] does. Where the model is told of them, they are no news for that any more.
+    async fn new_errors(&self, tells_model: bool) -> Option<NewErrors>;
 
     /// What was said to the turn since it was last asked: words of the user, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two

@@ -138,9 +138,15 @@ pub async fn run(context: TurnContext) -> TurnOutcome {
     let End { stop, error } = turn.work(answered).await;
     match stop {
         // It ended of itself, after nothing more was said.
-        StopReason::EndTurn | StopReason::MaxTokens | StopReason::Refusal => {}
+        StopReason::EndTurn | StopReason::MaxTokens => {}
+        StopReason::Refusal => turn.see_what_broke().await,
         // It was cut short: what it did not hear is put into the log, for the next one.
-        StopReason::MaxTurnRequests | StopReason::Cancelled | StopReason::Error | StopReason::Interrupted => {
+        StopReason::MaxTurnRequests | StopReason::Error => {
+            turn.hear().await;
+            turn.see_what_broke().await;
+        }
+        // Nobody waits for servers any more.
+        StopReason::Cancelled | StopReason::Interrupted => {
             turn.hear().await;
         }
     }
@@ -357,10 +363,9 @@ impl Turn {
     /// Whether the turn, which would end, goes on so that the model mends errors that its edits brought. Where it does not, they
     /// are said at its end.
     async fn must_mend(&mut self) -> bool {
-        let session = Arc::clone(&self.gate.session);
-        let errors = until_cancelled(&self.gate.cancel, session.new_errors()).await.flatten();
-        match errors {
-            Some(errors) if self.may_mend > 0 => {
+        let mends = self.may_mend > 0;
+        match self.ask_for_errors(mends).await {
+            Some(errors) if mends => {
                 self.may_mend -= 1;
                 let text = format!(
                     "You ended, but {} not there before your edits:\n{}\nMend what is wrong, or say why it stays.",
@@ -375,6 +380,16 @@ impl Turn {
                 false
             }
         }
+    }
+
+    /// Takes in the errors that the turn's edits brought, where it ends without that the model could mend them.
+    async fn see_what_broke(&mut self) {
+        self.new_errors = self.ask_for_errors(false).await;
+    }
+
+    async fn ask_for_errors(&self, tells_model: bool) -> Option<NewErrors> {
+        let session = Arc::clone(&self.gate.session);
+        until_cancelled(&self.gate.cancel, session.new_errors(tells_model)).await.flatten()
     }
 
     /// Takes in a whole answer: why it ended, and the calls that it makes.

@@ -24,6 +24,15 @@ pub struct Range {
     pub end: Position,
 }
 
+impl Range {
+    /// The first line that it has something of and the last, from 0. Where it ends at a line's very beginning, as a
+    /// selection of whole lines does, that line is not part of it.
+    pub fn lines(self) -> [u32; 2] {
+        let is_whole = self.end.character == 0 && self.end.line > self.start.line;
+        [self.start.line, self.end.line - u32::from(is_whole)]
+    }
+}
+
 /// A place in a file that an event speaks of; an editor can show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Location {

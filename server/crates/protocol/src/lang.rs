@@ -142,6 +142,9 @@ pub enum LangQuery {
         range: Range,
         /// The action, by its title.
         title: String,
+        /// The kind that it was asked for by, where it was: some servers make such actions only then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<String>,
     },
     /// What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`.
     Format {
@@ -435,6 +438,30 @@ impl LangQuery {
             | Self::CodeAction { uri, .. }
             | Self::Format { uri } => Some(uri),
             Self::WorkspaceSymbols { uri, .. } | Self::Diagnostics { uri } | Self::Servers { uri } => uri.as_deref(),
+        }
+    }
+
+    /// Gives each document that it names another name.
+    pub fn rename_documents(&mut self, name: impl Fn(&str) -> String) {
+        match self {
+            Self::Definition { uri, .. }
+            | Self::TypeDefinition { uri, .. }
+            | Self::Implementation { uri, .. }
+            | Self::References { uri, .. }
+            | Self::Hover { uri, .. }
+            | Self::DocumentSymbols { uri }
+            | Self::IncomingCalls { uri, .. }
+            | Self::OutgoingCalls { uri, .. }
+            | Self::Supertypes { uri, .. }
+            | Self::Subtypes { uri, .. }
+            | Self::Rename { uri, .. }
+            | Self::CodeActions { uri, .. }
+            | Self::CodeAction { uri, .. }
+            | Self::Format { uri } => *uri = name(uri),
+            Self::MoveFile { from, to } => (*from, *to) = (name(from), name(to)),
+            Self::WorkspaceSymbols { uri, .. } | Self::Diagnostics { uri } | Self::Servers { uri } => {
+                *uri = uri.as_deref().map(name);
+            }
         }
     }
 

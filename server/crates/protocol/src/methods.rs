@@ -25,9 +25,9 @@ use crate::servers::{
     ServersChangedParams, ServersListParams, ServersListResult, ServersRestartParams, ServersRestartResult,
 };
 use crate::session::{
-    PromptCompleteParams, PromptCompleteResult, SessionCloseParams, SessionDeleteParams, SessionListParams,
-    SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult,
-    SessionRenameParams,
+    PromptCompleteParams, PromptCompleteResult, PromptPutParams, SessionCloseParams, SessionDeleteParams,
+    SessionListParams, SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams,
+    SessionOpenResult, SessionRenameParams,
 };
 use crate::terminal::{
     Done, TerminalAckParams, TerminalCloseParams, TerminalKillParams, TerminalListParams, TerminalListResult,
@@ -215,6 +215,9 @@ notifications! {
     /// The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at
     /// most, to a client that has used one of our methods.
     ServersChanged = "azimuth/servers/changed", ServersChangedParams;
+    /// The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them. Sent to
+    /// a client with the capability `panel`; another gets it in a chat document.
+    PromptPut = "azimuth/prompt/put", PromptPutParams;
 }
 
 requests! {

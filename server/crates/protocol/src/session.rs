@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::content::Usage;
-use crate::{Event, QueueId, SequencedEvent, SessionId, TurnId};
+use crate::{Event, PromptBlock, QueueId, SequencedEvent, SessionId, TurnId};
 
 /// What the agent may do in a turn (001 §8).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -165,6 +165,16 @@ pub struct SessionModeParams {
 pub struct SessionDeleteParams {
     /// The session.
     pub session_id: SessionId,
+}
+
+/// Parameters of `azimuth/prompt/put`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PromptPutParams {
+    /// The prompt, or what is to be part of it.
+    pub prompt: Vec<PromptBlock>,
+    /// Whether it is to be sent as it is, or once the running turn has ended. Else the user has something to add.
+    pub send: bool,
 }
 
 /// Parameters of `azimuth/prompt/complete`.

@@ -17,7 +17,7 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
 use workspace::review::Review;
-use workspace::search::{MayRead, Search};
+use workspace::search::{Hides, MayRead, Search};
 use workspace::seen::Seen;
 use workspace::shell::jobs::{self, Jobs};
 use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
@@ -128,7 +128,7 @@ pub(super) async fn load(
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
     let (servers, of, trusts) = (Arc::clone(&shared.servers), Roots::clone(&roots), Arc::clone(&is_trusted));
     let own_servers = move |reader| servers.source(of.clone(), reader, Arc::clone(&trusts));
-    let shown = search.clone().showing_only(may_read(&rules, &roots));
+    let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));
     let problems = Problems::new(
         lang::of_editor(&editors, Arc::clone(&is_trusted)),
         Box::new(own_servers.clone()),
@@ -273,6 +273,12 @@ pub(super) fn may_read(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Ma
         let (folders, named) = (Arc::clone(&folders), named.map(Path::to_path_buf));
         Box::new(move |path| permission::may_read(&rules, &folders, named.as_deref(), path))
     })
+}
+
+/// Whether the rules in force keep any file from the model's searches.
+fn hides_files(rules: &Arc<RwLock<Arc<Rules>>>, roots: &Roots) -> Arc<Hides> {
+    let (rules, folders) = (Arc::clone(rules), roots.iter().map(|root| root.path.clone()).collect::<Arc<[_]>>());
+    Arc::new(move || permission::hides_files(&rules.read().unwrap_or_else(PoisonError::into_inner), &folders))
 }
 
 /// The session's shell, which starts with its first command, the one outside the sandbox, and the jobs.

@@ -138,8 +138,8 @@ impl agent::session::Session for Port {
         self.problems.news().await
     }
 
-    async fn new_errors(&self) -> Option<NewErrors> {
-        self.problems.new_errors().await
+    async fn new_errors(&self, tells_model: bool) -> Option<NewErrors> {
+        self.problems.new_errors(tells_model).await
     }
 
     async fn interjections(&self) -> Vec<Interjection> {

@@ -286,7 +286,7 @@ fn part(context: &mut String, reader: &Reader, roots: &Roots, uri: &str, range: 
     let (name, place) = (name(roots, uri), lines_of(range));
     match read(reader, roots, uri) {
         Ok(text) => {
-            let (start, end) = (range.start.line as usize, last_line(range) as usize);
+            let [start, end] = range.lines().map(|line| line as usize);
             let lines: Vec<_> = text.lines().skip(start).take(end.saturating_sub(start) + 1).collect();
             section(context, &name, &format!(" {place}"), cut(&lines.join("\n"), RANGE_BYTES));
         }
@@ -312,16 +312,9 @@ fn read(reader: &Reader, roots: &Roots, uri: &str) -> Result<String, String> {
     reader.read(&path).map(|file| file.text.to_string()).map_err(|error| error.to_string())
 }
 
-/// The last line that a range has something of, from 0. Where it ends at a line's very beginning, as a selection of whole
-/// lines does, that line is not part of it.
-fn last_line(range: Range) -> u32 {
-    let whole = range.end.character == 0 && range.end.line > range.start.line;
-    if whole { range.end.line - 1 } else { range.end.line }
-}
-
 /// Lines are counted from 1 for people and models.
 fn lines_of(range: Range) -> String {
-    let (start, end) = (range.start.line + 1, last_line(range) + 1);
+    let [start, end] = range.lines().map(|line| line.saturating_add(1));
     if start == end { format!("line {start}") } else { format!("lines {start}-{end}") }
 }
 

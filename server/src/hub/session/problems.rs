@@ -4,7 +4,11 @@
 //! model; what came and what went is told with the next request. Our own servers see the edits that wait for review, so they
 //! judge them before the user does. The editor's see only what is accepted, so there it is told after that.
 //!
-//! Nothing is guessed: only whole answers about the very text count, and of what is not known that is said, once.
+//! Nothing is guessed: only whole answers about the very text count, and of what is not known that is said, once in a turn.
+//! What is known is news until the model is told of it, and is looked at anew where a turn begins before that.
+
+mod asking;
+mod report;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,48 +17,35 @@ use std::time::Duration;
 
 use agent::session::NewErrors;
 use futures_util::future::join_all;
-use protocol::lang::{LangAnswer, LangDiagnostic, LangQuery, LangResult, LangSeverity, LangStatus};
+use protocol::lang::{LangDiagnostic, LangSeverity};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use workspace::lang::delta::{self, Delta, Told};
-use workspace::lang::{Source, in_words};
-use workspace::paths::{self, Roots};
-use workspace::reader::{self, FileText, Overlay, Pending, ReadError, Reader};
+use workspace::lang::Source;
+use workspace::lang::delta::Delta;
+use workspace::paths::Roots;
+use workspace::reader::{FileText, Overlay, Pending, ReadError, Reader};
 use workspace::search::Search;
+
+pub(super) use self::asking::OwnServers;
+use self::asking::{Asked, Asking, Judge, Known, MOST_SHOWN, Unknown, Who, Why};
+use self::report::Report;
 
 /// How long an edit waits at most for what the editor's servers say of the text before it; they know that of an open file.
 const BEFORE_EDIT: Duration = Duration::from_millis(300);
-/// How long a question about the text before an edit may take, while the turn goes on.
-const BACKGROUND: Duration = Duration::from_secs(20);
-/// How often that is asked of our own servers, which may have to start and to read the project first.
-const TRIES: usize = 15;
 /// How long to wait for what was not known in time, where nothing was edited since.
 const GLANCE: Duration = Duration::from_millis(250);
-/// How long until a server is asked again that was not ready, or told of another text.
-const AGAIN: Duration = Duration::from_millis(100);
+/// How long it may take to compare what was known with what is.
+const COMPARING: Duration = Duration::from_secs(2);
 /// So many files of a turn are looked at.
 const MOST_FILES: usize = 20;
-/// So many new problems are shown; the rest is counted.
-const MOST_SHOWN: usize = 10;
-/// How much of a line of code is shown, in characters.
-const LONGEST_LINE: usize = 200;
-
-/// Our own servers, for one who reads like this.
-type OwnServers = dyn Fn(Reader) -> Arc<dyn Source> + Send + Sync;
 
 /// What the edits of a session's turn did to problems. Clones share it.
 #[derive(Clone)]
 pub(super) struct Problems(Arc<Inner>);
 
 struct Inner {
-    editors: Arc<dyn Source>,
-    own: Box<OwnServers>,
-    reader: Reader,
-    overlay: Arc<dyn Overlay>,
-    roots: Arc<Roots>,
-    /// Knows what the model may see.
-    search: Search,
+    asking: Asking,
     state: Mutex<State>,
     /// The problems of some text before an edit are known, or will not be.
     news: Notify,
@@ -66,16 +57,17 @@ struct State {
     wait: Duration,
     /// The files that were edited, in the order of their first edits.
     files: Vec<File>,
-    /// How many edited files are not among them.
-    left_out: usize,
+    /// The files that the turn edited and that are not among them, and how many of these the model was not told of.
+    left_out: HashSet<PathBuf>,
+    left_out_untold: usize,
+    /// What the editor's servers told of open files before the turn's first edit.
+    at_first: HashMap<PathBuf, Known>,
     /// Grows with each edit, and each decision on one.
     edits: u64,
     /// The edits after which servers were waited for.
     waited: u64,
-    /// Why something was not known, as far as it was said.
-    said: HashSet<Why>,
-    /// What the model is to be told.
-    untold: Vec<String>,
+    /// Of which files the model was told in this turn that something is not known, and why.
+    said: HashSet<(PathBuf, Why)>,
     /// The questions about texts before edits.
     asking: JoinSet<()>,
 }
@@ -85,93 +77,71 @@ struct State {
 struct File {
     path: PathBuf,
     who: Option<Who>,
-    /// Its problems before the first edit.
-    first: Before,
-    /// Its problems when the model was last told of them, if ever they were known.
-    last: Option<Arc<Known>>,
-    /// The edits after which they were known.
-    looked: Option<u64>,
-    /// Whether nothing of it waits that its servers do not see.
-    is_settled: bool,
-    /// Whether it was an earlier turn that edited it, so that what came of that is none of this one's.
-    is_of_earlier_turn: bool,
+    watch: Watch,
+    /// What the session had before the turn's first edit; none where only an earlier turn edited it, so that what came of that
+    /// is none of this one's.
+    was: Option<Pending>,
 }
 
-/// What is known of the problems before an edit.
+/// What is known of a file's problems.
 #[derive(Clone)]
-enum Before {
+enum Watch {
+    /// Those before the first edit are asked for.
     Asking,
-    Known(Arc<Known>),
+    /// Those before the first edit are not known.
     Unknown(Unknown),
-    /// No server is there for the file.
+    /// No server is there for it.
     Nobody,
+    Known(Judged),
 }
 
-/// Whose servers judge a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Who {
-    Editor,
-    Own,
-}
-
-/// The problems of a text.
-struct Known {
-    text: Arc<str>,
-    problems: Vec<LangDiagnostic>,
-    servers: Vec<String>,
-}
-
-impl Known {
-    fn told(&self) -> Told<'_> {
-        Told { text: &self.text, problems: &self.problems }
-    }
-}
-
-/// Why problems are not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Why {
-    /// The edit waits for the user, and the editor's servers do not see it.
-    Waits,
-    /// What was answered is of another text.
-    OtherText,
-    /// There is no whole answer.
-    Status(LangStatus),
-}
-
+/// A file whose problems were known once.
 #[derive(Clone)]
-struct Unknown {
-    why: Why,
-    words: String,
+struct Judged {
+    /// Before the turn's first edit.
+    first: Arc<Known>,
+    /// When the model was last told of them.
+    told: Arc<Known>,
+    now: Now,
 }
 
-/// What came of a question.
-enum Asked {
-    Known(Known),
-    Unknown(Unknown),
-    /// No server is there.
-    Nobody,
-    /// There is no such file.
-    NoFile,
+/// What is known of a file's problems by now.
+#[derive(Clone)]
+enum Now {
+    Unknown,
+    /// The file is no more.
+    Gone,
+    Known {
+        known: Arc<Known>,
+        /// The edits after which they were these.
+        edits: u64,
+        is_told: bool,
+    },
 }
 
 /// What a look at a file came to.
-struct Look {
-    who: Option<Who>,
-    found: Found,
+enum Look {
+    Known(Arc<Known>),
+    Unknown(Unknown),
+    /// Nobody says anything of it; in words where somebody did before.
+    Nobody(Unknown),
+    /// It is no more, or nobody watches it.
+    Nothing,
 }
 
-enum Found {
-    /// It is as it was told.
-    Same,
-    /// Its problems now, and the difference to those before where they were known.
-    Now {
-        known: Arc<Known>,
-        delta: Result<Delta, Unknown>,
-        shown: Vec<String>,
-    },
-    Unknown(Unknown),
-    /// No server is there for it, or it is no more.
-    Nothing,
+/// Two times at which a file's problems were known.
+struct Span {
+    path: PathBuf,
+    who: Option<Who>,
+    before: Arc<Known>,
+    now: Arc<Known>,
+}
+
+/// What came and went in between.
+struct Change {
+    delta: Delta,
+    servers: Vec<String>,
+    shown: Vec<String>,
 }
 
 impl Problems {
@@ -183,8 +153,8 @@ impl Problems {
         roots: Arc<Roots>,
         search: Search,
     ) -> Self {
-        let (state, news) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Inner { editors, own, reader, overlay, roots, search, state, news }))
+        let asking = Asking { editors, own, reader, overlay, roots, search };
+        Self(Arc::new(Inner { asking, state: Mutex::default(), news: Notify::new() }))
     }
 
     /// Servers are waited for so long after edits from now on; with no time they are not asked.
@@ -197,23 +167,30 @@ impl Problems {
         }
     }
 
-    /// A turn begins. Of the last one that is kept which is not known yet, such as what came of edits accepted since.
+    /// A turn begins. Of the last one those files are kept of which something is not known or not told yet, such as what came of
+    /// edits accepted since; they are looked at anew.
     pub(super) fn begin(&self) {
         let mut state = self.state();
-        state.files.retain(|file| !file.is_settled);
-        state.files.iter_mut().for_each(|file| file.is_of_earlier_turn = true);
-        state.left_out = 0;
-        state.said.retain(|why| matches!(why, Why::Waits | Why::Status(LangStatus::Crashed | LangStatus::Failed)));
+        state.files.retain(|file| !self.is_settled(file));
+        for file in &mut state.files {
+            file.was = None;
+            if let Watch::Known(judged) = &mut file.watch {
+                judged.now = Now::Unknown;
+            }
+        }
+        (state.left_out, state.left_out_untold) = Default::default();
+        state.at_first.clear();
+        state.said.clear();
     }
 
     /// The turn has ended: what was not answered by now is not needed.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.asking.abort_all();
-        state.files.retain(|file| !matches!(file.first, Before::Asking));
+        state.files.retain(|file| !matches!(file.watch, Watch::Asking));
     }
 
-    /// An edit was proposed, accepted, rejected or applied.
+    /// An edit was proposed, accepted, rejected, applied, taken back or put again.
     pub(super) fn edited(&self) {
         self.state().edits += 1;
     }
@@ -221,86 +198,127 @@ impl Problems {
     /// Has the problems of files asked for that are about to be edited, if they are not known. Waits a moment for the editor's
     /// servers, which will not see the text as it is now any more.
     pub(super) async fn before(&self, files: Vec<PathBuf>) {
-        let is_known = |path: &PathBuf| self.state().files.iter().any(|file| file.path == *path);
-        let files: Vec<_> = files.into_iter().filter(|path| !is_known(path) && self.0.search.shows(path)).collect();
-        if files.is_empty() || self.state().wait.is_zero() {
+        let (files, is_first) = {
+            let state = self.state();
+            let is_new = |path: &PathBuf| {
+                !state.left_out.contains(path)
+                    && state.files.iter().all(|file| file.path != *path || file.was.is_none())
+            };
+            let files: Vec<_> = files.into_iter().filter(|path| is_new(path)).collect();
+            let is_first = state.files.iter().all(|file| file.was.is_none());
+            (if state.wait.is_zero() { Vec::new() } else { files }, is_first)
+        };
+        let files: Vec<_> = files.into_iter().filter(|path| self.0.asking.search.shows(path)).collect();
+        if files.is_empty() {
             return;
         }
+        let mut asked = if is_first { self.ask_about_open(&files) } else { Vec::new() };
         let inner = Arc::clone(&self.0);
         let read = move || {
+            let Asking { reader, .. } = &inner.asking;
             let texts = files.into_iter().map(|path| {
-                let (text, base) = (inner.reader.read(&path), inner.reader.base(&path).ok());
+                let (text, base) = (reader.read(&path), reader.base(&path).ok());
                 (path, text, base)
             });
-            (texts.collect::<Vec<_>>(), inner.pending())
+            (texts.collect::<Vec<_>>(), inner.asking.pending())
         };
         let Ok((texts, pending)) = tokio::task::spawn_blocking(read).await else { return };
-        let mut asked = Vec::new();
         for (path, text, base) in texts {
-            let text = match text {
-                Ok(file) => Some(file.text),
-                Err(ReadError::File(_) | ReadError::Deleted { .. }) => None,
+            let was = match text {
+                Ok(file) => Pending::Text(file.text),
+                Err(ReadError::File(_) | ReadError::Deleted { .. }) => Pending::Deleted,
                 Err(ReadError::OutOfSync { .. }) => continue,
             };
-            asked.extend(self.ask_before(path, text, base, &pending));
+            asked.extend(self.ask_before(path, was, base, &pending));
         }
         let _ = tokio::time::timeout(BEFORE_EDIT, join_all(asked)).await;
+    }
+
+    /// Asks for the problems of the other files that are open in the editor: should the turn edit one later, what its first edit
+    /// broke there is none of what was there before. What is not told in a moment may be of a later text, and does not count.
+    fn ask_about_open(&self, but: &[PathBuf]) -> Vec<oneshot::Receiver<()>> {
+        let asking = &self.0.asking;
+        let open = asking.reader.buffers().all().into_iter().map(|open| open.path.clone());
+        let is_meant = |path: &PathBuf| {
+            let is_inside = asking.roots.iter().any(|root| path.starts_with(&root.path));
+            is_inside && !but.contains(path) && asking.search.shows(path)
+        };
+        let mut state = self.state();
+        let ask = |path: PathBuf| {
+            let (done, said) = oneshot::channel();
+            let this = self.clone();
+            state.asking.spawn(async move {
+                let until = Instant::now() + BEFORE_EDIT;
+                let asked = this.0.asking.ask(Judge::Editor { of: None }, &path, until);
+                if let Ok(Asked::Known(known)) = tokio::time::timeout_at(until, asked).await {
+                    this.state().at_first.insert(path, known);
+                }
+                let _ = done.send(());
+            });
+            said
+        };
+        open.filter(is_meant).take(MOST_FILES).map(ask).collect()
     }
 
     /// Asks for the problems of a text before it is edited. Tells when the editor's servers have said what they know.
     fn ask_before(
         &self,
         path: PathBuf,
-        text: Option<Arc<str>>,
+        was: Pending,
         base: Option<FileText>,
         pending: &HashMap<PathBuf, Pending>,
     ) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state();
-        if state.files.len() >= MOST_FILES {
-            state.left_out += 1;
+        // What an earlier turn's edits do there is not known yet, so it is told with what this one's do.
+        if let Some(file) = state.files.iter_mut().find(|file| file.path == path) {
+            file.was = Some(was);
             return None;
         }
-        let mut file = File {
-            path: path.clone(),
-            who: None,
-            first: Before::Asking,
-            last: None,
-            looked: None,
-            is_settled: false,
-            is_of_earlier_turn: false,
+        if state.files.len() >= MOST_FILES {
+            let Some(of_earlier_turn) = state.files.iter().position(|file| file.was.is_none()) else {
+                state.left_out_untold += usize::from(state.left_out.insert(path));
+                return None;
+            };
+            state.files.remove(of_earlier_turn);
+        }
+        let (text, was) = match was {
+            Pending::Text(text) => (Some(Arc::clone(&text)), Pending::Text(text)),
+            Pending::Deleted => (None, Pending::Deleted),
         };
-        let Some(text) = text else {
+        let told = state.at_first.remove(&path).filter(|known| known.is_of(base.as_ref()));
+        let (who, known) = match (text.is_some(), told) {
+            (true, None) => (None, None),
+            (true, Some(known)) => (Some(Who::Editor), Some(known)),
             // What is not there has no problems.
-            let nothing = Arc::new(Known { text: "".into(), problems: Vec::new(), servers: Vec::new() });
-            (file.first, file.last) = (Before::Known(Arc::clone(&nothing)), Some(nothing));
-            state.files.push(file);
-            return None;
+            (false, _) => (None, Some(Known::nothing())),
         };
-        state.files.push(file);
+        let watch = known.map_or(Watch::Asking, |known| Watch::Known(Judged::at_first(Arc::new(known))));
+        let is_known = matches!(watch, Watch::Known(_));
+        state.files.push(File { path: path.clone(), who, watch, was: Some(was) });
+        let text = text.filter(|_| !is_known)?;
         while state.asking.try_join_next().is_some() {}
+        // What this turn's edits of other files broke here was not there before, either.
         let mut seen = pending.clone();
+        seen.extend(state.files.iter().filter_map(|file| Some((file.path.clone(), file.was.clone()?))));
         seen.insert(path.clone(), Pending::Text(text));
-        let reader = Reader::new(self.0.reader.buffers(), Arc::new(AsItWas(seen)));
+        let reader = self.0.asking.as_it_was(seen);
         let (done, editors_said) = oneshot::channel();
         let this = self.clone();
         state.asking.spawn(async move {
-            let (who, asked) = this.0.before(&path, base, reader, done).await;
+            let (who, asked) = this.0.asking.before(&path, base, reader, done).await;
             this.take_before(&path, who, asked);
         });
         Some(editors_said)
     }
 
-    fn take_before(&self, path: &Path, who: Who, asked: Asked) {
+    fn take_before(&self, path: &Path, who: Option<Who>, asked: Asked) {
         let mut state = self.state();
         if let Some(file) = state.files.iter_mut().find(|file| file.path == *path) {
-            file.who = Some(who);
-            (file.first, file.last) = match asked {
-                Asked::Known(known) => {
-                    let known = Arc::new(known);
-                    (Before::Known(Arc::clone(&known)), Some(known))
-                }
-                Asked::Unknown(unknown) => (Before::Unknown(unknown), None),
-                Asked::Nobody | Asked::NoFile => (Before::Nobody, None),
+            file.who = who;
+            file.watch = match asked {
+                Asked::Known(known) => Watch::Known(Judged::at_first(Arc::new(known))),
+                Asked::Unknown(unknown) => Watch::Unknown(unknown),
+                Asked::NoServer(_) | Asked::Silent(_) | Asked::Gone => Watch::Nobody,
             };
         }
         drop(state);
@@ -310,44 +328,86 @@ impl Problems {
     /// What edits did to problems since that was last told, in words for the model. Waits as long as the user wants after
     /// edits.
     pub(super) async fn news(&self) -> Option<String> {
-        self.look().await;
-        let untold = std::mem::take(&mut self.state().untold);
-        (!untold.is_empty()).then(|| untold.join("\n"))
+        let mut unknown = self.look().await;
+        let spans = self.spans(|judged, _| match &judged.now {
+            Now::Known { known, is_told: false, .. } => Some((Arc::clone(&judged.told), Arc::clone(known))),
+            _ => None,
+        });
+        let changes = self.changes(spans, |_| true).await;
+        let mut report = Report::default();
+        let mut state = self.state();
+        for (Span { path, now, .. }, Change { delta, servers, shown }) in changes {
+            report.add(delta, shown, servers);
+            state.told(&path, &now);
+        }
+        unknown.retain(|(path, unknown)| !state.said.contains(&(path.clone(), unknown.why)));
+        state.said.extend(unknown.iter().map(|(path, unknown)| (path.clone(), unknown.why)));
+        let unknown =
+            unknown.into_iter().map(|(path, unknown)| (self.0.asking.roots.display(&path), unknown)).collect();
+        let left_out = std::mem::take(&mut state.left_out_untold);
+        let words: Vec<_> = report
+            .words()
+            .into_iter()
+            .chain(report::not_known(unknown))
+            .chain((left_out > 0).then(|| report::left_out(left_out)))
+            .collect();
+        (!words.is_empty()).then(|| words.join("\n"))
     }
 
-    /// The errors that the turn's edits brought and that are there still. Waits likewise.
-    pub(super) async fn new_errors(&self) -> Option<NewErrors> {
+    /// The errors that the turn's edits brought and that are there still. Waits likewise. Where the model is told of them, all
+    /// that is known by then is no news any more.
+    pub(super) async fn new_errors(&self, tells_model: bool) -> Option<NewErrors> {
         self.look().await;
-        let files: Vec<_> = {
-            let state = self.state();
-            let is_current = |file: &&File| file.looked == Some(state.edits);
-            let known = state.files.iter().filter(is_current).filter_map(|file| match (&file.first, &file.last) {
-                (Before::Known(first), Some(last)) => {
-                    Some((file.path.clone(), file.who, Arc::clone(first), Arc::clone(last)))
-                }
-                _ => None,
-            });
-            known.collect()
+        let spans = self.spans(|judged, edits| match &judged.now {
+            Now::Known { known, edits: at, .. } if *at == edits => Some((Arc::clone(&judged.first), Arc::clone(known))),
+            _ => None,
+        });
+        let changes = self.changes(spans, |problem| problem.severity == LangSeverity::Error).await;
+        let count = changes.iter().map(|(_, change)| change.delta.new.len()).sum::<usize>();
+        if count == 0 {
+            return None;
+        }
+        let mut shown = Vec::new();
+        let mut state = self.state();
+        for (span, change) in changes {
+            shown.extend(change.shown);
+            if tells_model {
+                state.told(&span.path, &span.now);
+            }
+        }
+        shown.truncate(MOST_SHOWN);
+        Some(NewErrors { count: u32::try_from(count).unwrap_or(u32::MAX), shown })
+    }
+
+    /// The times to compare of the files for which there are any. Is given how often was edited, too.
+    fn spans(&self, of: impl Fn(&Judged, u64) -> Option<(Arc<Known>, Arc<Known>)>) -> Vec<Span> {
+        let state = self.state();
+        let span = |file: &File| {
+            let Watch::Known(judged) = &file.watch else { return None };
+            let (before, now) = of(judged, state.edits)?;
+            Some(Span { path: file.path.clone(), who: file.who, before, now })
         };
+        state.files.iter().filter_map(span).collect()
+    }
+
+    /// What came and went in each; of what is new only that is kept which counts. Nothing where it takes too long.
+    async fn changes(&self, spans: Vec<Span>, counts: fn(&LangDiagnostic) -> bool) -> Vec<(Span, Change)> {
         let inner = Arc::clone(&self.0);
         let compare = move || {
-            let (mut count, mut shown) = (0, Vec::new());
-            for (path, who, first, last) in files {
-                let mut new = Delta::between(first.told(), last.told()).new;
-                new.retain(|problem| problem.severity == LangSeverity::Error);
-                count += new.len();
-                shown.extend(inner.shown(&path, who, &last, &new));
-            }
-            shown.truncate(MOST_SHOWN);
-            (count, shown)
+            let change = |span: Span| {
+                let (mut delta, servers) = span.now.since(&span.before);
+                delta.new.retain(counts);
+                let shown = inner.asking.shown(&span.path, span.who, &span.now, &delta.new);
+                (span, Change { delta, servers, shown })
+            };
+            spans.into_iter().map(change).collect::<Vec<_>>()
         };
-        let (count, shown) = tokio::task::spawn_blocking(compare).await.ok()?;
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        (count > 0).then_some(NewErrors { count, shown })
+        let compared = tokio::time::timeout(COMPARING, tokio::task::spawn_blocking(compare)).await;
+        compared.ok().and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Looks at all edited files, and puts what is news into words.
-    async fn look(&self) {
+    /// Looks at all edited files. Gives those of which something is not known. Of an earlier turn's that was said then.
+    async fn look(&self) -> Vec<(PathBuf, Unknown)> {
         let (files, edits, until) = {
             let mut state = self.state();
             let edits = state.edits;
@@ -355,101 +415,77 @@ impl Problems {
             let patience = if is_edited { state.wait } else { GLANCE.min(state.wait) };
             (state.files.clone(), edits, Instant::now() + patience)
         };
-        if files.is_empty() {
-            return;
-        }
         let looks = join_all(files.iter().map(|file| self.look_at(file, edits, until))).await;
-        let mut report = Report::default();
+        let mut unknown = Vec::new();
         let mut state = self.state();
-        for (file, Look { who, found }) in files.iter().zip(looks) {
-            let name = self.0.roots.display(&file.path);
-            report.add(&name, &found);
+        for (file, (who, look)) in files.iter().zip(looks) {
             let Some(file) = state.files.iter_mut().find(|known| known.path == file.path) else { continue };
             file.who = who.or(file.who);
-            match found {
-                Found::Same => (file.looked, file.is_settled) = (Some(edits), true),
-                Found::Now { known, .. } => {
-                    if std::mem::take(&mut file.is_of_earlier_turn) {
-                        file.first = Before::Known(Arc::clone(&known));
-                    }
-                    (file.last, file.looked, file.is_settled) = (Some(known), Some(edits), true);
-                }
-                Found::Unknown(unknown) => file.is_settled = unknown.why != Why::Waits && file.last.is_none(),
-                Found::Nothing => {
-                    file.is_settled = true;
-                    file.first = Before::Nobody;
-                }
+            let not_known = file.take(look, edits);
+            if file.was.is_some() {
+                unknown.extend(not_known.into_iter().map(|unknown| (file.path.clone(), unknown)));
             }
         }
-        let left_out = std::mem::take(&mut state.left_out);
-        let words = report.words(left_out, &mut state.said);
-        state.untold.extend(words);
+        unknown
     }
 
-    async fn look_at(&self, file: &File, edits: u64, until: Instant) -> Look {
-        let nothing = Look { who: None, found: Found::Nothing };
-        let Some(file) = self.when_known(file, until).await else { return nothing };
+    async fn look_at(&self, file: &File, edits: u64, until: Instant) -> (Option<Who>, Look) {
+        let Some(file) = self.when_known(file, until).await else { return (None, Look::Nothing) };
         let mut who = file.who;
-        let found = async {
-            let unknown = match &file.first {
-                Before::Nobody => return Found::Nothing,
-                Before::Asking => return Found::Unknown(late()),
-                Before::Unknown(unknown) => Some(unknown.clone()),
-                Before::Known(_) => None,
-            };
-            // A new file, of which nobody was asked.
-            if who.is_none() {
-                who = self.0.who(until).await;
-            }
-            let is_pending = self.0.overlay.pending(&file.path).is_some();
-            let Some(who) = who else {
-                // Editors may not know what to say of a file that is not there yet.
-                return if is_pending { Found::Unknown(waits()) } else { Found::Nothing };
-            };
-            let reader = &self.0.reader;
-            let text = match who {
-                Who::Editor => base(reader, &file.path).await,
-                Who::Own => read(reader, &file.path).await,
-            };
-            let is_same = match (&text, &file.last) {
-                (Some(text), Some(last)) => text.text == last.text,
-                (None, Some(last)) => last.text.is_empty(),
-                (_, None) => false,
-            };
-            if who == Who::Editor && is_same && is_pending {
-                return Found::Unknown(waits());
-            }
-            if is_same && file.looked == Some(edits) {
-                return Found::Same;
-            }
-            let asked = match who {
-                Who::Editor => self.0.ask_editor(&file.path, None, until).await,
-                Who::Own => self.0.ask_own(reader, &file.path, until).await,
-            };
-            match asked {
-                Asked::Known(known) => self.compared(&file, who, Arc::new(known), unknown).await,
-                Asked::Unknown(unknown) => Found::Unknown(unknown),
-                Asked::Nobody | Asked::NoFile => Found::Nothing,
-            }
-        };
-        let found = tokio::time::timeout_at(until + GLANCE, found).await;
-        Look { found: found.unwrap_or_else(|_| Found::Unknown(late())), who }
+        let look = tokio::time::timeout_at(until + GLANCE, self.found(&file, &mut who, edits, until)).await;
+        (who, look.unwrap_or_else(|_| Look::Unknown(Unknown::late())))
     }
 
-    async fn compared(&self, file: &File, who: Who, known: Arc<Known>, unknown: Option<Unknown>) -> Found {
-        let (inner, path, last, now) = (Arc::clone(&self.0), file.path.clone(), file.last.clone(), Arc::clone(&known));
-        let compare = move || {
-            let delta = match last {
-                Some(last) => Delta::between(last.told(), now.told()),
-                None => Delta::default(),
-            };
-            let shown = inner.shown(&path, Some(who), &now, &delta.new);
-            (delta, shown)
+    async fn found(&self, file: &File, answering: &mut Option<Who>, edits: u64, until: Instant) -> Look {
+        let asking = &self.0.asking;
+        let judged = match &file.watch {
+            Watch::Nobody => return Look::Nothing,
+            Watch::Asking => return Look::Unknown(Unknown::late()),
+            Watch::Unknown(_) => None,
+            Watch::Known(judged) => Some(judged),
         };
-        let Ok((delta, shown)) = tokio::task::spawn_blocking(compare).await else { return Found::Unknown(late()) };
-        // Of what was not known before the edits, it is known only from now on what changes.
-        let delta = unknown.filter(|_| file.last.is_none()).map_or(Ok(delta), Err);
-        Found::Now { known, delta, shown }
+        // A new file, of which nobody was asked.
+        if answering.is_none() {
+            *answering =
+                if asking.is_open(&file.path) { Some(Who::Editor) } else { asking.who(&file.path, until).await };
+        }
+        let Some(who) = *answering else { return Look::Unknown(Unknown::late()) };
+        let judge = match who {
+            Who::Editor => Judge::Editor { of: None },
+            Who::Own => Judge::Own(&asking.reader),
+        };
+        let text = asking.text(judge, &file.path).await;
+        let is_same = judged.is_some_and(|judged| judged.latest().is_of(text.as_ref()));
+        if who == Who::Editor && asking.is_pending(&file.path) {
+            if !asking.is_open(&file.path) {
+                return Look::Unknown(Unknown::not_open());
+            }
+            match &file.watch {
+                // What is accepted cannot be compared, so that there is nothing to wait for.
+                Watch::Unknown(unknown) => return Look::Unknown(unknown.clone()),
+                _ if is_same => return Look::Unknown(Unknown::waits()),
+                _ => {}
+            }
+        }
+        if let Some(Judged { now: Now::Known { known, edits: at, .. }, .. }) = judged
+            && is_same
+            && *at == edits
+        {
+            return Look::Known(Arc::clone(known));
+        }
+        let mut asked = asking.ask(judge, &file.path, until).await;
+        if matches!((judge, &asked), (Judge::Editor { .. }, Asked::NoServer(_)))
+            && !judged.is_some_and(Judged::is_by_anybody)
+        {
+            *answering = Some(Who::Own);
+            asked = asking.ask(Judge::Own(&asking.reader), &file.path, until).await;
+        }
+        match asked {
+            Asked::Known(known) => Look::Known(Arc::new(known)),
+            Asked::Unknown(unknown) => Look::Unknown(unknown),
+            Asked::NoServer(unknown) | Asked::Silent(unknown) => Look::Nobody(unknown),
+            Asked::Gone => Look::Nothing,
+        }
     }
 
     /// The file, once its problems before the edits are known; as it is where they are not in time. None for one that is not
@@ -458,9 +494,20 @@ impl Problems {
         loop {
             let news = self.0.news.notified();
             let file = self.state().files.iter().find(|known| known.path == file.path).cloned()?;
-            if !matches!(file.first, Before::Asking) || tokio::time::timeout_at(until, news).await.is_err() {
+            if !matches!(file.watch, Watch::Asking) || tokio::time::timeout_at(until, news).await.is_err() {
                 return Some(file);
             }
+        }
+    }
+
+    /// Whether nothing of a file is to be told any more.
+    fn is_settled(&self, file: &File) -> bool {
+        let waits = || file.who != Some(Who::Own) && self.0.asking.is_pending(&file.path);
+        match &file.watch {
+            Watch::Known(Judged { now: Now::Known { is_told, .. }, .. }) => *is_told && !waits(),
+            Watch::Known(Judged { now: Now::Gone, .. }) => true,
+            Watch::Known(Judged { now: Now::Unknown, .. }) => false,
+            Watch::Asking | Watch::Unknown(_) | Watch::Nobody => true,
         }
     }
 
@@ -469,289 +516,84 @@ impl Problems {
     }
 }
 
-impl Inner {
-    /// What is proposed, as it is now.
-    fn pending(&self) -> HashMap<PathBuf, Pending> {
-        let paths = self.overlay.paths().into_iter();
-        paths.filter_map(|path| self.overlay.pending(&path).map(|pending| (path, pending))).collect()
-    }
-
-    /// The problems before an edit: the editor's servers are asked for the text as the user has it, our own for the one that
-    /// the session has, which they go on to see although it is edited meanwhile.
-    async fn before(
-        &self,
-        path: &Path,
-        base: Option<FileText>,
-        as_it_was: Reader,
-        editors_said: oneshot::Sender<()>,
-    ) -> (Who, Asked) {
-        let asked = match base {
-            Some(base) => self.ask_editor(path, Some(&base), Instant::now() + BACKGROUND).await,
-            None => Asked::NoFile,
-        };
-        let _ = editors_said.send(());
-        match asked {
-            Asked::Nobody => {}
-            Asked::NoFile if self.who(Instant::now() + BACKGROUND).await == Some(Who::Own) => {}
-            asked => return (Who::Editor, asked),
-        }
-        let mut asked = Asked::Nobody;
-        for _ in 0..TRIES {
-            asked = self.ask_own(&as_it_was, path, Instant::now() + BACKGROUND).await;
-            let is_late =
-                |unknown: &Unknown| matches!(unknown.why, Why::Status(LangStatus::Indexing | LangStatus::TimedOut));
-            if !matches!(&asked, Asked::Unknown(unknown) if is_late(unknown)) {
-                break;
-            }
-        }
-        (Who::Own, asked)
-    }
-
-    /// Whose servers are for a file that the editor does not have open; none where that is not known in time.
-    async fn who(&self, until: Instant) -> Option<Who> {
-        let query = LangQuery::Servers { uri: None };
-        let result = self.editors.ask(&query, until - Instant::now()).await;
-        match result.status {
-            LangStatus::NoServer => Some(Who::Own),
-            LangStatus::Ready => Some(Who::Editor),
-            _ => None,
-        }
-    }
-
-    /// What the editor's servers say of a file as the user has it, which must be this text where one is given. Only of one
-    /// that is open there: VS Code opens what it is asked about, and then an accepted edit is left unsaved in an editor that
-    /// nobody sees.
-    async fn ask_editor(&self, path: &Path, of: Option<&FileText>, until: Instant) -> Asked {
-        let query = LangQuery::Diagnostics { uri: Some(paths::to_uri(path)) };
-        loop {
-            let Some(before) = base(&self.reader, path).await else { return Asked::NoFile };
-            if !matches!(before.source, reader::Source::Buffer { .. }) {
-                return Asked::NoFile;
-            }
-            if of.is_some_and(|of| of.hash != before.hash) {
-                return Asked::Unknown(other_text());
-            }
-            let result = self.editors.ask(&query, until - Instant::now()).await;
-            let now = base(&self.reader, path).await;
-            // The editor's servers have the file, and say nothing of it.
-            if result.status == LangStatus::Unsupported {
-                return Asked::NoFile;
-            }
-            let is_of_now = now.is_some_and(|now| now.hash == before.hash) && is_of(&result, &before);
-            match self.taken(result, &before, is_of_now) {
-                Asked::Unknown(unknown) if unknown.is_passing() && Instant::now() + AGAIN < until => {
-                    tokio::time::sleep(AGAIN).await;
-                }
-                asked => return asked,
+impl State {
+    /// The model was told of a file's problems up to these.
+    fn told(&mut self, path: &Path, known: &Arc<Known>) {
+        let file = self.files.iter_mut().find(|file| file.path == path);
+        if let Some(File { watch: Watch::Known(judged), .. }) = file {
+            judged.told = Arc::new(known.and(&judged.told));
+            if let Now::Known { known: now, is_told, .. } = &mut judged.now {
+                *is_told |= Arc::ptr_eq(now, known);
             }
         }
     }
+}
 
-    /// What our own servers say of a file as this reader reads it.
-    async fn ask_own(&self, reader: &Reader, path: &Path, until: Instant) -> Asked {
-        let query = LangQuery::Diagnostics { uri: Some(paths::to_uri(path)) };
-        let servers = (self.own)(reader.clone());
-        loop {
-            let Some(before) = read(reader, path).await else { return Asked::NoFile };
-            let result = servers.ask(&query, until - Instant::now()).await;
-            let now = read(reader, path).await;
-            let is_of_now = now.is_some_and(|now| now.hash == before.hash);
-            match self.taken(result, &before, is_of_now) {
-                Asked::Unknown(unknown) if unknown.is_passing() && Instant::now() + AGAIN < until => {
-                    tokio::time::sleep(AGAIN).await;
-                }
-                asked => return asked,
+impl File {
+    /// Takes what a look came to after so many edits. What was known stays known, whatever cannot be told now. Gives what is not
+    /// known.
+    fn take(&mut self, look: Look, edits: u64) -> Vec<Unknown> {
+        match (&mut self.watch, look) {
+            (Watch::Known(judged), Look::Known(known)) => {
+                let missing = known.missing.clone();
+                judged.first = Arc::new(match self.was {
+                    Some(_) => judged.first.and(&known),
+                    None => known.and(&judged.first),
+                });
+                let was_told =
+                    matches!(&judged.now, Now::Known { known: now, is_told: true, .. } if Arc::ptr_eq(now, &known));
+                judged.now = Now::Known { known, edits, is_told: was_told };
+                missing
             }
-        }
-    }
-
-    fn taken(&self, result: LangResult, of: &FileText, is_of_now: bool) -> Asked {
-        match (result.status, result.answer) {
-            (LangStatus::NoServer, _) => Asked::Nobody,
-            (LangStatus::Unsupported, _) => Asked::NoFile,
-            (LangStatus::Ready, LangAnswer::Diagnostics { documents }) if is_of_now => {
-                let mut problems: Vec<_> = documents.into_iter().flat_map(|document| document.diagnostics).collect();
-                // Hints are how editors show what could be otherwise, such as names that are not used.
-                problems.retain(|problem| problem.severity != LangSeverity::Hint);
-                let servers = result.servers.into_iter().map(|server| server.name).collect();
-                Asked::Known(Known { text: Arc::clone(&of.text), problems, servers })
+            // What the servers see is as it was.
+            (Watch::Known(_), Look::Unknown(unknown)) if unknown.why == Why::Waits => vec![unknown],
+            (Watch::Known(judged), Look::Nobody(_)) if !judged.is_by_anybody() => {
+                self.watch = Watch::Nobody;
+                Vec::new()
             }
-            (LangStatus::Ready, _) => Asked::Unknown(other_text()),
-            (status, _) => Asked::Unknown(Unknown { why: Why::Status(status), words: said(status, result.message) }),
-        }
-    }
-
-    /// Problems with the code that stands there. Lines are those of the text that the model reads. Blocks.
-    fn shown(&self, path: &Path, who: Option<Who>, known: &Known, problems: &[LangDiagnostic]) -> Vec<String> {
-        let name = self.roots.display(path);
-        let session = (who == Some(Who::Editor)).then(|| self.reader.read(path).ok()).flatten();
-        let session = session.filter(|file| file.text != known.text);
-        let shown = problems.iter().take(MOST_SHOWN).map(|problem| {
-            let line = usize::try_from(problem.range.start.line).ok().and_then(|line| known.text.lines().nth(line));
-            let code: String = line.unwrap_or_default().trim().chars().take(LONGEST_LINE).collect();
-            let mut problem = problem.clone();
-            if let Some(session) = &session {
-                let moved = delta::line_in(problem.range.start.line, &known.text, &session.text);
-                problem.range.start.line = moved.unwrap_or(problem.range.start.line);
+            (Watch::Known(judged), Look::Unknown(unknown) | Look::Nobody(unknown)) => {
+                judged.now = Now::Unknown;
+                vec![unknown]
             }
-            let words = in_words(&name, &problem);
-            if code.is_empty() { words } else { format!("{words}\n    {code}") }
-        });
-        shown.collect()
-    }
-}
-
-impl Unknown {
-    /// Whether it may be known in a moment.
-    fn is_passing(&self) -> bool {
-        matches!(
-            self.why,
-            Why::OtherText | Why::Status(LangStatus::Indexing | LangStatus::EditorBusy | LangStatus::TimedOut)
-        )
-    }
-}
-
-/// Files as the session saw them before an edit.
-struct AsItWas(HashMap<PathBuf, Pending>);
-
-impl Overlay for AsItWas {
-    fn pending(&self, path: &Path) -> Option<Pending> {
-        self.0.get(path).cloned()
-    }
-
-    fn paths(&self) -> Vec<PathBuf> {
-        self.0.keys().cloned().collect()
-    }
-}
-
-/// What looks came to, for the model.
-#[derive(Default)]
-struct Report {
-    new: Vec<LangDiagnostic>,
-    gone: Vec<LangDiagnostic>,
-    shown: Vec<(LangSeverity, String)>,
-    servers: Vec<String>,
-    unknown: Vec<(String, Unknown)>,
-}
-
-impl Report {
-    fn add(&mut self, name: &str, found: &Found) {
-        let unknown = match found {
-            Found::Same | Found::Nothing => return,
-            Found::Unknown(unknown) | Found::Now { delta: Err(unknown), .. } => unknown,
-            Found::Now { known, delta: Ok(delta), shown } => {
-                if !delta.is_empty() {
-                    self.servers.extend(known.servers.iter().cloned());
-                }
-                let severities = delta.new.iter().map(|problem| problem.severity);
-                self.shown.extend(severities.zip(shown.iter().cloned()));
-                self.new.extend(delta.new.iter().cloned());
-                self.gone.extend(delta.gone.iter().cloned());
-                return;
+            (Watch::Known(judged), Look::Nothing) => {
+                judged.now = Now::Gone;
+                Vec::new()
             }
-        };
-        self.unknown.push((name.to_owned(), unknown.clone()));
-    }
-
-    /// The news, and what is not known where that was not said before.
-    fn words(mut self, left_out: usize, said: &mut HashSet<Why>) -> Vec<String> {
-        let mut words = Vec::new();
-        if !self.new.is_empty() || !self.gone.is_empty() {
-            words.push(self.changes());
+            // From here on it is known what changes.
+            (Watch::Unknown(unknown), Look::Known(known)) => {
+                let unknown = unknown.clone();
+                let mut judged = Judged::at_first(known);
+                judged.now = Now::Known { known: Arc::clone(&judged.first), edits, is_told: true };
+                self.watch = Watch::Known(judged);
+                vec![unknown]
+            }
+            (Watch::Unknown(_) | Watch::Asking, Look::Unknown(unknown)) => vec![unknown],
+            (Watch::Unknown(_), Look::Nobody(_)) => {
+                self.watch = Watch::Nobody;
+                Vec::new()
+            }
+            (Watch::Unknown(_) | Watch::Asking | Watch::Nobody, _) => Vec::new(),
         }
-        self.unknown.retain(|(_, unknown)| !said.contains(&unknown.why));
-        while let Some((name, unknown)) = self.unknown.pop() {
-            let same: Vec<_> = self.unknown.extract_if(.., |(_, other)| other.why == unknown.why).collect();
-            let mut names: Vec<_> = same.into_iter().map(|(name, _)| name).chain([name]).collect();
-            names.sort();
-            words.push(format!(
-                "What your edits did to the problems of {} is not known: {}.",
-                names.join(", "),
-                unknown.words
-            ));
-            said.insert(unknown.why);
-        }
-        if left_out > 0 {
-            let files = if left_out == 1 { "file" } else { "files" };
-            words.push(format!("The problems of {left_out} more edited {files} were not looked at."));
-        }
-        words
-    }
-
-    fn changes(&mut self) -> String {
-        self.servers.sort();
-        self.servers.dedup();
-        let by = if self.servers.is_empty() { String::new() } else { format!(" ({})", self.servers.join(", ")) };
-        let what = |problems: &[LangDiagnostic], what: &str| {
-            let is = if problems.len() == 1 { "is" } else { "are" };
-            (!problems.is_empty()).then(|| format!("{} {is} {what}", delta::counted(problems)))
-        };
-        let parts: Vec<_> = [what(&self.new, "new"), what(&self.gone, "gone")].into_iter().flatten().collect();
-        let mut text = format!("Problems since your edits{by}: {}.", parts.join("; "));
-        // Errors of any file come before warnings of another.
-        self.shown.sort_by_key(|(severity, _)| *severity);
-        self.shown.truncate(MOST_SHOWN);
-        for (_, shown) in &self.shown {
-            text.push('\n');
-            text.push_str(shown);
-        }
-        if self.new.len() > self.shown.len() {
-            text.push_str(&format!("\n[and {} more that are new]", self.new.len() - self.shown.len()));
-        }
-        text
     }
 }
 
-/// Whether an answer is about this text: of an open document it says the version.
-fn is_of(result: &LangResult, text: &FileText) -> bool {
-    let reader::Source::Buffer { version } = text.source else { return true };
-    let LangAnswer::Diagnostics { documents } = &result.answer else { return true };
-    let is_it = |said: Option<i32>| said.is_none_or(|said| said == version);
-    let is_said = result.version.is_some() || documents.iter().any(|document| document.version.is_some());
-    is_said && is_it(result.version) && documents.iter().all(|document| is_it(document.version))
-}
-
-fn said(status: LangStatus, message: Option<String>) -> String {
-    let words = match status {
-        LangStatus::Indexing => "the language server still reads the project",
-        LangStatus::Partial => "what the language servers told is not all, or may be of an earlier text",
-        LangStatus::Failed => "the language server failed",
-        LangStatus::Crashed => "the language server ended",
-        LangStatus::TimedOut => "the language server did not answer in time",
-        LangStatus::EditorBusy => "the editor was busy",
-        LangStatus::Unseen => "the language server does not see edits that wait for the user",
-        LangStatus::Ready | LangStatus::NoServer | LangStatus::Unsupported => "the language server cannot tell",
-    };
-    match message.map(|message| message.trim().trim_end_matches('.').replace('\n', " ")) {
-        Some(message) if !message.is_empty() => format!("{words} ({message})"),
-        _ => words.to_owned(),
+impl Judged {
+    /// Before any edit.
+    fn at_first(known: Arc<Known>) -> Self {
+        let first = known;
+        Self { told: Arc::clone(&first), first, now: Now::Unknown }
     }
-}
 
-fn late() -> Unknown {
-    let status = LangStatus::TimedOut;
-    Unknown { why: Why::Status(status), words: said(status, None) }
-}
+    /// Whether anybody has told of the file; nobody need have of one that was not there.
+    fn is_by_anybody(&self) -> bool {
+        self.told.is_by_anybody() || self.latest().is_by_anybody()
+    }
 
-fn other_text() -> Unknown {
-    let words = "what the language server said is of another text than the one that stands there".to_owned();
-    Unknown { why: Why::OtherText, words }
-}
-
-fn waits() -> Unknown {
-    let words =
-        "the editor's language servers see edits only when the user has accepted them; you are told then".to_owned();
-    Unknown { why: Why::Waits, words }
-}
-
-/// A file as the user has it; none where it is not there.
-async fn base(reader: &Reader, path: &Path) -> Option<FileText> {
-    let (reader, path) = (reader.clone(), path.to_owned());
-    tokio::task::spawn_blocking(move || reader.base(&path).ok()).await.ok()?
-}
-
-/// A file as this reader reads it; none where it is not there.
-async fn read(reader: &Reader, path: &Path) -> Option<FileText> {
-    let (reader, path) = (reader.clone(), path.to_owned());
-    tokio::task::spawn_blocking(move || reader.read(&path).ok()).await.ok()?
+    /// The last that was known.
+    fn latest(&self) -> &Known {
+        match &self.now {
+            Now::Known { known, .. } => known,
+            Now::Unknown | Now::Gone => &self.told,
+        }
+    }
 }

@@ -183,8 +183,11 @@ impl Session {
             let (turn_ids, files) = (turn_ids.clone(), wire.clone());
             self.record(Event::CheckpointRestored { direction, turn_ids, files });
             self.search.forget_files();
+            self.problems.edited();
         }
+        let mut written = Vec::new();
         for gone in files.iter().filter(|gone| !gone.file.steps.is_empty()) {
+            written.extend(gone.text.is_some().then(|| gone.path.clone()));
             if let Some(text) = &gone.text {
                 self.note_ours(&gone.path, gone.before.as_ref(), gone.after.as_ref(), gone.was_clean);
                 // An editor has said what its documents are now, or will; nobody tells of the disk.
@@ -197,6 +200,7 @@ impl Session {
             }
             self.review.told(&gone.path);
         }
+        self.shared.tell_servers(written);
         self.answer_when_stored(reply, Ok(CheckpointRestoreResult { turn_ids, files: wire }));
         self.go_on_with_held();
     }

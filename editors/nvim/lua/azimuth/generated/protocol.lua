@@ -769,6 +769,7 @@
 ---@field uri string The document.
 ---@field range azimuth.Range The part.
 ---@field title string The action, by its title.
+---@field kind? string The kind that it was asked for by, where it was: some servers make such actions only then.
 
 ---What would have to change, so that a document is formatted? Nothing is changed. Answered with `edit`.
 ---@class azimuth.LangQuery.Format
@@ -1051,6 +1052,11 @@
 ---@field start integer Where the token under the cursor begins, in UTF-16 units.
 ---@field end integer Where it ends, exclusive.
 ---@field items azimuth.CompletionItem[] What could stand there, best first.
+
+---Parameters of `azimuth/prompt/put`.
+---@class azimuth.PromptPutParams
+---@field prompt azimuth.PromptBlock[] The prompt, or what is to be part of it.
+---@field send boolean Whether it is to be sent as it is, or once the running turn has ended. Else the user has something to add.
 
 ---The pending change of one file: the difference between its text and what the agent proposes.
 ---
@@ -1648,6 +1654,8 @@ M.notifications = {
   terminal_output = "azimuth/terminal/output",
   ---The state of a language server of our own is other than it was: `azimuth/servers/list` tells it. Sent twice in a second at most, to a client that has used one of our methods. Params: `azimuth.ServersChangedParams`.
   servers_changed = "azimuth/servers/changed",
+  ---The user has chosen a code action that begins a workflow: its prompt is for the chat that they have before them. Sent to a client with the capability `panel`; another gets it in a chat document. Params: `azimuth.PromptPutParams`.
+  prompt_put = "azimuth/prompt/put",
 }
 
 ---The numbers of errors, by name.

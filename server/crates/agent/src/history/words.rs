@@ -111,9 +111,7 @@ fn mention(text: &mut String, what: &str) {
 
 /// Line numbers as people count, from 1, the last one included.
 fn lines(range: &Range) -> String {
-    let first = range.start.line.saturating_add(1);
-    let ends_before_text = range.end.character == 0 && range.end.line > range.start.line;
-    let last = if ends_before_text { range.end.line } else { range.end.line.saturating_add(1) };
+    let [first, last] = range.lines().map(|line| line.saturating_add(1));
     if last > first { format!("{first}-{last}") } else { first.to_string() }
 }
 

@@ -5,7 +5,7 @@ use protocol::session::Mode;
 
 use super::{
     Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Surroundings, Verdict, Word,
-    accepting_rule, judge, may_read,
+    accepting_rule, hides_files, judge, may_read,
 };
 
 mod modes;
@@ -768,6 +768,14 @@ fn a_search_shows_no_file_that_a_rule_about_reading_keeps() {
     assert!(!shows(Some("/ws/secrets"), "/ws/secrets/.env"), "and a deny rule still holds in it");
     assert!(!shows(Some("/ws/.env"), "/ws/.env"));
     assert!(shows(Some("/ws/secrets/key"), "/ws/secrets/key") && !shows(Some("/ws"), "/ws/secrets/key"));
+}
+
+#[test]
+fn it_is_known_whether_rules_keep_any_file_from_searches() {
+    let hides = |ask: &[&str], deny: &[&str]| hides_files(&rules(&["Read(docs/**)"], ask, deny), &[]);
+    assert!(!hides(&["Read", "Edit(src/**)"], &["Edit(src/**)", "Shell(cat:*)"]));
+    assert!(hides(&["Read(secrets/**)"], &[]));
+    assert!(hides(&[], &["Read(.env)"]) && hides(&[], &["Read"]) && hides(&[], &["*"]));
 }
 
 #[test]

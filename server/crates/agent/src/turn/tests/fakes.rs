@@ -331,7 +331,7 @@ impl Session for LoggedSession {
         self.problems.lock().unwrap().pop_front().flatten()
     }
 
-    async fn new_errors(&self) -> Option<NewErrors> {
+    async fn new_errors(&self, _: bool) -> Option<NewErrors> {
         self.steps.wait().await;
         self.new_errors.lock().unwrap().pop_front().flatten()
     }

@@ -1,8 +1,12 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use protocol::Event;
 use protocol::turn::StopReason;
 use serde_json::json;
 
-use super::fakes::{Left, Script, Stage, answer, call, note, says};
+use super::fakes::{Left, Script, Stage, answer, call, ending, failure, hanging, note, says};
+use crate::model::{ModelErrorKind, Stop};
 use crate::session::NewErrors;
 
 fn edits() -> Script {
@@ -73,4 +77,41 @@ async fn where_the_user_wants_it_the_turn_goes_on_to_mend_them_no_more_often_tha
     let left = stage.play().await;
     assert_eq!((left.requests.len(), self::told(&left).len()), (3, 2), "{:?}", left.story());
     assert_eq!(self::told(&left)[1], "ended with None");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_cut_short_says_what_it_left_broken_too_and_one_that_was_cancelled_asks_nobody() {
+    let refusal = || ending(vec![says("I must not.")], Stop::Refusal);
+    let ends: [(StopReason, Script, usize); 3] = [
+        (StopReason::MaxTurnRequests, edits(), 2),
+        (StopReason::Error, failure(ModelErrorKind::Rejected), 100),
+        (StopReason::Refusal, refusal(), 100),
+    ];
+    for (stop, last, rounds) in ends {
+        let mut stage = Stage::new(vec![edits(), last]).breaks([], [errors(1)]);
+        (stage.limits.rounds, stage.mend_errors) = (rounds, 2);
+        let left = stage.play().await;
+        assert_eq!(left.outcome.stop, stop);
+        let told = told(&left);
+        let told: Vec<_> = told
+            .iter()
+            .map(String::as_str)
+            .filter(|text| text.contains("edits") || text.starts_with("ended"))
+            .collect();
+        let expected = "The edits of this turn brought 1 error that is there still: a.rs:3:1: error: no such name";
+        assert!(told.first().is_some_and(|text| text.starts_with(expected)), "{stop:?}: {told:?}");
+        assert_eq!(told.last().copied(), Some("ended with Some(1)"), "{stop:?}");
+    }
+
+    let stage = Stage::new(vec![edits(), hanging("I was about to")]).breaks([], [errors(1)]);
+    let steps = Arc::clone(&stage.steps);
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        steps.cancel();
+    });
+    let left = stage.play().await;
+    assert_eq!(
+        (left.outcome.stop, told(&left).last().map(String::as_str)),
+        (StopReason::Cancelled, Some("ended with None"))
+    );
 }
