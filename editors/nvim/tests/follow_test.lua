@@ -66,7 +66,62 @@ function T.a_window_shows_where_the_agent_looks_and_the_cursor_stays()
     child:prompt("And the other.")
     child:wait_for("Read again.")
     support.equal(shown(child), { "a.txt", "a.txt" })
+    -- What was read for the window alone goes with it.
+    support.equal(child:lua("return vim.fn.bufexists('b.txt')"), 0)
   end)
+end
+
+function T.a_file_that_the_user_has_been_in_or_that_is_asked_about_stays()
+  with_agent("{ follow = true }", function(child)
+    local function b_is()
+      return child:lua("local b = vim.fn.bufnr('b.txt'); return b > 0 and { vim.fn.bufloaded(b), vim.fn.buflisted(b) } or {}")
+    end
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    support.equal(b_is(), { 1, 0 })
+    child:command("stopinsert")
+    child:lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))[1])")
+    support.equal(b_is(), { 1, 1 })
+    child:prompt("And the other.")
+    child:wait_for("Read again.")
+    support.equal({ shown(child), b_is() }, { { "a.txt", "a.txt" }, { 1, 1 } })
+  end)
+  with_agent("{ follow = true }", function(child)
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    local uri = "vim.uri_from_fname(vim.fn.fnamemodify('b.txt', ':p'))"
+    child:lua(("_G.taken = require('azimuth.lang.documents').take(%s)"):format(uri))
+    child:prompt("And the other.")
+    child:wait_for("Read again.")
+    support.equal(child:lua("return vim.api.nvim_buf_is_loaded(_G.taken.bufnr)"), true)
+    -- The question has its answer, and the window is closed.
+    child:lua("require('azimuth.lang.documents').release(_G.taken.bufnr)")
+    child:command("stopinsert | Azimuth follow off")
+    child:wait("vim.fn.bufexists('b.txt') == 0")
+  end)
+end
+
+function T.a_file_that_another_editor_has_open_is_shown_and_that_is_said_where_the_user_enters_it()
+  local place = support.place({ ["a.txt"] = "a\n", ["b.txt"] = "b\n" })
+  local model = models.start({ { calls = { { name = "read_file", input = { path = "b.txt" } } } }, { text = "Read." } })
+  support.use_model(place, model)
+  local other = support.start(place)
+  local child = support.start(place, { setup = "{ follow = true }" })
+  local ok, problem = xpcall(function()
+    other:lua("vim.o.swapfile = true; vim.cmd.edit('b.txt')")
+    child:lua("vim.o.swapfile, vim.o.directory = true, ...; vim.cmd.edit('a.txt')", other:lua("return vim.o.directory"))
+    child:open_chat()
+    child:prompt("Read it.")
+    child:wait_for("Read.")
+    support.equal({ shown(child), child:lua("return { vim.fn.swapname('b.txt'), #_G.said }") }, { { "a.txt", "b.txt" }, { "", 0 } })
+    child:command("stopinsert")
+    child:lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('b.txt'))[1])")
+    support.contains(child:lua("return _G.said[1][1]"), "there is a swap file of it, so another editor may have it open.")
+    support.equal(child:lua("return vim.fn.fnamemodify(vim.fn.swapname('b.txt'), ':e')"), "swo")
+  end, debug.traceback)
+  child:stop()
+  other:stop()
+  assert(ok, problem)
 end
 
 function T.a_window_that_the_user_closes_stays_closed_until_the_next_turn()
@@ -115,7 +170,7 @@ function T.a_file_that_would_hold_up_the_editor_is_not_loaded()
   child:stop()
 end
 
-function T.a_file_that_was_read_for_a_question_becomes_the_users_where_it_is_shown()
+function T.a_file_that_was_read_for_a_question_is_a_document_where_it_is_shown()
   with_agent("{ follow = true }", function(child)
     child:lua("require('azimuth.lang.documents').take(vim.uri_from_fname(vim.fn.fnamemodify('b.txt', ':p')))")
     support.equal(child:lua("return vim.bo[vim.fn.bufnr('b.txt')].buflisted"), false)
@@ -127,8 +182,11 @@ function T.a_file_that_was_read_for_a_question_becomes_the_users_where_it_is_sho
     local client = "require('azimuth.client').lsp_client().id"
     support.equal(
       child:lua(("local b = vim.fn.bufnr('b.txt'); return { vim.bo[b].buflisted, vim.lsp.buf_is_attached(b, %s) }"):format(client)),
-      { true, true }
+      { false, true }
     )
+    child:prompt("And the other.")
+    child:wait_for("Read again.")
+    support.equal({ shown(child), child:lua("return vim.fn.bufloaded('b.txt')") }, { { "a.txt", "a.txt" }, 0 })
   end)
 end
 

@@ -55,12 +55,14 @@ end
 --- With a file that is open, one that is not, and the server connected.
 ---@param files table<string, string>
 ---@param test fun(child: Child, place: Place)
-local function with_files(files, test)
+---@param before? string Lua for the child, before our server starts.
+local function with_files(files, test, before)
   local place = support.place(files)
   support.use_model(place, models.start({}))
   local child = support.start(place)
   local ok, problem = xpcall(function()
     child:command("edit open.txt")
+    child:lua(before or "")
     child:lua("_G.bufnr, _G.fake = vim.api.nvim_get_current_buf(), dofile(...)", support.plugin .. "/tests/lang_server.lua")
     child:open_chat()
     child:command("stopinsert | Azimuth chat")
@@ -128,6 +130,44 @@ function T.what_is_not_saved_counts()
     support.contains(said.answer.text, "typed")
     support.equal(said.version, child:lua("return vim.api.nvim_buf_get_changedtick(_G.bufnr)"))
   end)
+end
+
+function T.an_answer_is_of_the_text_that_our_server_was_told()
+  -- As for whoever has our server's changes held back, as Neovim does those of others.
+  local held_back = "require('azimuth.client').start({ flags = { debounce_text_changes = 500 } })"
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    serve(child, "s", ([[
+      capabilities = { renameProvider = true },
+      answers = { ["textDocument/rename"] = function(params)
+        local text
+        for _, told in ipairs(_G.fake.told.s) do
+          text = told[1] == "textDocument/didChange" and told[2].contentChanges[1].text or text
+        end
+        local last = select(2, text:gsub("\n", "\n")) - 1
+        local at = { start = { line = last, character = 0 }, ["end"] = { line = last, character = 1 } }
+        return { changes = { [%q] = { { range = at, newText = params.newName } } } }
+      end },
+    ]]):format(open))
+    child:lua([[
+      _G.sent = {}
+      local own = require("azimuth.client").lsp_client().id
+      vim.api.nvim_create_autocmd("LspNotify", { callback = function(args)
+        if args.data.client_id == own and args.data.method == "textDocument/didChange" then
+          table.insert(_G.sent, args.data.params.textDocument.version)
+        end
+      end })
+      vim.api.nvim_buf_set_lines(_G.bufnr, 0, 0, false, { "typed" })
+    ]])
+    child:wait("#_G.sent == 1")
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 0, false, { 't' }); vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, false, { 'two', 'lines' })")
+    support.equal(child:lua("return #_G.sent"), 1)
+    local said = answer(child, { type = "rename", uri = open, position = { line = 0, character = 0 }, newName = "x" })
+    local tick = child:lua("return vim.api.nvim_buf_get_changedtick(_G.bufnr)")
+    local change = said.answer.changes[1]
+    support.equal({ said.version, change.version, change.edits[1].range.start.line }, { tick, tick, 4 })
+    support.equal(child:lua("return _G.sent[#_G.sent]"), tick)
+  end, held_back)
 end
 
 function T.several_servers_answer_as_one_without_doubles_and_one_that_fails_makes_it_partial()
@@ -263,6 +303,26 @@ function T.a_request_that_a_change_overtook_is_sent_again()
   end)
 end
 
+function T.a_file_that_was_read_for_a_question_stays_in_the_quickfix_list()
+  with_files(files, function(child, place)
+    child:lua([[
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+        _G.fake.start({
+          name = "text", capabilities = { documentSymbolProvider = true },
+          answers = { ["textDocument/documentSymbol"] = function()
+            -- As a search of the user's while the question is under way.
+            vim.fn.setqflist({ { filename = "closed.txt", lnum = 2, text = "found" } })
+            return {}
+          end },
+        }, args.buf)
+      end })
+    ]])
+    answer(child, { type = "documentSymbols", uri = uri(place, "closed.txt") })
+    child:lua("vim.cmd.cfirst()")
+    support.equal(child:lua("return { vim.fn.expand('%:t'), vim.fn.line('.') }"), { "closed.txt", 2 })
+  end)
+end
+
 function T.a_file_that_is_not_open_is_read_for_the_question_and_let_go()
   with_files(files, function(child, place)
     child:lua([[
@@ -303,6 +363,119 @@ function T.a_file_that_is_not_open_is_read_for_the_question_and_let_go()
     child:wait("_G.answer")
     support.equal(child:lua("return vim.fn.bufloaded('closed.txt')"), 1)
     support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 2)
+  end)
+end
+
+function T.a_file_that_is_open_under_another_name_stays_open_with_its_window()
+  with_files(vim.tbl_extend("error", files, { ["soft.txt"] = "soft\n", ["hard.txt"] = "hard\n" }), function(child, place)
+    for _, kind in ipairs({ "soft", "hard" }) do
+      local file, link = place.project .. "/" .. kind .. ".txt", place.project .. "/" .. kind .. "-link.txt"
+      assert((kind == "soft" and vim.uv.fs_symlink or vim.uv.fs_link)(file, link))
+      for _, names in ipairs({ { link, file }, { file, link } }) do
+        child:command("split " .. names[1])
+        child:lua("_G.bufnr = vim.api.nvim_get_current_buf(); vim.api.nvim_buf_set_lines(0, 0, 0, false, { 'typed' }); vim.cmd('silent write')")
+        serve(child, "s", [[
+          capabilities = { hoverProvider = true },
+          answers = { ["textDocument/hover"] = function() return { contents = "there" } end },
+        ]])
+        child:command("wincmd p")
+        local said = answer(child, { type = "hover", uri = vim.uri_from_fname(names[2]), position = { line = 0, character = 0 } })
+        support.equal(said.answer, { type = "text", text = "there" })
+        support.equal(
+          child:lua("return { vim.api.nvim_buf_is_loaded(_G.bufnr), #vim.fn.win_findbuf(_G.bufnr), #vim.fn.undotree(_G.bufnr).entries }"),
+          { true, 1, 1 },
+          kind
+        )
+        assert(said.version, "it is open, so our server was told of it")
+        child:command("bwipeout! " .. names[1])
+      end
+    end
+  end)
+end
+
+function T.a_file_that_is_changed_while_it_is_held_is_read_again()
+  with_files(files, function(child, place)
+    local closed = uri(place, "closed.txt")
+    child:lua(
+      [[
+        local uri = ...
+        vim.api.nvim_create_autocmd("FileType", { pattern = "text", callback = function(args)
+          _G.fake.start({
+            name = "text", capabilities = { renameProvider = true, hoverProvider = true },
+            answers = {
+              ["textDocument/rename"] = function(_, answer) _G.answer_rename = answer end,
+              ["textDocument/hover"] = function()
+                local text
+                for _, told in ipairs(_G.fake.told.text) do
+                  if told[1] == "textDocument/didOpen" then
+                    text = told[2].textDocument.text
+                  elseif told[1] == "textDocument/didChange" then
+                    text = told[2].contentChanges[1].text
+                  end
+                end
+                return { contents = vim.inspect(text) }
+              end,
+            },
+          }, args.buf)
+        end })
+        -- A slow question holds it.
+        local lang, own = require("azimuth.lang"), require("azimuth.client").lsp_client().id
+        coroutine.wrap(function()
+          local query = { type = "rename", uri = uri, position = { line = 0, character = 0 }, newName = "x" }
+          _G.renamed = lang.answer({ query = query, timeoutMs = 5000 }, own)
+        end)()
+      ]],
+      closed
+    )
+    child:wait("_G.answer_rename ~= nil")
+    support.write(place.project .. "/closed.txt", "new first line\none\n")
+    local said = answer(child, { type = "hover", uri = closed, position = { line = 0, character = 0 } })
+    support.equal({ said.status, said.answer.text }, { "ready", vim.inspect("new first line\none\n") })
+    -- The changes are of the text that the first question was about, and say so by its hash.
+    child:lua(
+      [[
+        local uri = ...
+        local at = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 3 } }
+        _G.answer_rename(nil, { changes = { [uri] = { { range = at, newText = "x" } } } })
+      ]],
+      closed
+    )
+    local renamed = child:wait("_G.renamed")
+    support.equal(renamed.answer.changes[1].hash, vim.fn.sha256(files["closed.txt"]))
+    support.equal(child:lua("return { vim.fn.bufexists('closed.txt'), vim.o.autoread }"), { 0, child:lua("return vim.o.autoread") })
+  end)
+end
+
+function T.a_file_that_was_asked_about_has_a_swap_file_when_the_user_opens_it()
+  with_files(files, function(child, place)
+    child:lua("vim.o.swapfile = true")
+    local closed = uri(place, "closed.txt")
+    local function swap_file()
+      return child:lua("return vim.fn.fnamemodify(vim.fn.swapname('closed.txt'), ':e')")
+    end
+    -- The buffer was there before, as for a list of places.
+    child:lua("vim.uri_to_bufnr(...)", closed)
+    answer(child, { type = "servers", uri = closed })
+    support.equal(child:lua("return { vim.fn.bufexists('closed.txt'), vim.fn.bufloaded('closed.txt') }"), { 1, 0 })
+    child:command("edit closed.txt")
+    support.equal(swap_file(), "swp")
+    child:command("bwipeout")
+    -- It is opened while it is held, and another editor has it, too.
+    local take = "require('azimuth.lang.documents').take(...)"
+    child:lua(take, closed)
+    support.equal(swap_file(), "")
+    child:command("edit closed.txt")
+    support.equal({ swap_file(), child:lua("return #_G.said") }, { "swp", 0 })
+    local other = support.start(place)
+    local ok, problem = xpcall(function()
+      other:lua("vim.o.swapfile, vim.o.directory = true, ...", child:lua("return vim.o.directory"))
+      other:lua(take, closed)
+      other:command("edit closed.txt")
+      support.contains(other:lua("return _G.said[1][1]"), "there is a swap file of it, so another editor may have it open.")
+      support.equal(other:lua("return vim.fn.fnamemodify(vim.fn.swapname('closed.txt'), ':e')"), "swo")
+    end, debug.traceback)
+    other:stop()
+    assert(ok, problem)
   end)
 end
 
@@ -425,7 +598,7 @@ function T.a_rename_tells_what_would_change_and_changes_nothing()
     support.equal({ said.status, said.servers[1].name }, { "ready", "s" })
     support.equal(said.answer.changes, {
       { type = "text", uri = open, version = said.version, edits = { { range = range(1, 5, 9), newText = "crayfish" } } },
-      { type = "text", uri = closed, edits = { { range = range(1, 5, 8), newText = "crayfish" } } },
+      { type = "text", uri = closed, hash = vim.fn.sha256(files["closed.txt"]), edits = { { range = range(1, 5, 8), newText = "crayfish" } } },
       { type = "rename", from = closed, to = uri(place, "crab.txt") },
     })
     support.equal(child:lua("return { vim.bo[_G.bufnr].modified, vim.fn.bufexists('closed.txt') }"), { false, 0 })
@@ -466,6 +639,41 @@ function T.a_move_is_asked_of_the_servers_that_mind_it()
     support.equal({ said.status, #said.answer.changes }, { "partial", 1 })
     support.contains(said.message, "it changes what text changes, too")
     support.equal(child:lua("return vim.fn.filereadable(...)", vim.uri_to_fname(closed)), 1)
+  end)
+end
+
+function T.typescript_is_asked_for_the_problems_of_the_text_as_it_is_now()
+  with_files(files, function(child, place)
+    -- As typescript-language-server, which publishes, but never says of which version.
+    serve(child, "ts", ([[
+      capabilities = { executeCommandProvider = { commands = { "typescript.tsserverRequest" } } },
+      answers = {
+        ["textDocument/didChange"] = function(_, _, server)
+          local at = { start = { line = 0, character = 0 }, ["end"] = { line = 0, character = 1 } }
+          vim.defer_fn(function()
+            server.notify("textDocument/publishDiagnostics", { uri = %q, diagnostics = { { range = at, message = "old" } } })
+          end, 50)
+        end,
+        ["workspace/executeCommand"] = function(params, answer)
+          local part, of = unpack(params.arguments)
+          assert(of.file == %q)
+          if _G.says == "nothing" then return answer({ code = 1, message = "no server" }) end
+          local problem = { start = { line = 2, offset = 6 }, ["end"] = { line = 2, offset = 10 }, text = part, code = 7, category = "suggestion" }
+          return { type = "response", body = part == "semanticDiagnosticsSync" and { problem } or {} }
+        end,
+      },
+    ]]):format(uri(place, "open.txt"), uri(place, "open.txt")))
+    child:lua("vim.api.nvim_buf_set_lines(_G.bufnr, 0, 1, true, { 'typed' })")
+    local query = { type = "diagnostics", uri = uri(place, "open.txt") }
+    local said = answer(child, query)
+    support.equal({ said.status, said.answer.documents[1].version }, { "ready", said.version })
+    support.equal(said.answer.documents[1].diagnostics, {
+      { range = range(1, 5, 9), severity = "hint", message = "semanticDiagnosticsSync", source = "typescript", code = "7" },
+    })
+    -- Where it cannot be asked, there is what was published, with its doubt.
+    child:lua("_G.says = 'nothing'")
+    said = answer(child, query)
+    support.equal({ said.status, said.answer.documents[1].diagnostics[1].message }, { "partial", "old" })
   end)
 end
 
@@ -921,6 +1129,26 @@ function T.actions_are_listed_and_one_is_told_as_an_edit()
     support.equal({ chosen("Old command").status, chosen("Old command").message }, { "unsupported", command })
     support.equal({ chosen("Dance").status, chosen("Dance").message }, { "failed", 'There is no action "Dance" here.' })
     support.equal(child:lua("return vim.bo[_G.bufnr].modified"), false)
+  end)
+end
+
+function T.an_action_that_a_server_makes_only_when_its_kind_is_asked_for_can_be_told()
+  with_files(files, function(child, place)
+    local open = uri(place, "open.txt")
+    -- As the organizing of imports of typescript-language-server.
+    serve(child, "s", ([[
+      capabilities = { codeActionProvider = true },
+      answers = { ["textDocument/codeAction"] = function(params)
+        local place = { line = 0, character = 0 }
+        local edit = { changes = { [%q] = { { range = { start = place, ["end"] = place }, newText = "sorted " } } } }
+        local is_wanted = vim.deep_equal(params.context.only, { "source.organizeImports" })
+        return is_wanted and { { title = "Organize", kind = "source.organizeImports", edit = edit } } or {}
+      end },
+    ]]):format(open))
+    local query = { type = "codeAction", uri = open, range = range(0, 0, 0), title = "Organize" }
+    support.equal(answer(child, query).status, "failed")
+    query.kind = "source.organizeImports"
+    support.equal(answer(child, query).answer.changes[1].edits, { { range = range(0, 0, 0), newText = "sorted " } })
   end)
 end
 

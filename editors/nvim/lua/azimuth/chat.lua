@@ -454,19 +454,19 @@ local function open_windows()
 end
 
 --- Opens the chat with the current session, or the last one of this project.
----@param callback? fun() Called once the session is there.
+---@param callback? fun(err?: azimuth.Error) Called once the session is there, or cannot be, which is told the user.
 function M.open(callback)
   open_windows()
   draw()
   client.ensure_session(function(err)
     if err then
       vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
-      return
+    else
+      draw_soon()
+      require("azimuth.pick").check_models()
     end
-    draw_soon()
-    require("azimuth.pick").check_models()
     if callback then
-      callback()
+      callback(err)
     end
   end)
 end

@@ -366,30 +366,47 @@ function M.new_session(options, callback)
   end)
 end
 
---- The current session. Without one, the last of this project is opened; without any, one is made.
+---@type fun(err: azimuth.Error?, session_id?: string)[] Who waits for a session that is being opened or made.
+local want_session = {}
+
+---@param err azimuth.Error?
+---@param session_id? string
+local function tell_session(err, session_id)
+  local callbacks = want_session
+  want_session = {}
+  for _, callback in ipairs(callbacks) do
+    callback(err, session_id)
+  end
+end
+
+--- The current session. Without one, the last of this project is opened; without any, one is made, for all who ask meanwhile.
 ---@param callback fun(err: azimuth.Error?, session_id?: string)
 function M.ensure_session(callback)
   if current then
     callback(nil, current)
     return
   end
+  table.insert(want_session, callback)
+  if #want_session > 1 then
+    return
+  end
   M.request(protocol.requests.session_list, { limit = 1 }, function(err, result)
     if current then
-      callback(nil, current)
+      tell_session(nil, current)
       return
     end
     local last = not err and result.sessions[1]
     if not last then
-      M.new_session(nil, callback)
+      M.new_session(nil, tell_session)
       return
     end
     M.open_session(last.sessionId, function(open_err, session_id)
       if not open_err then
-        callback(nil, session_id)
+        tell_session(nil, session_id)
         return
       end
       say(open_err.message .. " A new session is made.", vim.log.levels.WARN)
-      M.new_session(nil, callback)
+      M.new_session(nil, tell_session)
     end)
   end)
 end
@@ -534,7 +551,7 @@ end
 
 --- Loads what shows by itself what happens in a session.
 local function load_views()
-  for _, view in ipairs({ "permission", "review", "terminal", "follow" }) do
+  for _, view in ipairs({ "permission", "review", "terminal", "follow", "workflows" }) do
     if #vim.api.nvim_get_runtime_file(("lua/azimuth/%s.lua"):format(view), false) > 0 then
       require("azimuth." .. view)
     end

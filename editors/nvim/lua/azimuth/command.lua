@@ -54,10 +54,7 @@ local function attachment(first, last)
   local filetype = vim.bo.filetype
   local is_file = vim.bo.buftype == "" and name ~= "" and vim.uv.fs_stat(name) ~= nil
   if is_file then
-    local root = require("azimuth.client").root()
-    local path = name:sub(1, #root + 1) == root .. "/" and name:sub(#root + 2) or name
-    require("azimuth.input").know(path, vim.uri_from_fname(name))
-    return first == last and ("@%s:%d "):format(path, first) or ("@%s:%d-%d "):format(path, first, last)
+    return require("azimuth.input").mention(vim.uri_from_fname(name), first, last) .. " "
   end
   return ("\n```%s\n%s\n```\n"):format(filetype, table.concat(lines, "\n"))
 end

@@ -1,6 +1,7 @@
 --- Following the agent: a window shows the file and the line that it looks at, and never takes the cursor.
 ---
 --- The window is one of its own, made when there is something to show. Whoever closes it is not followed for until the next turn.
+--- A file that was read for it alone goes when it shows another one. It is the user's once they have been in it.
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
@@ -12,6 +13,18 @@ local M = {}
 local window = nil
 --- Whether the user has closed the window since the turn began.
 local is_closed = false
+---@class azimuth.Shown
+---@field is_new boolean Whether the buffer was made for the window, and not only loaded.
+---@field was_listed boolean Whether it was in the buffer list before.
+---@field has_swap boolean Whether it is to have a swap file once it is the user's.
+---@field entered integer The autocommand that hears of it when the user enters it.
+---@type table<integer, azimuth.Shown> The buffers that were loaded for the window, and that the user has not been in.
+local made = {}
+--- Whether the window is being changed: that enters buffers, too.
+local is_showing = false
+--- Whether files that are in use are to be looked at again, and after how many milliseconds.
+local is_waiting = false
+local LATER = 1000
 
 ---@return boolean
 local function is_shown()
@@ -48,30 +61,92 @@ local function is_busy()
   return mode.blocking or mode.mode:match("^[cr]") ~= nil or vim.fn.getcmdwintype() ~= ""
 end
 
---- Loads a file as `:edit` does. One whose swap file would raise a question is not loaded, nor one that would hold up the editor.
+---@param bufnr integer
+local function forget(bufnr)
+  -- It went with its buffer, if that is gone.
+  pcall(vim.api.nvim_del_autocmd, made[bufnr].entered)
+  made[bufnr] = nil
+end
+
+--- Leaves a buffer to the user.
+---@param bufnr integer
+local function give(bufnr)
+  if made[bufnr].has_swap then
+    documents.add_swap_file(bufnr)
+  end
+  forget(bufnr)
+  vim.bo[bufnr].buflisted = true
+end
+
+--- Notes that a buffer is loaded for the window.
+---@param bufnr integer
+---@param is_new boolean
+---@param has_swap boolean
+local function note(bufnr, is_new, has_swap)
+  local entered = vim.api.nvim_create_autocmd("BufEnter", {
+    buffer = bufnr,
+    callback = function()
+      if not is_showing then
+        give(bufnr)
+      end
+    end,
+  })
+  made[bufnr] = { is_new = is_new, was_listed = vim.bo[bufnr].buflisted, has_swap = has_swap, entered = entered }
+end
+
+--- Lets the files go that were loaded for the window, and that nobody sees or needs.
+local function tidy()
+  local is_left = false
+  for bufnr, of in pairs(made) do
+    if not vim.api.nvim_buf_is_loaded(bufnr) then
+      forget(bufnr)
+    elseif vim.bo[bufnr].modified then
+      -- What somebody has changed is not to be lost, nor out of sight.
+      give(bufnr)
+    elseif #vim.fn.win_findbuf(bufnr) == 0 then
+      local unload = not of.is_new or documents.is_in_list(bufnr)
+      if documents.is_asked_about(bufnr) or not pcall(vim.api.nvim_buf_delete, bufnr, { unload = unload }) then
+        is_left = true
+      else
+        forget(bufnr)
+        if vim.api.nvim_buf_is_valid(bufnr) then
+          vim.bo[bufnr].swapfile = of.has_swap or vim.bo[bufnr].swapfile
+        end
+      end
+    end
+  end
+  -- What is in use just now is looked at again.
+  if is_left and not is_waiting then
+    is_waiting = true
+    vim.defer_fn(function()
+      is_waiting = false
+      tidy()
+    end, LATER)
+  end
+end
+
+--- Loads a file as for a question about it, unless it would hold up the editor.
 ---@param path string
 ---@param size integer In bytes.
 ---@return integer? bufnr
 local function load(path, size)
   local loaded = documents.loaded(vim.uri_from_fname(path))
-  if loaded or size > documents.MAX_BYTES then
+  if loaded and documents.is_held(loaded) then
+    -- It gets its swap file from the one who holds it.
+    note(loaded, false, false)
+    return loaded
+  elseif loaded or size > documents.MAX_BYTES then
     return loaded
   end
+  local is_new = vim.fn.bufexists(path) == 0
   local bufnr = vim.fn.bufadd(path)
-  local asks = false
-  local guard = vim.api.nvim_create_autocmd("SwapExists", {
-    callback = function()
-      asks = true
-      vim.v.swapchoice = "q"
-    end,
-  })
-  pcall(vim.fn.bufload, bufnr)
-  vim.api.nvim_del_autocmd(guard)
-  if asks or not vim.api.nvim_buf_is_loaded(bufnr) then
-    return nil
+  local has_swap = vim.bo[bufnr].swapfile
+  if documents.load(bufnr) then
+    note(bufnr, is_new, has_swap)
+    return bufnr
+  elseif is_new then
+    pcall(vim.api.nvim_buf_delete, bufnr, { force = true })
   end
-  vim.bo[bufnr].buflisted = true
-  return bufnr
 end
 
 --- Shows where the agent looks.
@@ -87,6 +162,10 @@ local function look_at(location)
     return
   end
   show(bufnr)
+  if made[bufnr] then
+    -- What was held for a question is listed when it is shown.
+    vim.bo[bufnr].buflisted = made[bufnr].was_listed
+  end
   if location.line then
     local row = math.min(location.line + 1, vim.api.nvim_buf_line_count(bufnr))
     vim.api.nvim_win_set_cursor(window, { row, 0 })
@@ -103,8 +182,11 @@ local function on_call(session_id, event)
   if not config.values.follow or is_closed or session_id ~= client.session() or not location then
     return
   end
+  is_showing = true
   -- A text that may not be changed just now, or a window that cannot be split: it is not worth a message.
   pcall(look_at, location)
+  is_showing = false
+  tidy()
 end
 
 client.on("toolCallStarted", on_call)
@@ -120,6 +202,8 @@ vim.api.nvim_create_autocmd("WinClosed", {
   callback = function(args)
     if tonumber(args.match) == window then
       window, is_closed = nil, true
+      -- It is there until this is over.
+      vim.schedule(tidy)
     end
   end,
 })

@@ -44,11 +44,32 @@ function M.set_text(value)
   end
 end
 
---- Remembers the URI of a path, for the mentions of it.
----@param path string
+--- The folder that mentions are relative to.
+---@return string
+local function root()
+  local state = client.state()
+  local first = state and state.folders[1]
+  return first and vim.uri_to_fname(first) or client.root()
+end
+
+--- A mention of a document, or of lines of it, as it is written in a prompt.
 ---@param uri string
-function M.know(path, uri)
+---@param first? integer The first line, from 1.
+---@param last? integer The last line.
+---@return string
+function M.mention(uri, first, last)
+  local path = uri:match("^file:") and vim.uri_to_fname(uri) or uri
+  local folder = root() .. "/"
+  path = vim.startswith(path, folder) and path:sub(#folder + 1) or path
   known[path] = uri
+  return prompt.mention({ path = path, first = first, last = last })
+end
+
+--- A prompt as the user would write it.
+---@param blocks azimuth.PromptBlock[]
+---@return string
+function M.written(blocks)
+  return prompt.written(blocks, M.mention)
 end
 
 --- Puts text at the end of what is written already.
@@ -59,15 +80,14 @@ function M.append(value)
   M.set_text(before .. gap .. value)
 end
 
--- Sending -----------------------------------------------------------------------------------------------------------
-
---- The folder that mentions are relative to.
----@return string
-local function root()
-  local state = client.state()
-  local first = state and state.folders[1]
-  return first and vim.uri_to_fname(first) or client.root()
+--- Puts a prompt that could not be sent below what is written already.
+---@param blocks azimuth.PromptBlock[]
+function M.add_prompt(blocks)
+  local before = M.text()
+  M.set_text((vim.trim(before) == "" and "" or before .. "\n") .. M.written(blocks))
 end
+
+-- Sending -----------------------------------------------------------------------------------------------------------
 
 --- Sends a text as a prompt. What could not be sent comes back into the input.
 ---@param said string

@@ -42,6 +42,9 @@ local answers = {
   end,
 }
 
+--- The queries whose answers are changes of files, and about the texts as they are when it is asked.
+local edits_files = { rename = true, moveFile = true, format = true, codeAction = true }
+
 --- Waits until it is known whom a question can go to. Clients that are still starting get half of the time, where others wait.
 ---@param question azimuth.lang.Question
 ---@return vim.lsp.Client[] starting Those for which there was no time.
@@ -77,6 +80,17 @@ local function find_clients(question)
   return {}, #found.ready == 0 and questions.without_answer("noServer", nil) or nil
 end
 
+--- Tells all clients of a question what is held back, ours too: an answer is about the text that our server was told last. Neovim
+--- sends to some of them together, and to others apart.
+---@param question azimuth.lang.Question
+local function flush(question)
+  local own = vim.lsp.get_client_by_id(question.own)
+  if own then
+    clients.flush(own)
+  end
+  vim.tbl_map(clients.flush, question.clients)
+end
+
 ---@param own integer The id of our client.
 ---@return table<string, integer> # What our server was told last, by URI.
 local function versions_of_open_documents(own)
@@ -96,13 +110,19 @@ local function answer(question)
   if without then
     return without
   end
+  flush(question)
+  clients.hear_what_was_sent(question.deadline)
   local bufnr = question.document and question.document.bufnr
   if bufnr and not vim.api.nvim_buf_is_loaded(bufnr) then
     return questions.without_answer("failed", "The document was closed meanwhile.", question.clients)
   end
-  vim.tbl_map(clients.flush, question.clients)
+  -- Somebody may have typed meanwhile. From here to the request nobody can.
+  flush(question)
   question.versions = versions_of_open_documents(question.own)
   question.version = question.uri and question.versions[documents.normal(question.uri)]
+  if question.uri and not question.version and edits_files[question.query.type] then
+    question.lines:hash(question.uri)
+  end
   local reply, other = answers[question.query.type](question)
   if other then
     other.version = other.version or question.version

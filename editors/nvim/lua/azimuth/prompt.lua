@@ -46,6 +46,41 @@ function M.mentions(text, known)
   end
 end
 
+--- A mention as it is written.
+---@param mention azimuth.Mention
+---@return string
+function M.mention(mention)
+  local lines = ""
+  if mention.first then
+    lines = mention.last == mention.first and (":%d"):format(mention.first) or (":%d-%d"):format(mention.first, mention.last)
+  end
+  return "@" .. mention.path .. lines
+end
+
+--- A prompt as the user would write it: what is said, and below it what is mentioned.
+---@param blocks azimuth.PromptBlock[]
+---@param mention fun(uri: string, first?: integer, last?: integer): string
+---@return string
+function M.written(blocks, mention)
+  local said, mentions = {}, {}
+  for _, block in ipairs(blocks) do
+    if block.type == "text" then
+      table.insert(said, block.text)
+    elseif block.type == "file" then
+      table.insert(mentions, mention(block.uri))
+    elseif block.type == "range" then
+      local from, to = block.range.start, block.range["end"]
+      -- A range of whole lines ends where the next one begins.
+      local last = (to.character == 0 and to.line > from.line) and to.line or to.line + 1
+      table.insert(mentions, mention(block.uri, from.line + 1, last))
+    end
+  end
+  if #mentions > 0 then
+    table.insert(said, table.concat(mentions, " "))
+  end
+  return table.concat(said, "\n")
+end
+
 ---@param path string
 ---@param root string
 ---@return string? uri Of a file that is there.

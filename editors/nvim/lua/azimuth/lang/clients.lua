@@ -158,6 +158,20 @@ function M.flush(client)
   end
 end
 
+--- Waits, in a coroutine, until Neovim has told of all that was sent until now: its `LspNotify` comes after the sending.
+---@param deadline number
+function M.hear_what_was_sent(deadline)
+  local has_heard = false
+  local waiter = M.waiter()
+  vim.schedule(function()
+    has_heard = true
+    waiter.wake()
+  end)
+  waiter.wait(deadline, function()
+    return has_heard
+  end)
+end
+
 --- Sends requests all at once and waits for their answers, in a coroutine. What has no answer at the deadline is cancelled.
 ---@param requests azimuth.lang.Request[]
 ---@param deadline number

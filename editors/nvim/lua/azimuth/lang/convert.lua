@@ -50,45 +50,76 @@ end
 
 ---@class azimuth.lang.Lines The texts of documents, as clients know them; each is looked for once.
 ---@field buffers table<string, integer> The loaded buffers, by URI.
+---@field files table<string, integer> The loaded buffers, by their files: see `documents.loaded`.
 ---@field read table<string, string[]> The lines of files that are in none.
+---@field hashes table<string, string> Of the texts whose hash was asked for.
 local Lines = {}
 Lines.__index = Lines
 
 ---@return azimuth.lang.Lines
 function M.lines()
-  return setmetatable({ buffers = {}, read = {} }, Lines)
+  return setmetatable({ buffers = {}, files = {}, read = {}, hashes = {} }, Lines)
 end
 
 ---@param uri string
----@return string[] lines Empty for what cannot be read.
+---@return string[]? lines Nil for what cannot be read.
 local function lines_of_file(uri)
   local ok, path = pcall(vim.uri_to_fname, uri)
   local stat = ok and vim.uv.fs_stat(path)
   local file = stat and stat.type == "file" and stat.size <= documents.MAX_BYTES and io.open(path, "rb")
   if not file then
-    return {}
+    return nil
   end
   local lines = vim.split(file:read("*a"), "\n", { plain = true })
   file:close()
   return lines
 end
 
+--- The loaded buffer of a document, or else the lines of its file.
 ---@param uri string
----@param row integer From 0.
----@return string? line
-function Lines:line(uri, row)
+---@return integer? bufnr
+---@return string[]? lines
+function Lines:source(uri)
   local bufnr = self.buffers[uri]
   if not bufnr and not self.read[uri] then
-    bufnr = documents.loaded(uri)
+    bufnr = documents.loaded(uri, self.files)
     self.buffers[uri] = bufnr
   end
   -- It may be closed while an answer is waited for.
   if bufnr and vim.api.nvim_buf_is_loaded(bufnr) then
-    return vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+    return bufnr, nil
   end
   self.read[uri] = self.read[uri] or lines_of_file(uri)
-  local line = self.read[uri][row + 1]
+  return nil, self.read[uri]
+end
+
+---@param uri string
+---@param row integer From 0.
+---@return string? line
+function Lines:line(uri, row)
+  local bufnr, lines = self:source(uri)
+  if bufnr then
+    return vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
+  end
+  local line = lines and lines[row + 1]
   return line and (line:gsub("\r$", ""))
+end
+
+--- The hash of a document's text as it was when this was first asked for.
+---@param uri string
+---@return string? hash
+function Lines:hash(uri)
+  if not self.hashes[uri] then
+    local bufnr, lines = self:source(uri)
+    if bufnr then
+      lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+      if vim.bo[bufnr].endofline then
+        table.insert(lines, "")
+      end
+    end
+    self.hashes[uri] = lines and documents.hash(table.concat(lines, "\n"))
+  end
+  return self.hashes[uri]
 end
 
 ---@class azimuth.lang.Reader What the answers of one client are read with.
@@ -414,10 +445,13 @@ end
 ---@return azimuth.LangChange.Text
 function Reader:text_change(uri, edits)
   uri = uri_of(uri)
+  local version = self.versions[uri]
   local change = {
     type = "text",
     uri = uri,
-    version = self.versions[uri],
+    version = version,
+    -- What our server does not have open it reads itself, and that may be another text by then.
+    hash = not version and self.lines:hash(uri) or nil,
     edits = vim.tbl_map(function(edit)
       assert(type(edit.newText) == "string", "a new text is missing")
       return { range = self:range(uri, edit.range), newText = edit.newText }

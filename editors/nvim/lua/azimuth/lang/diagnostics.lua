@@ -165,14 +165,21 @@ local function document_of(client, bufnr)
   return vim.tbl_get(told, client.id, documents.normal(vim.uri_from_bufnr(bufnr)))
 end
 
---- The version of a document that a client was sent last. Neovim counts for all clients together, and 0.10 begins anew for all
---- with each client that comes.
----@param client_id integer
+--- The version of a document that our own server was sent last, which is that of its text as it is now: what was held back is
+--- sent first.
+---@param own integer The id of our client.
 ---@param bufnr integer
 ---@return integer?
-function M.version(client_id, bufnr)
-  local uri = documents.normal(vim.uri_from_bufnr(bufnr))
-  return vim.tbl_get(told, client_id, uri, "version") or vim.lsp.util.buf_versions[bufnr]
+function M.version(own, bufnr)
+  local client = vim.lsp.get_client_by_id(own)
+  if client then
+    clients.flush(client)
+  end
+  -- Neovim counts for all clients together, and 0.10 begins anew for all with each client that comes. What was sent just now is
+  -- not noted yet, but counted.
+  local noted = vim.tbl_get(told, own, documents.normal(vim.uri_from_bufnr(bufnr)), "version")
+  local counted = vim.lsp.util.buf_versions[bufnr]
+  return noted and counted and math.max(noted, counted) or noted or counted
 end
 
 ---@class azimuth.lang.Published
@@ -253,15 +260,9 @@ end
 function M.published(publishers, bufnr, deadline)
   local began = clients.now()
   vim.tbl_map(clients.flush, publishers)
-  -- What was sent is noted only when Neovim tells of it, after this.
-  local has_heard = false
-  local waiter = clients.waiter()
-  vim.schedule(function()
-    has_heard = true
-    waiter.wake()
-  end)
-  waiter.wait(deadline, function()
-    return has_heard and vim.iter(publishers):all(function(client)
+  clients.hear_what_was_sent(deadline)
+  clients.waiter().wait(deadline, function()
+    return vim.iter(publishers):all(function(client)
       return is_settled(client, bufnr, began)
     end)
   end)

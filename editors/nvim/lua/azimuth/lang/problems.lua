@@ -6,6 +6,7 @@ local diagnostics = require("azimuth.lang.diagnostics")
 local documents = require("azimuth.lang.documents")
 local questions = require("azimuth.lang.question")
 local ranges = require("azimuth.lang.ranges")
+local typescript = require("azimuth.lang.typescript")
 
 local M = {}
 
@@ -26,11 +27,13 @@ end
 ---@return table<integer, integer> versions By the client's id, where they are known.
 local function problems(question, asked, deadline)
   local bufnr = question.document.bufnr
-  local found, versions, pulls, publishers = {}, {}, {}, {}
+  local found, versions, pulls, publishers, askable = {}, {}, {}, {}, {}
   for _, client in ipairs(asked) do
     local own = diagnostics.pulls(client, bufnr)
     vim.list_extend(pulls, own)
-    if #own == 0 then
+    if #own == 0 and typescript.can_ask(client) then
+      table.insert(askable, client)
+    elseif #own == 0 then
       table.insert(publishers, client)
     end
   end
@@ -49,6 +52,15 @@ local function problems(question, asked, deadline)
     end
   end
   pull(pulls)
+  for _, client in ipairs(askable) do
+    local version = current_version(question)
+    found[client.id] = typescript.problems(client, bufnr, deadline)
+    if found[client.id] then
+      versions[client.id] = version
+    else
+      table.insert(publishers, client)
+    end
+  end
   local late = {}
   for _, published in ipairs(diagnostics.published(publishers, bufnr, deadline)) do
     local own = diagnostics.pulls(published.client, bufnr)
