@@ -136,9 +136,9 @@ async function ask(session: Session, chat: ChatView, text?: string): Promise<voi
   if (prompt === undefined || prompt.trim() === '') return;
   const blocks = [{ type: 'text' as const, text: prompt }];
   try {
-    await (session.state?.runningTurn === undefined ? session.prompt(blocks) : session.enqueue(blocks));
+    await session.give(blocks);
   } catch (error) {
-    await chat.giveBack(prompt, messageOf(error));
+    await chat.giveBack({ text: prompt, attachments: [] }, messageOf(error));
   }
 }
 

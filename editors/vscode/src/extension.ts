@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import { FactsKeeper } from './chat/facts';
 import { carryOut } from './chat/intents';
+import { put } from './chat/put';
 import { ChatView } from './chat/view';
 import { registerCommands } from './commands';
 import { SCHEME } from './review/address';
@@ -14,8 +15,9 @@ import { Lenses } from './review/lenses';
 import { Review } from './review/review';
 import { Threads } from './review/threads';
 import { ReviewTree } from './review/tree';
+import { Held } from './server/held';
 import { Keys } from './server/keys';
-import type { Request } from './server/requests';
+import { messageOf, type Request } from './server/requests';
 import { Server } from './server/server';
 import { Follow } from './session/follow';
 import { Notices } from './session/notices';
@@ -31,7 +33,8 @@ let server: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel('Azimuth', { log: true });
   const keys = new Keys(context.secrets, context.globalState);
-  const started = new Server(context, output, keys);
+  const held = new Held();
+  const started = new Server(context, output, keys, held);
   server = started;
   const request: Request = (method, params) => started.request(method, params);
 
@@ -39,10 +42,10 @@ export function activate(context: vscode.ExtensionContext): void {
   const feeds = new Feeds(started);
   const terminals = new Terminals(feeds, request, session);
 
-  const follow = new Follow(session);
-  const review = new Review(session);
+  const follow = new Follow(session, held);
+  const review = new Review(session, held);
   const files = new ReviewFiles(request, session, review);
-  const diffs = new Diffs(review, files);
+  const diffs = new Diffs(review, files, held);
   const threads = new Threads(review);
 
   const facts = new FactsKeeper(started, session);
@@ -53,15 +56,20 @@ export function activate(context: vscode.ExtensionContext): void {
     tell: (message) => chat.tell(message),
     attach: (attachments) => chat.attach(attachments),
     terminals,
+    held,
     openDiff: async (proposalId, hunkId) => {
       await vscode.commands.executeCommand('azimuth.review.open', { proposalId, ...(hunkId === undefined ? {} : { hunkId }) });
     },
   }));
 
+  started.onPromptPut((params) => {
+    void put(params, session, chat).catch((error: unknown) => output.warn(`a prompt was not put: ${messageOf(error)}`));
+  });
+
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
+    output, held, session, feeds, terminals, tails, follow, review, files, diffs, threads, facts, chat,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),

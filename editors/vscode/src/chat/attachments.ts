@@ -1,8 +1,8 @@
 // Files and selections as blocks of the prompt.
 
 import * as vscode from 'vscode';
-import type { PromptBlock } from '../generated/protocol';
-import { isCommand, mentions } from './mentions';
+import type { PromptBlock, Range } from '../generated/protocol';
+import { isCommand, linesInWords, mentions } from './mentions';
 import type { Attachment } from './messages';
 
 /** The selection of the active editor, if there is one. */
@@ -25,12 +25,15 @@ export function file(uri: vscode.Uri): Attachment {
   return { label: labelOf(uri), block: { type: 'file', uri: uri.toString() } };
 }
 
-/** A file for people, with the lines of a range, from 1. A range that ends at a line's start does not count that line. */
-export function labelOf(uri: vscode.Uri, range?: vscode.Range): string {
-  const path = vscode.workspace.asRelativePath(uri);
-  if (range === undefined) return path;
-  const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line : range.end.line + 1;
-  return last === range.start.line + 1 ? `${path}:${last}` : `${path}:${range.start.line + 1}-${last}`;
+/** A block that is not typed, as something attached. */
+export function attachment(block: Exclude<PromptBlock, { type: 'text' }>): Attachment {
+  if (block.type === 'image') return { label: 'image', block };
+  return { label: labelOf(vscode.Uri.parse(block.uri), block.type === 'file' ? undefined : block.range), block };
+}
+
+/** A file for people, with the lines of a range. */
+export function labelOf(uri: vscode.Uri, range?: Range): string {
+  return `${vscode.workspace.asRelativePath(uri)}${range === undefined ? '' : linesInWords(range)}`;
 }
 
 /** A prompt with the files that its text mentions and its blocks do not hold yet. What is no file stays only text. */

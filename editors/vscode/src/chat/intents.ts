@@ -1,6 +1,7 @@
 // What the chat asks for, carried out.
 
 import * as vscode from 'vscode';
+import type { Held } from '../server/held';
 import { messageOf, type Request } from '../server/requests';
 import type { Review } from '../review/review';
 import type { Session } from '../session/session';
@@ -18,6 +19,7 @@ export interface Hands {
   tell: (message: HostMessage) => void;
   attach: (attachments: Attachment[]) => Promise<void>;
   terminals: Terminals;
+  held: Held;
   openDiff: (proposalId: string, hunkId?: string) => Promise<void>;
 }
 
@@ -42,7 +44,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
     case 'decide': return hands.review.decide(intent.decision, intent.targets, intent.message);
     case 'complete': return complete(intent, hands);
-    case 'openFile': return openFile(intent.uri, intent.line);
+    case 'openFile': return openFile(hands.held, intent.uri, intent.line);
     case 'openDiff': return hands.openDiff(intent.proposalId, intent.hunkId);
     case 'openTerminal': return hands.terminals.show(intent.terminalId);
     case 'typeLine': return hands.terminals.typeLine(intent.terminalId, intent.text);
@@ -88,11 +90,11 @@ async function complete({ requestId, text, cursor }: Extract<Intent, { type: 'co
 }
 
 /** Only files are opened: what a model names may be any URI. */
-async function openFile(address: string, line?: number): Promise<void> {
+async function openFile(held: Held, address: string, line?: number): Promise<void> {
   const uri = vscode.Uri.parse(address);
   if (uri.scheme !== 'file') throw new Error(`${address} is not a file, and is not opened.`);
   const at = line === undefined ? {} : { selection: new vscode.Range(line, 0, line, 0) };
-  await vscode.window.showTextDocument(uri, { preview: true, ...at });
+  await vscode.window.showTextDocument(await held.open(uri), { preview: true, ...at });
 }
 
 async function openLink(href: string): Promise<void> {

@@ -23,6 +23,12 @@ export function mentions(text: string): Mention[] {
   });
 }
 
+/** The lines of a range for people, from 1, such as `:3` or `:3-9`. One that ends at a line's start does not count that line. */
+export function linesInWords({ start, end }: Range): string {
+  const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+  return last === start.line + 1 ? `:${last}` : `:${start.line + 1}-${last}`;
+}
+
 /** Whether a word, which may hold blanks, stands in a text as one. */
 export function holdsWord(text: string, word: string): boolean {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {

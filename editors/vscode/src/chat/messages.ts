@@ -114,7 +114,7 @@ export interface PromptSettledMessage {
 /** A prompt that was given elsewhere was not taken: it goes into the draft, so that it is not lost. */
 export interface RefusedMessage {
   type: 'refused';
-  text: string;
+  prompt: SentPrompt;
   /** Why it was not taken, and what to do. */
   error: string;
 }
@@ -129,7 +129,7 @@ export interface CompletionsMessage {
 /** Add these to the draft. */
 export interface AttachMessage {
   type: 'attach';
-  attachments: Attachment[];
+  prompt: SentPrompt;
 }
 
 /** A block of the prompt that is not typed. */
@@ -142,6 +142,8 @@ export interface Attachment {
 /** Put the keyboard into the prompt. */
 export interface FocusMessage {
   type: 'focus';
+  /** Show what was said last, too. */
+  atEnd: boolean;
 }
 
 /** Answer the question that has waited longest with this option, from 1, as its button would. */

@@ -6,7 +6,7 @@ import type { Server } from '../server/server';
 import type { Session } from '../session/session';
 import type { FactsKeeper } from './facts';
 import { Chat } from './fold';
-import type { Attachment, HostMessage, Intent } from './messages';
+import type { Attachment, HostMessage, Intent, SentPrompt } from './messages';
 import { unlinked } from '../text';
 
 /** How many entries the webview gets when it begins, and each time it asks for earlier ones. */
@@ -45,22 +45,26 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     return this.view?.visible ?? false;
   }
 
-  /** Shows the chat with the keyboard in its prompt. */
-  async focus(): Promise<void> {
+  /** Shows the chat with the keyboard in its prompt, and with `atEnd` what was said last. */
+  async focus(atEnd = false): Promise<void> {
     await vscode.commands.executeCommand('azimuth.chat.focus');
-    this.soon({ type: 'focus' });
+    this.soon({ type: 'focus', atEnd });
   }
 
   /** Puts a prompt that was given elsewhere and not taken into the draft, and shows it with the reason. */
-  async giveBack(text: string, error: string): Promise<void> {
-    this.soon({ type: 'refused', text, error });
+  async giveBack(prompt: SentPrompt, error: string): Promise<void> {
+    this.soon({ type: 'refused', prompt, error });
     await this.focus();
   }
 
   /** Adds to the draft, and shows it. */
   async attach(attachments: Attachment[]): Promise<void> {
-    if (attachments.length === 0) return;
-    this.soon({ type: 'attach', attachments });
+    if (attachments.length > 0) await this.add({ text: '', attachments });
+  }
+
+  /** As `attach`, with what is as if typed. */
+  async add(prompt: SentPrompt): Promise<void> {
+    this.soon({ type: 'attach', prompt });
     await this.focus();
   }
 

@@ -2,8 +2,9 @@
 
 import * as vscode from 'vscode';
 import type { LangQuery, LangStatus, Range } from '../generated/protocol';
-import { openDocument } from '../server/documents';
+import type { Stand } from '../server/held';
 import * as convert from './convert';
+import * as typescript from './typescript';
 
 /** A question that providers answer. The others are answered by what VS Code knows itself. */
 export type Question = Exclude<LangQuery, { type: 'diagnostics' | 'servers' | 'moveFile' }>;
@@ -16,13 +17,19 @@ export interface Said extends convert.Told {
   isSure?: true;
 }
 
+/** How texts stand, by their URIs. */
+type Stands = ReadonlyMap<string, Stand>;
+
 /** So many code actions are asked what they would change, when one is wanted. */
 const RESOLVED = 50;
 
 const run: typeof vscode.commands.executeCommand = (command, ...of: unknown[]) => vscode.commands.executeCommand(command, ...of);
 
-/** Puts a question. Providers that fail are passed over by VS Code, without a word; it throws where VS Code itself refuses. */
-export async function ask(question: Question): Promise<Said> {
+/**
+ * Puts a question. Providers that fail are passed over by VS Code, without a word; it throws where VS Code itself refuses.
+ * `stands` gives how the texts of documents stand, which an edit tells; it is asked before anybody is.
+ */
+export async function ask(question: Question, stands: () => Stands = () => new Map()): Promise<Said> {
   const uri = question.uri === undefined ? undefined : vscode.Uri.parse(question.uri);
   const at = 'position' in question ? new vscode.Position(question.position.line, question.position.character) : undefined;
   switch (question.type) {
@@ -37,10 +44,13 @@ export async function ask(question: Question): Promise<Said> {
     case 'outgoingCalls': return related(await prepared('vscode.prepareCallHierarchy', uri, at), (item) => run('vscode.provideOutgoingCalls', item), convert.called);
     case 'supertypes': return related(await prepared('vscode.prepareTypeHierarchy', uri, at), (item) => run('vscode.provideSupertypes', item), convert.types);
     case 'subtypes': return related(await prepared('vscode.prepareTypeHierarchy', uri, at), (item) => run('vscode.provideSubtypes', item), convert.types);
-    case 'rename': return edit(await run<vscode.WorkspaceEdit | undefined>('vscode.executeDocumentRenameProvider', uri, at, question.newName));
+    case 'rename': return edit(stands(), await run<vscode.WorkspaceEdit | undefined>('vscode.executeDocumentRenameProvider', uri, at, question.newName));
     case 'codeActions': return convert.actions(await actions(uri, question.range, question.kind), question.kind);
-    case 'codeAction': return action(question.title, await actions(uri, question.range, undefined, RESOLVED));
-    case 'format': return format(question.uri, await run<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', uri));
+    case 'codeAction': {
+      const { kind } = question;
+      return action(stands(), question.title, await actions(uri, question.range, kind, RESOLVED));
+    }
+    case 'format': return format(stands(), question.uri, await run<vscode.TextEdit[] | undefined>('vscode.executeFormatDocumentProvider', uri));
   }
 }
 
@@ -73,29 +83,30 @@ async function actions(uri: vscode.Uri | undefined, { start, end }: Range, kind?
   return found ?? [];
 }
 
-function action(title: string, found: readonly (vscode.CodeAction | vscode.Command)[]): Said {
+function action(stands: Stands, title: string, found: readonly (vscode.CodeAction | vscode.Command)[]): Said {
   const titled = found.filter((one) => one.title === title);
   const chosen = titled.find((one): one is vscode.CodeAction => (one as vscode.CodeAction).edit !== undefined);
   if (chosen?.edit === undefined) {
-    return titled.length === 0
-      ? without('failed', `There is no action "${title}" here, or no longer.`)
-      : without('unsupported', `"${title}" runs a command of its extension, and does not say what it would change.`);
+    if (titled.length === 0) return without('failed', `There is no action "${title}" here, or no longer.`);
+    return without('unsupported', found.findIndex((one) => one.title === title) >= RESOLVED
+      ? `"${title}" is one of ${found.length} actions here, and VS Code tells only of the first ${RESOLVED} what they would change; ask for a smaller part of the text.`
+      : `"${title}" runs a command of its extension, and does not say what it would change.`);
   }
-  const said = edit(chosen.edit);
-  return chosen.command === undefined || said.status !== undefined
+  const said = edit(stands, chosen.edit);
+  return chosen.command === undefined || typescript.onlyCounts(chosen.command) || said.status !== undefined
     ? said
-    : { ...said, message: `In the editor the action also runs the command ${chosen.command.command}; that is not done.` };
+    : { ...said, status: 'partial', message: `In the editor the action also runs the command ${chosen.command.command}; that is not done.` };
 }
 
-function edit(edited: vscode.WorkspaceEdit | undefined): Said {
+function edit(stands: Stands, edited: vscode.WorkspaceEdit | undefined): Said {
   if (edited === undefined) return without('failed', 'The server gave no edit.');
-  const changes = convert.changes(edited, (uri) => openDocument(uri)?.version);
+  const changes = convert.changes(edited, (uri) => stands.get(uri));
   if (changes === undefined) return without('unsupported', 'The edit has steps that VS Code does not give to an extension, such as snippets.');
   return bounded({ answer: { type: 'edit', changes }, cut: false, isSure: true });
 }
 
-function format(uri: string, edits: vscode.TextEdit[] | undefined): Said {
-  return bounded({ answer: { type: 'edit', changes: convert.textEdits(uri, openDocument(uri)?.version, edits) }, cut: false });
+function format(stands: Stands, uri: string, edits: vscode.TextEdit[] | undefined): Said {
+  return bounded({ answer: { type: 'edit', changes: convert.textEdits(uri, stands.get(vscode.Uri.parse(uri).toString()), edits) }, cut: false });
 }
 
 /** An edit is whole or not at all. */

@@ -4,6 +4,7 @@ import type * as vscode from 'vscode';
 import type {
   LangAction, LangAnswer, LangCall, LangChange, LangDiagnostic, LangDiagnostics, LangLocation, LangSeverity, LangSymbol, LangTextEdit, Range,
 } from '../generated/protocol';
+import type { Stand } from '../server/held';
 
 /** So many of each are given at most; a hover's text is counted in UTF-16 units. */
 export const MOST = { locations: 500, symbols: 2_000, calls: 500, diagnostics: 1_000, actions: 200, edits: 10_000, text: 32_768 };
@@ -117,15 +118,15 @@ export function actions(found: readonly (vscode.CodeAction | vscode.Command)[] =
 }
 
 /** The edits of one text. */
-export function textEdits(uri: string, version: number | undefined, edits: readonly vscode.TextEdit[] = []): LangChange[] {
-  return edits.length === 0 ? [] : [{ type: 'text', uri, ...(version === undefined ? {} : { version }), edits: edits.map(textEdit) }];
+export function textEdits(uri: string, stand: Stand | undefined, edits: readonly vscode.TextEdit[] = []): LangChange[] {
+  return edits.length === 0 ? [] : [{ type: 'text', uri, ...stand, edits: edits.map(textEdit) }];
 }
 
 /**
  * The steps of an edit, or undefined where it has steps that cannot be read or are none of ours, such as snippets and
- * cells of notebooks. `versionOf` gives the version of an open document.
+ * cells of notebooks. `standOf` gives how the text of a document that VS Code has stood before.
  */
-export function changes(edit: vscode.WorkspaceEdit, versionOf: (uri: string) => number | undefined): LangChange[] | undefined {
+export function changes(edit: vscode.WorkspaceEdit, standOf: (uri: string) => Stand | undefined): LangChange[] | undefined {
   // `entries()` leaves out all but edits of text, without a word. Who took what it gives would rename a class and leave its
   // file behind. VS Code has only this for the rest.
   const all = (edit as { _allEntries?: () => readonly unknown[] })._allEntries?.();
@@ -151,10 +152,8 @@ export function changes(edit: vscode.WorkspaceEdit, versionOf: (uri: string) => 
   // file moves, unless it is called as it will be.
   const made = files.flatMap((step) => (step.type === 'create' ? [step.uri] : step.type === 'rename' ? [step.to] : []));
   const isMade = (uri: string): boolean => made.some((place) => uri === place || uri.startsWith(`${place}/`));
-  const steps = [...texts].map(([uri, edits]): LangChange & { uri: string } => {
-    const version = isMade(uri) ? undefined : versionOf(uri);
-    return { type: 'text', uri, ...(version === undefined ? {} : { version }), edits };
-  });
+  const steps = [...texts].map(([uri, edits]): LangChange & { uri: string } => (
+    { type: 'text', uri, ...(isMade(uri) ? undefined : standOf(uri)), edits }));
   return [...steps.filter(({ uri }) => !isMade(uri)), ...files, ...steps.filter(({ uri }) => isMade(uri))];
 }
 

@@ -6,6 +6,7 @@
 
 import * as vscode from 'vscode';
 import type { ClientRequests, LangQuery, LangStatus } from '../generated/protocol';
+import { isShown, type Held } from '../server/held';
 import { messageOf } from '../server/requests';
 import { ask, type Question, type Said } from './ask';
 import { isEmpty, problems } from './convert';
@@ -22,9 +23,14 @@ const MARGIN_MS = 200;
 /** So long those of open documents may take to start before the workspace is searched without them, in milliseconds. */
 const START_MS = 2_000;
 
+/** So long problems are waited for before others are asked, in milliseconds. */
+const CONTEXT_MS = 2_000;
+
 const UNTOLD = 'There is none, or the editor has nobody for this; it does not say which.';
 const ONLY_WOKEN = 'Only the servers that open documents have woken were asked.';
 const UNREPORTED = 'No extension for its language was seen to report on this text; what is known may be about another one.';
+const DOUBTFUL = 'The text changed a moment ago, and VS Code does not tell whether these problems are of the text before; ask again in some seconds.';
+const CHANGED = 'The text changed while its servers were asked, so the answer may be about the text before or after.';
 const UNSEEN = 'No extension has reported on this document; most look only at those that are open in an editor.';
 
 /** One for all servers of ours, one after the other. */
@@ -32,6 +38,8 @@ export class Languages implements vscode.Disposable {
   private readonly asked = new Map<string, number>();
   private readonly problems = new Problems();
   private readonly presence = new Presence();
+
+  constructor(private readonly held: Held) {}
 
   /** Answers a question, in its time whatever the servers do. It never fails: a result says its status. */
   async query({ query, timeoutMs }: Query['params'], token: vscode.CancellationToken): Promise<Result> {
@@ -52,7 +60,7 @@ export class Languages implements vscode.Disposable {
     }
   }
 
-  /** Whether the providers of this document are being asked. Our own say nothing meanwhile. */
+  /** Whether the code actions of this document are being asked for. Our own are not among them. */
   isAsking(uri: vscode.Uri): boolean {
     return this.asked.has(uri.toString());
   }
@@ -67,12 +75,16 @@ export class Languages implements vscode.Disposable {
     const uri = uriOf(query);
     if (uri === undefined) return this.ofAll(query, until);
     // It need not be open. It is not shown, and VS Code closes it after some minutes.
-    const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
-    const fault = misplaced(query, document);
+    const document = await this.held.open(vscode.Uri.parse(uri));
+    const fault = await this.held.fault(document, until) ?? misplaced(query, document);
     if (fault !== undefined) return without('failed', fault);
+    const isHeld = this.held.isHeld(document);
+    const { version } = document;
     const present = await this.presence.of(document, until);
     const result = await this.ofDocument(query, document, present, until);
-    return { version: document.version, ...result, servers: present.servers };
+    const told = { ...result, ...(isHeld ? {} : { version }), servers: present.servers };
+    // The question is about the text as it was.
+    return document.version === version || told.status !== 'ready' ? told : { ...told, status: 'partial', message: CHANGED };
   }
 
   /** What can be answered without a document. */
@@ -131,15 +143,17 @@ export class Languages implements vscode.Disposable {
   private async diagnostics(document: vscode.TextDocument, { is }: Present, until: number): Promise<Result> {
     const known = (): readonly vscode.Diagnostic[] => vscode.languages.getDiagnostics(document.uri);
     // Where TypeScript is asked itself, only others, such as linters, are waited for.
-    if (isInTab(document) && this.problems.hasOthers(document.languageId, typescript.SOURCE)) await this.settled(document, until);
-    const { version } = document;
+    if (isShown(document) && this.problems.hasOthers(document.languageId, typescript.SOURCE)) await this.settled(document, soon(until));
+    const version = this.held.isHeld(document) ? undefined : document.version;
     const pulled = await typescript.problems(document);
     if (pulled !== undefined) return resulting(problems([[document.uri, [...pulled, ...known().filter(({ source }) => source !== typescript.SOURCE)], version]]));
     const settled = await this.settled(document, until);
-    const told = problems([[document.uri, known(), settled === 'reported' ? document.version : undefined]]);
+    // Of which version they are is not known: only time tells that they are of this one.
+    const told = problems([[document.uri, known()]]);
     switch (settled) {
       case 'unsettled': return { status: 'indexing', message: 'A text was opened or changed just now; problems may still be looked for.', answer: told.answer };
-      case 'unreported': return { status: 'unsupported', message: isInTab(document) ? UNREPORTED : UNSEEN, answer: told.answer };
+      case 'unreported': return { status: 'unsupported', message: isShown(document) ? UNREPORTED : UNSEEN, answer: told.answer };
+      case 'doubtful': return { status: 'partial', message: DOUBTFUL, answer: told.answer };
       // Who ends takes its problems along, which looks like a report.
       case 'reported': return isEmpty(told.answer) && is !== 'silent' && !(await this.presence.isThere(document)) ? gone() : resulting(told);
     }
@@ -147,21 +161,21 @@ export class Languages implements vscode.Disposable {
 
   private async provided(question: Question, document: vscode.TextDocument, { is }: Present, until: number): Promise<Result> {
     if (question.type === 'codeActions' || question.type === 'codeAction') {
-      // Quick fixes are for the problems that VS Code knows.
-      await this.settled(document, until);
+      // Quick fixes are for the problems that VS Code knows. The user may type without a pause.
+      await this.settled(document, soon(until));
       if (`${question.type === 'codeActions' ? question.kind ?? '' : ''}.`.startsWith('quickfix.') && this.isUnseen(document)) {
         return without('unsupported', 'There are quick fixes only for reported problems, and for most extensions the document has to be open in an editor for that.');
       }
     }
-    // Whoever types meanwhile makes another version; then this one tells that the answer is old.
-    const { version } = document;
+    const work = async (): Promise<Result> => {
+      const said = await ask(question, () => this.held.stands());
+      if (!isEmpty(said.answer)) this.presence.note(question.type, document);
+      return said.status !== undefined || said.isSure === true || !isEmpty(said.answer) ? resulting(said) : this.nothing(question, document, said, is);
+    };
+    const isOfActions = question.type === 'codeActions' || question.type === 'codeAction';
     try {
-      const result = await this.apart(document.uri, until, async () => {
-        const said = await ask(question);
-        if (!isEmpty(said.answer)) this.presence.note(question.type, document);
-        return said.status !== undefined || said.isSure === true || !isEmpty(said.answer) ? resulting(said) : this.nothing(question, document, said, is);
-      });
-      return { ...(result ?? late()), version };
+      const inTime = (): Promise<Result | undefined> => Promise.race([work(), sleep(until - Date.now())]);
+      return await (isOfActions ? this.apart(document.uri, inTime) : inTime()) ?? late();
     } catch (error) {
       return without('failed', messageOf(error));
     }
@@ -180,19 +194,19 @@ export class Languages implements vscode.Disposable {
 
   /** Whether nobody may have looked for problems. */
   private isUnseen(document: vscode.TextDocument): boolean {
-    return !isInTab(document) && !this.problems.isCurrent(document, judged(document)) && vscode.languages.getDiagnostics(document.uri).length === 0;
+    return !isShown(document) && !this.problems.isCurrent(document, judged(document)) && vscode.languages.getDiagnostics(document.uri).length === 0;
   }
 
   private settled(document: vscode.TextDocument, until: number): Promise<Settled> {
     return this.problems.settled(document, judged(document), this.presence.awake(document), until);
   }
 
-  /** Does this while our own providers say nothing of a document. Undefined where it takes too long. */
-  private async apart<T>(uri: vscode.Uri, until: number, work: () => Promise<T>): Promise<T | undefined> {
+  /** Does this while our own code actions are kept from those that are asked for. */
+  private async apart<T>(uri: vscode.Uri, work: () => Promise<T>): Promise<T> {
     const key = uri.toString();
     this.asked.set(key, (this.asked.get(key) ?? 0) + 1);
     try {
-      return await Promise.race([work(), sleep(until - Date.now())]);
+      return await work();
     } finally {
       const left = (this.asked.get(key) ?? 1) - 1;
       if (left > 0) this.asked.set(key, left);
@@ -205,14 +219,6 @@ export class Languages implements vscode.Disposable {
 function judged({ languageId }: vscode.TextDocument): Judged {
   const names = extensions(languageId).flatMap((extension) => [extension.id, nameOf(extension).name]);
   return { id: languageId, names: typescript.LANGUAGES.includes(languageId) ? [...names, typescript.SOURCE] : names };
-}
-
-/** Whether an editor has it, in front or not. */
-function isInTab({ uri }: vscode.TextDocument): boolean {
-  const inputs = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.map(({ input }) => input));
-  return inputs.some((input) => (
-    input instanceof vscode.TabInputText ? [input.uri] : input instanceof vscode.TabInputTextDiff ? [input.original, input.modified] : []
-  ).some((shown) => shown.toString() === uri.toString()));
 }
 
 function uriOf(query: LangQuery): string | undefined {
@@ -243,6 +249,11 @@ function gone(): Result {
 
 function late(): Result {
   return without('timedOut', 'The servers of the editor did not answer in time.');
+}
+
+/** The end of what only comes before the question itself. */
+function soon(until: number): number {
+  return Math.min(until, Date.now() + CONTEXT_MS);
 }
 
 function sleep(ms: number): Promise<undefined> {

@@ -10,8 +10,11 @@ const SETTLED_MS = 4_000;
 /** How often it is looked whether it is quiet, in milliseconds. */
 const LOOK_MS = 50;
 
-/** How it stands with the problems of a text: told by one for its language; not told by any in their time; or it is too early. */
-export type Settled = 'reported' | 'unreported' | 'unsettled';
+/**
+ * How it stands with the problems of a text: told by one for its language; told by one so soon after a change that it may have
+ * been of the text before; not told by any in their time; or it is too early.
+ */
+export type Settled = 'reported' | 'doubtful' | 'unreported' | 'unsettled';
 
 /** Knows when texts changed and when, and as far as can be told by whom, their problems were reported. */
 export class Problems implements vscode.Disposable {
@@ -20,12 +23,14 @@ export class Problems implements vscode.Disposable {
   /** When each document was opened or changed last. Those that were there before are not among them. */
   private readonly changes = new Map<string, number>();
   private changed = Date.now();
+  /** When a text that was open before changed last: what is reported of that may come after it. */
+  private edited = 0;
   private reportedLast = 0;
 
   constructor() {
     this.subscriptions = [
       vscode.workspace.onDidOpenTextDocument((document) => this.change(document)),
-      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => (contentChanges.length > 0 ? this.change(document) : undefined)),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => (contentChanges.length > 0 ? this.change(document, true) : undefined)),
       // Some look only at what stands in a tab, and begin then.
       vscode.window.tabGroups.onDidChangeTabs(({ opened }) => {
         if (opened.length > 0) this.changed = Date.now();
@@ -49,13 +54,14 @@ export class Problems implements vscode.Disposable {
    */
   async settled(document: vscode.TextDocument, language: Judged, awake: number, until: number): Promise<Settled> {
     const key = document.uri.toString();
-    const isQuiet = (now: number): boolean => {
-      // A change in one text may be a problem in another.
-      const since = Math.max(this.changed, awake);
-      const isTold = this.reports.since(key, language, since) === 'known';
-      return isTold ? now - this.reports.last(key) >= QUIET_MS : now - since >= SETTLED_MS && now - this.reports.last(key) >= QUIET_MS;
-    };
-    if (!(await quiet(isQuiet, until))) return 'unsettled';
+    // A change in one text may be a problem in another.
+    const since = (): number => Math.max(this.changed, awake);
+    const isTold = (): boolean => this.reports.since(key, language, since()) === 'known';
+    // A report does not say of which text it is. One that was on its way when the text changed looks like one of the new text.
+    const isDoubtful = (now: number): boolean => now - this.edited < SETTLED_MS;
+    const isQuiet = (now: number): boolean => (
+      now - this.reports.last(key) >= QUIET_MS && (isTold() ? !isDoubtful(now) : now - since() >= SETTLED_MS));
+    if (!(await quiet(isQuiet, until))) return isTold() && isDoubtful(Date.now()) ? 'doubtful' : 'unsettled';
     return this.isCurrent(document, language) ? 'reported' : 'unreported';
   }
 
@@ -86,11 +92,12 @@ export class Problems implements vscode.Disposable {
     if (document !== undefined) this.reports.take(key, document.languageId, problems, Date.now());
   }
 
-  private change({ uri }: vscode.TextDocument): void {
+  private change({ uri }: vscode.TextDocument, isEdit = false): void {
     // What VS Code writes itself, such as output, has no problems.
     if (uri.scheme !== 'file' && uri.scheme !== 'untitled') return;
     this.changed = Date.now();
     this.changes.set(uri.toString(), this.changed);
+    if (isEdit) this.edited = this.changed;
   }
 }
 

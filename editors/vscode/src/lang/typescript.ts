@@ -29,6 +29,12 @@ export async function problems(document: vscode.TextDocument): Promise<vscode.Di
   return parts.every((part) => part !== undefined) ? parts.flat().map(diagnostic) : undefined;
 }
 
+/** Whether all that a command of one of its actions does beside the edit is to count how often that is used. */
+export function onlyCounts({ command, arguments: [given] = [] }: vscode.Command): boolean {
+  const { action, followupAction } = (given ?? {}) as { action?: { commands?: readonly unknown[] }; followupAction?: unknown };
+  return command === '_typescript.applyCodeActionCommand' && action !== undefined && (action.commands ?? []).length === 0 && followupAction === undefined;
+}
+
 /** A problem as tsserver writes it, with lines and offsets from 1. */
 interface Problem {
   start: { line: number; offset: number };

@@ -3,6 +3,7 @@
 
 import * as vscode from 'vscode';
 import type { HunkId, Proposal } from '../generated/protocol';
+import type { Held } from '../server/held';
 import { landedBy } from '../session/fold';
 import { visible } from '../text';
 import { diffedIn } from './address';
@@ -15,7 +16,7 @@ export class Diffs implements vscode.Disposable {
   /** Diffs are closed one after the other. */
   private closing: Promise<void> = Promise.resolve();
 
-  constructor(private readonly review: Review, private readonly files: ReviewFiles) {
+  constructor(private readonly review: Review, private readonly files: ReviewFiles, private readonly held: Held) {
     this.subscription = review.onChange(() => (this.closing = this.closing.then(() => this.closeDecided())));
   }
 
@@ -75,10 +76,10 @@ export class Diffs implements vscode.Disposable {
       const looked = tab.isActive && tab.group.isActive;
       // What is unsaved in it is the user's text of the proposal, or the document itself, which stays open beside it.
       if (tab.isDirty && !(proposal.landed === true && looked)) continue;
-      if (tab.isDirty) await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri), { preview: false });
+      if (tab.isDirty) await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(proposal.uri)), { preview: false });
       // The user may have closed it meanwhile.
       const closed = await vscode.window.tabGroups.close(tab, true).then((done) => done, () => false);
-      if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(vscode.Uri.parse(proposal.uri));
+      if (closed && looked && proposal.change === 'modify') await vscode.window.showTextDocument(await this.held.open(vscode.Uri.parse(proposal.uri)));
     }
   }
 }

@@ -2,11 +2,14 @@
 
 import * as vscode from 'vscode';
 import type { Decision, DecisionTarget, Hunk, Proposal, ProposalId } from '../generated/protocol';
-import { openDocument } from '../server/documents';
+import type { Held } from '../server/held';
 import { pendingHunks, pendingProposals } from '../session/fold';
 import type { Session } from '../session/session';
 import { diffedIn, isIn, parseReview } from './address';
 import { besideOf, hunkAt, place, stands, takenBackInWords, type Placed, type Side } from './layout';
+
+/** So long VS Code may take to read a file again that changed, in milliseconds. */
+const READ_MS = 3_000;
 
 /** A pending hunk, and where it was meant. */
 export interface Meant extends Placed {
@@ -24,7 +27,7 @@ export class Review implements vscode.Disposable {
   /** A proposal came, changed or was decided, or another session is shown. */
   readonly onChange = this.changed.event;
 
-  constructor(private readonly session: Session) {
+  constructor(private readonly session: Session, private readonly held: Held) {
     this.subscriptions = [
       session.onSwitch(() => this.changed.fire()),
       session.onStep(({ before, after }) => {
@@ -121,7 +124,9 @@ export class Review implements vscode.Disposable {
   async computeBeside(proposal: Proposal): Promise<string> {
     const none = proposal.change === (proposal.landed === true ? 'delete' : 'create');
     if (none) return besideOf('', proposal) ?? '';
-    const document = openDocument(proposal.uri) ?? (await vscode.workspace.openTextDocument(vscode.Uri.parse(proposal.uri)));
+    const document = this.held.document(proposal.uri) ?? (await this.held.open(vscode.Uri.parse(proposal.uri)));
+    // What was accepted just now is in the file before VS Code has read it again.
+    await this.held.fault(document, Date.now() + READ_MS);
     const text = besideOf(document.getText(), proposal);
     if (text === undefined) throw new Error(`The hunks for ${proposal.path} do not fit its text now. They are being placed anew; try again.`);
     return text;

@@ -3,15 +3,17 @@
 import { spawn } from 'node:child_process';
 import * as vscode from 'vscode';
 import {
-  CloseAction, DidChangeConfigurationNotification, ErrorAction, LanguageClient, type LanguageClientOptions, type StaticFeature,
+  CloseAction, DidChangeConfigurationNotification, ErrorAction, LanguageClient, State, type LanguageClientOptions, type StaticFeature,
 } from 'vscode-languageclient/node';
 import type { ClientCapabilities, ClientRequests, Notifications } from '../generated/protocol';
 import type { Languages } from '../lang/languages';
 import * as documents from './documents';
 import { format } from './format';
+import { Told, type Held } from './held';
 import { initializationOptions, settings, type Inspect } from './settings';
 
 type EventParams = Notifications['azimuth/event']['params'];
+type PutParams = Notifications['azimuth/prompt/put']['params'];
 type OutputParams = Notifications['azimuth/terminal/output']['params'];
 
 /** What a connection is made of. */
@@ -20,17 +22,22 @@ export interface Ends {
   file: string;
   environment: NodeJS.ProcessEnv;
   output: vscode.LogOutputChannel;
+  /** The documents that nobody shows. */
+  held: Held;
   /** Answers questions about code. */
   languages: Languages;
   onEvent: (params: EventParams) => void;
   onTerminalOutput: (params: OutputParams) => void;
   onServersChanged: () => void;
+  onPromptPut: (params: PutParams) => void;
   /** The server has ended, asked to or not. */
   onClosed: (client: LanguageClient) => void;
 }
 
 /** A client, not started yet. It does not start its server again by itself. */
 export function connect(ends: Ends): LanguageClient {
+  const { held } = ends;
+  const told = new Told(held, () => client);
   const options: LanguageClientOptions = {
     documentSelector: [{ scheme: 'file' }],
     outputChannel: ends.output,
@@ -44,6 +51,7 @@ export function connect(ends: Ends): LanguageClient {
       },
     },
     middleware: {
+      ...told.middleware,
       provideCodeActions: (document, range, context, token, next) => (ends.languages.isAsking(document.uri) ? [] : next(document, range, context, token)),
       workspace: {
         configuration: (asked) => asked.items.map(({ section }) => (section === 'azimuth' ? settings(inspect) : null)),
@@ -61,9 +69,11 @@ export function connect(ends: Ends): LanguageClient {
   client.onNotification('azimuth/event', ends.onEvent);
   client.onNotification('azimuth/terminal/output', ends.onTerminalOutput);
   client.onNotification('azimuth/servers/changed', ends.onServersChanged);
-  client.onRequest('azimuth/editor/save', documents.save);
-  client.onRequest('azimuth/editor/text', documents.text);
-  client.onRequest('azimuth/editor/format', format);
+  client.onNotification('azimuth/prompt/put', ends.onPromptPut);
+  client.onDidChangeState(({ newState }) => (newState === State.Stopped ? told.dispose() : undefined));
+  client.onRequest('azimuth/editor/save', (params: ClientRequests['azimuth/editor/save']['params']) => documents.save(params, held));
+  client.onRequest('azimuth/editor/text', (params: ClientRequests['azimuth/editor/text']['params']) => documents.text(params, held));
+  client.onRequest('azimuth/editor/format', (params: ClientRequests['azimuth/editor/format']['params']) => format(params, held));
   client.onRequest('azimuth/editor/query', (params: ClientRequests['azimuth/editor/query']['params'], token: vscode.CancellationToken) => ends.languages.query(params, token));
   return client;
 }

@@ -2,14 +2,14 @@
 
 import * as vscode from 'vscode';
 import type { ClientRequests, LineRange } from '../generated/protocol';
-import { openDocument } from './documents';
+import type { Held } from './held';
 import { splice } from './splice';
 
 type Format = ClientRequests['azimuth/editor/format'];
 
 /** The text of a document, formatted; nothing where it is at another version, before or after, or nothing formats it. */
-export async function format({ uri, version, lines = [] }: Format['params']): Promise<Format['result']> {
-  const document = openDocument(uri);
+export async function format({ uri, version, lines = [] }: Format['params'], held: Held): Promise<Format['result']> {
+  const document = held.document(uri);
   if (document?.version !== version) return {};
   const edits = lines.length === 0 ? await ofDocument(document) : await ofLines(document, lines);
   // Whoever types meanwhile makes another version.

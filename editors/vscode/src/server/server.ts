@@ -8,6 +8,7 @@ import type { Notifications, Requests } from '../generated/protocol';
 import { Languages } from '../lang/languages';
 import { unlinked } from '../text';
 import { findServer, misfit } from './find';
+import type { Held } from './held';
 import type { Keys } from './keys';
 import { messageOf, type Method } from './requests';
 import { trusted } from './settings';
@@ -22,8 +23,9 @@ export class Server implements vscode.Disposable {
   private readonly happened = new vscode.EventEmitter<Notifications['azimuth/event']['params']>();
   private readonly printed = new vscode.EventEmitter<Notifications['azimuth/terminal/output']['params']>();
   private readonly serversChanged = new vscode.EventEmitter<void>();
-  private readonly languages = new Languages();
-  private readonly subscriptions: vscode.Disposable[] = [this.languages];
+  private readonly promptPut = new vscode.EventEmitter<Notifications['azimuth/prompt/put']['params']>();
+  private readonly languages: Languages;
+  private readonly subscriptions: vscode.Disposable[];
   private client: LanguageClient | undefined;
   private starting: Promise<void> | undefined;
   private crashes: number[] = [];
@@ -35,17 +37,22 @@ export class Server implements vscode.Disposable {
   readonly onTerminalOutput = this.printed.event;
   /** The state of a language server of its own is other than it was. */
   readonly onLanguageServers = this.serversChanged.event;
+  /** The user has chosen a code action that begins with a prompt. */
+  readonly onPromptPut = this.promptPut.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
     private readonly output: vscode.LogOutputChannel,
     private readonly keys: Keys,
+    private readonly held: Held,
   ) {
-    this.subscriptions.push(
+    this.languages = new Languages(held);
+    this.subscriptions = [
+      this.languages,
       vscode.workspace.onDidChangeConfiguration((change) => this.configurationChanged(change)),
       // A server that starts later is told at its start.
       vscode.workspace.onDidGrantWorkspaceTrust(() => (this.current.state === 'running' ? void this.tellTrust() : undefined)),
-    );
+    ];
   }
 
   get state(): ServerFact {
@@ -107,10 +114,12 @@ export class Server implements vscode.Disposable {
       file: found.file,
       environment: { ...process.env, ...(await this.keys.environment()) },
       output: this.output,
+      held: this.held,
       languages: this.languages,
       onEvent: (params) => this.happened.fire(params),
       onTerminalOutput: (params) => this.printed.fire(params),
       onServersChanged: () => this.serversChanged.fire(),
+      onPromptPut: (params) => this.promptPut.fire(params),
       onClosed: (closed) => this.crashed(closed),
     });
     this.client = client;

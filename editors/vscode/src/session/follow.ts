@@ -2,6 +2,7 @@
 
 import * as vscode from 'vscode';
 import type { Location, SequencedEvent } from '../generated/protocol';
+import type { Held } from '../server/held';
 import type { Session, Step } from './session';
 
 /** So long after the user wrote, or moved the cursor, nothing is shown, in milliseconds. */
@@ -21,7 +22,7 @@ export class Follow implements vscode.Disposable {
   /** Whether the user has closed it since the turn began. */
   private isClosed = false;
 
-  constructor(session: Session) {
+  constructor(session: Session, private readonly held: Held) {
     this.item.name = 'Azimuth: Follows the Agent';
     this.item.text = '$(eye) follows';
     this.item.tooltip = 'Azimuth: an editor beside shows where the agent looks. Choose to follow it no longer.';
@@ -111,7 +112,7 @@ export class Follow implements vscode.Disposable {
     const uri = vscode.Uri.parse(of);
     const viewColumn = this.column();
     if (uri.scheme !== 'file' || viewColumn === undefined) return;
-    const document = await vscode.workspace.openTextDocument(uri);
+    const document = await this.held.open(uri);
     const place = new vscode.Position(Math.min(line ?? 0, document.lineCount - 1), 0);
     const selection = new vscode.Range(place, place);
     const former = this.tab();
@@ -121,15 +122,19 @@ export class Follow implements vscode.Disposable {
     if (line !== undefined) editor.revealRange(selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     // Where the user has no previews, each file would leave its tab there.
     const hasPreviews = vscode.workspace.getConfiguration('workbench.editor').get<boolean>('enablePreview', true);
-    if (!hasPreviews && former !== undefined && !former.isDirty && uriOf(former) !== key) await vscode.window.tabGroups.close(former, true);
+    const isLeft = hasPreviews ? former?.isPreview === true && !former.isActive && former.group.viewColumn !== editor.viewColumn : uriOf(former) !== key;
+    if (isLeft && former !== undefined && !former.isDirty) await vscode.window.tabGroups.close(former, true);
   }
 
   /** Where to show: beside, and again where it was. Undefined while the user is there. */
   private column(): vscode.ViewColumn | undefined {
     const { all, activeTabGroup } = vscode.window.tabGroups;
-    const group = this.tab()?.group;
-    if (group === undefined) return activeTabGroup.tabs.length === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
-    return group === activeTabGroup && all.length > 1 ? undefined : group.viewColumn;
+    const tab = this.tab();
+    if (tab === undefined) return activeTabGroup.tabs.length === 0 ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
+    if (tab.group !== activeTabGroup) return tab.group.viewColumn;
+    if (all.length > 1) return undefined;
+    // Where it has the only group to itself, nobody is in another file there.
+    return activeTabGroup.tabs.length === 1 ? tab.group.viewColumn : vscode.ViewColumn.Beside;
   }
 
   /** The tab that was shown, where it is still there; the user may have it elsewhere, too. */
@@ -154,6 +159,7 @@ function placeOf({ event }: SequencedEvent): Location | undefined {
   return event.type === 'toolCallStarted' || event.type === 'toolCallEnded' ? event.locations[0] : undefined;
 }
 
-function uriOf({ input }: vscode.Tab): string | undefined {
+function uriOf(tab: vscode.Tab | undefined): string | undefined {
+  const input = tab?.input;
   return input instanceof vscode.TabInputText ? input.uri.toString() : undefined;
 }

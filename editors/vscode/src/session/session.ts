@@ -138,6 +138,18 @@ export class Session implements vscode.Disposable {
     if (switchTo !== undefined) await this.open(switchTo);
   }
 
+  /** As `prompt`, or after the turn that runs. */
+  async give(prompt: PromptBlock[]): Promise<void> {
+    if (this.state?.runningTurn !== undefined) return this.enqueue(prompt);
+    try {
+      await this.prompt(prompt);
+    } catch (error) {
+      // One began meanwhile, perhaps in another window.
+      if (!isError(error, 'turnRunning')) throw error;
+      await this.enqueue(prompt);
+    }
+  }
+
   async steer(expectedTurnId: TurnId, prompt: PromptBlock[]): Promise<void> {
     await this.own('azimuth/turn/steer', (sessionId) => ({ sessionId, expectedTurnId, prompt }));
   }

@@ -1,6 +1,7 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
 import type { Direction, Location, PermissionRequest, PlanEntry, PromptBlock, Usage } from '../generated/protocol';
+import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
 import type { OwnEntry, Ran, ToolEntry } from '../chat/ran';
 import { visible } from '../text';
@@ -218,11 +219,11 @@ export class EntryView {
     return button('Show all of it', () => this.post({ type: 'openText', title, text }));
   }
 
-  private location(location: Location): HTMLElement {
+  /** A place that can be opened; `lines` says more of it than its line. */
+  private location(location: Location, lines = location.line === undefined ? '' : `:${location.line + 1}`): HTMLElement {
     const name = decodeURIComponent(location.uri.split('/').pop() ?? location.uri);
-    const line = location.line === undefined ? '' : `:${location.line + 1}`;
     const { uri } = location;
-    return button(visible(name + line), () =>
+    return button(visible(name + lines), () =>
       this.post(location.line === undefined ? { type: 'openFile', uri } : { type: 'openFile', uri, line: location.line }),
     { class: 'link' });
   }
@@ -230,10 +231,13 @@ export class EntryView {
   private mentions(blocks: readonly PromptBlock[]): Child[] {
     return blocks.flatMap((block) => {
       if (block.type === 'text') return [];
-      if (block.type === 'image') return [h('span', { class: 'chip' }, 'an image')];
-      const line = block.type === 'file' ? undefined : block.range.start.line;
-      return [h('span', { class: 'chip' }, this.location(line === undefined ? { uri: block.uri } : { uri: block.uri, line }))];
+      return [' ', h('span', { class: 'chip' }, block.type === 'image' ? 'an image' : this.mention(block))];
     });
+  }
+
+  private mention(block: Exclude<PromptBlock, { type: 'text' | 'image' }>): HTMLElement {
+    if (block.type === 'file') return this.location(block);
+    return this.location({ uri: block.uri, line: block.range.start.line }, linesInWords(block.range));
   }
 
   private drawQuestion(request: PermissionRequest, outcome: string | undefined): void {

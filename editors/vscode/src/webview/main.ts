@@ -82,16 +82,17 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       if (data.error === undefined) transcript.toEnd();
       break;
     case 'refused':
-      prompt.giveBack({ text: data.text, attachments: [] }, data.error);
+      prompt.giveBack(data.prompt, data.error);
       break;
     case 'completions':
       prompt.completions(data.requestId, data.result);
       break;
     case 'attach':
-      prompt.attach(data.attachments);
+      prompt.add(data.prompt);
       break;
     case 'focus':
       prompt.focus();
+      if (data.atEnd) transcript.toEnd();
       break;
     case 'answerOption':
       answer(data.option);

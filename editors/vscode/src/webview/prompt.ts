@@ -83,11 +83,10 @@ export class Prompt {
     this.text.focus();
   }
 
-  attach(attachments: Attachment[]): void {
-    const known = new Set(this.attachments.map((it) => it.label));
-    this.attachments.push(...attachments.filter((it) => !known.has(it.label)));
-    this.keep();
-    this.draw();
+  /** Adds to what stands here, behind it. */
+  add({ text, attachments }: SentPrompt): void {
+    this.text.value = [this.text.value, text].filter((part) => part !== '').join('\n');
+    this.attach(attachments);
   }
 
   /** A prompt was taken, or not. */
@@ -158,6 +157,13 @@ export class Prompt {
       ...(chat && chat.cost > 0 ? [h('span', {}, money(chat.cost))] : []),
       ...(running && chat ? [h('span', { class: 'doing' }, visible(chat.doing))] : []),
     );
+  }
+
+  private attach(attachments: Attachment[]): void {
+    const known = new Set(this.attachments.map((it) => it.label));
+    this.attachments.push(...attachments.filter((it) => !known.has(it.label)));
+    this.keep();
+    this.draw();
   }
 
   private blocks(): PromptBlock[] {

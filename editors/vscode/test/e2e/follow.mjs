@@ -104,4 +104,26 @@ await tell(world, shots, async () => {
   endAgain();
   await steps.pendingHunks(world, 0);
   told('the command ends it');
+
+  await steps.openFile(world, 'mine.txt');
+  await steps.command(world, 'File: Revert File');
+  await page.locator('.tab.dirty').waitFor({ state: 'detached' });
+  await steps.command(world, 'View: Close All Editors');
+  await page.locator('.tab').waitFor({ state: 'detached' });
+  await steps.azimuth(world, 'Follow the Agent');
+  const [lookAlone, lookBeside, endLast] = await turn(['one', 150], ['two', 20]);
+  lookAlone();
+  await tabs('one.txt').waitFor();
+  assert.equal(await groups.count(), 1);
+  await steps.openFile(world, 'mine.txt');
+  await pause();
+  lookBeside();
+  await shows('two', 20);
+  assert.equal(await groups.count(), 2);
+  await steps.until('the end of the last one', async () => await tabs('one.txt').count() === 0);
+  await page.screenshot({ path: path.join(shots, 'beside.png') });
+  await typeMine('d');
+  endLast();
+  await steps.pendingHunks(world, 0);
+  told('who opens a file where it showed the last one keeps that place');
 });

@@ -28,9 +28,17 @@ const extensions = {
       languages.registerReferenceProvider(of, { provideReferences: ({ uri }) => Array.from({ length: 100_000 }, (_, line) => new Location(uri, at(line))) });
       languages.registerHoverProvider(of, { provideHover: () => { throw new Error('broken'); } });
       languages.registerImplementationProvider(of, { provideImplementation: () => ({ not: 'a place' }) });
-      languages.registerRenameProvider(of, { provideRenameEdits: ({ uri }, _, name) => {
+      languages.registerRenameProvider(of, { provideRenameEdits: async ({ uri }, _, name) => {
         if (name === 'no') throw new Error('this cannot be called so');
         const edit = new WorkspaceEdit();
+        if (name === 'while') {
+          // The user types while it thinks.
+          edit.insert(uri, new vscode.Position(2, 0), 'typed');
+          await vscode.workspace.applyEdit(edit);
+          const other = new WorkspaceEdit();
+          other.replace(uri, at(0), name);
+          return other;
+        }
         const made = Uri.joinPath(uri, '../made.txt');
         edit.replace(uri, at(0), name);
         edit.renameFile(uri, Uri.joinPath(uri, '../' + name + '.nasty'));
@@ -46,6 +54,32 @@ const extensions = {
         const command = { title: 'More', command: 'nasty.more' };
         return [action('edits', { edit: plain }), action('edits and more', { edit: plain, command }), action('snippet', { edit: snippet }), action('command', { command })];
       } });`),
+  },
+  // Has very many actions, and says of each what it would change only when it is asked for that one.
+  many: {
+    manifest: language('many'),
+    code: code('many', `
+      ${symbols}
+      vscode.languages.registerCodeActionsProvider(of, {
+        provideCodeActions: ({ uri }) => Array.from({ length: 60 }, (_, number) => Object.assign(new vscode.CodeAction('number ' + number, vscode.CodeActionKind.QuickFix), { uri })),
+        resolveCodeAction: (action) => {
+          action.edit = new vscode.WorkspaceEdit();
+          action.edit.replace(action.uri, at(0), 'x');
+          return action;
+        },
+      });`),
+  },
+  // Reports a second after it has read a text, whatever has become of that since; one that says so it does not read.
+  stale: {
+    manifest: language('stale'),
+    code: code('stale', `
+      ${symbols}
+      const problems = vscode.languages.createDiagnosticCollection('stale');
+      const check = (document) => document.languageId === 'stale' && !document.getText().includes('unread')
+        && setTimeout(() => problems.set(document.uri, [Object.assign(new vscode.Diagnostic(at(0), 'It is wrong.', 0), { source: 'stale' })]), 1_000);
+      vscode.workspace.textDocuments.forEach(check);
+      vscode.workspace.onDidOpenTextDocument(check);
+      vscode.workspace.onDidChangeTextDocument(({ document }) => check(document));`),
   },
   silent: { manifest: language('silent'), code: code('silent', '') },
   late: { manifest: language('late'), code: code('late', `setTimeout(() => { ${symbols} }, 2_000);`) },
@@ -160,8 +194,13 @@ await tell(world, shots, async () => {
   });
   assert.deepEqual([plain.status, plain.message], ['ready', undefined]);
   const more = await action('edits and more');
-  assert.equal(more.status, 'ready');
+  assert.equal(more.status, 'partial', 'half of it is not done');
   assert.match(more.message, /nasty\.more/);
+  const numbered = (number) => query('codeAction', { uri: uri('a.many'), range: { start, end: start }, title: `number ${number}` });
+  await steps.until('an answer of one that has begun', async () => (await numbered(3)).status === 'ready');
+  const last = await numbered(59);
+  assert.equal(last.status, 'unsupported');
+  assert.match(last.message, /one of 60 actions .* the first 50/);
   for (const title of ['snippet', 'command']) assert.equal((await action(title)).status, 'unsupported', title);
   told('an edit is told with the files that it makes and moves, and one that cannot be told whole is not told');
 
@@ -193,6 +232,25 @@ await tell(world, shots, async () => {
   assert.deepEqual([quiet.answer.documents[0].version, quiet.answer.documents[0].diagnostics.length], [undefined, 2], 'what is known is told, for no version');
   told('a spell checker that has reported is not the language server that has not');
 
+  // It was asked about the text before; what is typed meanwhile is another.
+  await steps.openFile(world, 'a.nasty');
+  const { version } = await query('documentSymbols', { uri: uri('a.nasty') });
+  const renamed = await query('rename', about('nasty', { newName: 'while' }));
+  assert.deepEqual([renamed.status, renamed.version, renamed.answer.changes.map((step) => step.version)], ['partial', version, [version]], JSON.stringify(renamed));
+  assert.match(renamed.message, /changed while/);
+  told('an answer is for the text that was asked about, and doubted where that changed meanwhile');
+
+  await steps.openFile(world, 'a.stale');
+  await steps.until('a report', async () => (await query('diagnostics', { uri: uri('a.stale') })).status === 'ready');
+  await steps.typeAtStart(world, 'x');
+  await page.keyboard.insertText('unread');
+  await page.waitForTimeout(100);
+  const doubtful = await query('diagnostics', { uri: uri('a.stale') }, 2_700);
+  assert.deepEqual([doubtful.status, doubtful.answer.documents[0].version, doubtful.answer.documents[0].diagnostics.length], ['partial', undefined, 1], JSON.stringify(doubtful));
+  assert.match(doubtful.message, /of the text before/);
+  told('a report that may be of the text before is doubted, and is told for no version');
+
+  await steps.openFile(world, 'a.slow');
   await page.keyboard.press('Control+a');
   await page.keyboard.insertText('end\n\n');
   const gone = await steps.until('the end of the server', async () => {

@@ -156,11 +156,15 @@ try {
     return outcome;
   };
 
+  // With it the extension knows the editor's hunks, and the keys are those of the review.
+  const lens = page.locator('.codelens-decoration a', { hasText: 'Accept' }).first();
+
   // A version that is stale. The server stands still while the user accepts and goes on typing: it hears of both together.
   await steps.openFile(world, 'late.rs');
   await propose(1, edit('late.rs', '    3\n', '    30\n'));
   await steps.openFile(world, 'late.rs');
   await goTo(1);
+  await lens.waitFor();
   const pid = steps.serverPid(world.server.dir);
   const paused = async (process_, work) => {
     process.kill(process_, 'SIGSTOP');
@@ -184,6 +188,7 @@ try {
   await propose(1, edit('late.rs', '    30\n', '    300\n'));
   await steps.openFile(world, 'late.rs');
   await goTo(1);
+  await lens.waitFor();
   const host = parentOf(pid);
   const later = late.replace('    30\n', '    300\n');
   await paused(host, async () => {

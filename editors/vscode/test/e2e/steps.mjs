@@ -67,6 +67,36 @@ export async function typeAtStart({ page }, text) {
   await page.keyboard.insertText(text);
 }
 
+/** Goes to a place in the editor that has the keyboard: its line and column, from 1, such as `4:20`. */
+export async function goTo({ page }, place) {
+  await page.keyboard.press('Control+g');
+  await page.locator('.quick-input-widget:visible input.input').fill(`:${place}`);
+  await page.keyboard.press('Enter');
+  await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+}
+
+/** Chooses a code action at the cursor by the keyboard; `look` is done while the menu is open. */
+export async function codeAction({ page }, title, look = async () => {}) {
+  const menu = page.locator('.action-widget');
+  const row = menu.locator('.monaco-list-row', { hasText: title });
+  await until(`"${title}" in the menu`, async () => {
+    // One that opens while the editor still draws what it was told of is closed again. In an open one the key chooses.
+    await page.keyboard.press('Control+.');
+    if (await row.first().waitFor({ timeout: 15_000 }).then(() => true, () => false)) return true;
+    await page.keyboard.press('Escape');
+    await menu.locator('.monaco-list-row').first().waitFor({ state: 'hidden' });
+    return false;
+  }, 90_000, async () => `there is ${await menu.allTextContents()}`);
+  await look();
+  await until(`"${title}" to be marked`, async () => {
+    if (await menu.locator('.monaco-list-row.focused', { hasText: title }).count()) return true;
+    await page.keyboard.press('ArrowDown');
+    return false;
+  });
+  await page.keyboard.press('Enter');
+  await row.first().waitFor({ state: 'hidden' });
+}
+
 /** The text of the editor that has the keyboard, as the editor holds it. */
 export async function bufferText({ page }) {
   await page.evaluate(() => navigator.clipboard.writeText(''));

@@ -71,6 +71,25 @@ try {
   await shot('looked');
   told('it looks and answers; nothing is changed, run or read of the settings');
 
+  // What cannot be sent is not lost.
+  const gate = Promise.withResolvers();
+  model.add({ text: 'I looked again.', until: gate.promise });
+  await steps.openFile(world, 'lib.rs');
+  await steps.codeAction(world, 'Explain `first` with Azimuth');
+  await frame.locator('.bubble', { hasText: 'Explain `first`' }).waitFor();
+  await steps.openFile(world, 'lib.rs');
+  await steps.codeAction(world, 'Explain `first` with Azimuth');
+  await frame.locator('form.prompt .problem', { hasText: 'nothing can wait here' }).waitFor();
+  assert.match(await frame.locator('textarea').inputValue(), /^Explain `first`/);
+  await frame.locator('form.prompt .chip', { hasText: 'lib.rs:1-3' }).waitFor();
+  await shot('not-sent');
+  gate.resolve();
+  await frame.locator('.entry.answer', { hasText: 'I looked again.' }).waitFor();
+  await steps.status(world, /ready/);
+  await frame.locator('textarea').fill('');
+  await frame.locator('form.prompt .chip button').click();
+  told('a code action that cannot wait for the turn stands in the prompt, with the reason');
+
   await steps.command(world, 'Workspaces: Manage Workspace Trust');
   await page.locator('.workspace-trust-editor').getByRole('button', { name: 'Trust', exact: true }).first().click();
   await frame.locator('.banner', { hasText: 'not trusted' }).waitFor({ state: 'detached' });

@@ -70,7 +70,7 @@ test('a kind of action is that kind and those below it', () => {
 const text = (path: string, line: number, newText: string): unknown => ({ _type: 2, uri: uri(path), edit: { range: range(line), newText } });
 const file = (from?: string, to?: string): unknown => ({ _type: 1, from: from && uri(from), to: to && uri(to) });
 const edit = (...entries: unknown[]): vscode.WorkspaceEdit => as({ entries: () => [], _allEntries: () => entries });
-const of = (...entries: unknown[]): unknown => convert.changes(edit(...entries), (path) => (path.endsWith('/open') ? 3 : undefined));
+const of = (...entries: unknown[]): unknown => convert.changes(edit(...entries), (path) => (path.endsWith('/open') ? { version: 3 } : path.endsWith('/held') ? { hash: 'ab' } : undefined));
 
 test('the edits of a text are one step, for the version that is open', () => {
   assert.deepEqual(of(text('/open', 1, 'x'), text('/b', 2, 'y'), text('/open', 4, 'z')), [

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holdsWord, isCommand, mentions } from '../../src/chat/mentions';
+import { holdsWord, isCommand, linesInWords, mentions } from '../../src/chat/mentions';
 
 const range = (first: number, last: number) =>
   ({ start: { line: first - 1, character: 0 }, end: { line: last - 1, character: 2 ** 31 - 1 } });
@@ -32,4 +32,9 @@ describe('a mention', () => {
     assert.ok(isCommand('!npm i @types/node') && isCommand('!!ls'));
     assert.ok(!isCommand('Oh! @a.rs') && !isCommand('\\!ls'));
   });
+});
+
+it('shows the lines of a range, without the one at whose start it ends', () => {
+  const of = (start: number, end: number, character: number): string => linesInWords({ start: { line: start, character: 4 }, end: { line: end, character } });
+  assert.deepEqual([of(3, 5, 1), of(3, 6, 0), of(3, 3, 9), of(3, 4, 0), of(3, 3, 0)], [':4-6', ':4-6', ':4', ':4', ':4']);
 });
