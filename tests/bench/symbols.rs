@@ -91,7 +91,7 @@ fn sources() -> Vec<PathBuf> {
             let is_small = || std::fs::metadata(&path).is_ok_and(|file| file.len() <= MAX_BYTES as u64);
             if path.is_dir() {
                 folders.push(path);
-            } else if Language::of(&path).is_some() && is_small() {
+            } else if !Language::possible(&path).is_empty() && is_small() {
                 files.push(path);
             }
         }

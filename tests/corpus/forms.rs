@@ -259,7 +259,7 @@ fn by_symbol(case: &Case) -> Option<Result<String, String>> {
     if !matches!(case.slip, Slip::None | Slip::StaleNumbers | Slip::Crlf | Slip::Indentation) {
         return None;
     }
-    let language = Language::of(&case.path)?;
+    let language = Language::of_text(&case.path, &case.text)?;
     let (parsed, wanted) = (Parsed::new(language, &*case.text).ok()?, Parsed::new(language, &*case.wanted).ok()?);
     let shift = case.text.lines().count() - case.read.lines().count();
     let line_of = |at: usize| case.text.get(..at).map(|before| before.matches('\n').count());
@@ -304,7 +304,7 @@ fn by_shape(case: &Case) -> Option<Outcome> {
     if !matches!(case.slip, Slip::None | Slip::StaleNumbers | Slip::InnerSpace) {
         return None;
     }
-    let language = Language::of(&case.path)?;
+    let language = Language::of_text(&case.path, &case.text)?;
     let [line] = case.removed.as_slice() else { return None };
     let statement = line.trim();
     // Spaces in a string are no slip that syntax makes up for.

@@ -48,7 +48,7 @@ const NOTEBOOKS: [&str; 3] = [
 ];
 
 /// The first line of each says what it is.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 17] = [
     "a.cpp\nnamespace a::b {\ntemplate <typename T>\nclass C : public D {\n  int f() const { return 1; }\n  operator bool();\n};\n}\nint a::b::C<int>::g(const char* s) { return R\"x(a)x\"[0]; }\n",
     "a.cs\nnamespace A.B {\n  [X]\n  public class C<T> : D {\n    int a = 1, b;\n    public int P { get; set; }\n    void M() { var s = $\"a{1}\"; }\n  }\n}\n#if X\n#endif\n",
     "a.php\n<h1>x</h1>\n<?php\nnamespace A\\B;\nclass C {\n  public $a = 1;\n  #[X]\n  function m() { return <<<E\n a {$b}\nE; }\n}\n?>\n<p>\n",
@@ -57,6 +57,15 @@ const SOURCES: [&str; 8] = [
     "a.html\n<body>\n<header id=\"top\">\n<style>.a { x: y }</style>\n<script type=module>class A { m() {} }</script>\n<p>a<br>\n</body>\n",
     "a.css\n.a, b:hover > c { x: y }\n@media (a: 1px) { .d { x: y } }\n@keyframes f { from { a: b } }\n",
     "a.ts\nimport { a as b } from 'c';\nexport class A<T> {\n  m(): void { const f = () => `a${1}`; }\n}\nexport default A;\n",
+    "a.rs\n//! A.\nmod m {\n    #[derive(Clone)]\n    pub struct S<'a, T: 'a>(&'a T);\n    impl<T> S<'_, T> {\n        fn f(&self) -> impl Fn() { || r#\"a\"#; }\n    }\n}\nmacro_rules! a { ($x:ident) => {} }\n",
+    "a.tsx\nexport const A: React.FC<P> = ({ a }) => <b c={a}>{a && <D {...a} />} text</b>;\nfunction B<T,>() { return <></>; }\n",
+    "a.js\nclass A extends (B, C) { #p = 1; static { this.x = /a[/]b/g; } get y() { return `a${{}}`; } }\nmodule.exports = { f() {}, ['g']: async () => {} };\n",
+    "a.py\n@d(1)\nclass A(B, metaclass=C):\n    x: int = 1\n    async def f(self, *a, **k):\n        return f\"{a!r:>{k}}\" if (y := a) else lambda: '''b'''\n",
+    "a.go\npackage a\n\ntype T[K comparable] struct {\n\tio.Reader\n\tm map[K]func() `json:\"m\"`\n}\n\nfunc (t *T[K]) F(a ...int) (err error) { defer func() { _ = recover() }(); return }\n",
+    "a.c\n#define A(x) do { x; } while (0)\nstruct s { int a : 3; union { char *b; } u; };\nstatic int (*f(int a))(void) { return A(a) ? 0 : f; }\n#if 0\n}\n#endif\n",
+    "a.java\npackage a;\n@B(c = {1})\npublic sealed class A<T extends C & D> permits E {\n  record R(int a) { R { a++; } }\n  enum F { G { void h() {} }; }\n  int m() { return switch (a) { case 1 -> 2; default -> { yield 3; } }; }\n}\n",
+    "a.json\n{\"a\": [1, {\"b/c\": null}], \"a\": {\"\\u00e9\": \"x\\n\"}}\n",
+    "a.sh\nf() { local a=${1:-b}; cat <<-E | while read -r x; do echo \"$(g \"$x\")\"; done\n\t$a\n\tE\n}\nfunction g { case $1 in a|b) ;; *) : ;; esac; }\n",
 ];
 
 const TEXTS: [&str; 2] = [TEXT, "a\nb\nc\n\n\n    a\n    b\n"];

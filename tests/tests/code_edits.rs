@@ -83,7 +83,7 @@ fn sources(folder: &Path, language: Language) -> Vec<(PathBuf, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() && !path.ends_with("node_modules") {
                 folders.push(path);
-            } else if Language::of(&path) == Some(language)
+            } else if Language::possible(&path) == [language]
                 && let Ok(text) = std::fs::read_to_string(&path)
                 && text.len() < 50_000
             {

@@ -68,7 +68,7 @@ async fn a_name_is_followed_and_renamed_over_the_project_and_what_waits_for_revi
     assert!(told.starts_with("There are no problems.\n[pyright"), "{told}");
 
     let told = world.call("lsp_rename", json!({ "symbol": "area", "new_name": "surface" })).await;
-    assert!(told.starts_with("Renamed to surface: 4 places in 3 files."), "{told}");
+    assert!(told.starts_with("Renamed `area` of shapes.py:1 to `surface`: 4 places in 3 files."), "{told}");
     let listed = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await;
     let mut changed: Vec<_> = listed.proposals.iter().map(|proposal| &*proposal.path).collect();
     changed.sort_unstable();
@@ -81,6 +81,46 @@ async fn a_name_is_followed_and_renamed_over_the_project_and_what_waits_for_revi
     let told = world.call("lsp_symbols", json!({ "path": "shapes.py" })).await;
     assert!(told.contains("function surface"), "{told}");
     assert_eq!(world.client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn an_editor_that_opened_the_project_by_a_link_is_asked_by_its_own_names() {
+    let model = ModelServer::start([]).await;
+    let setup = Setup::empty();
+    setup.configure(&Setup::configuration(&model, Wire::Chat));
+    let project = Project::new([("a.py", "def area(): pass\n"), ("main.py", "from a import area\n")]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    symlink(project.folder(), &link).unwrap();
+    let named = |file: &str| workspace::paths::to_uri(&link.join(file));
+    let mut client = Client::connect(&setup);
+    let profile = Profile::panel().with("/experimental/azimuth/query", json!(true));
+    client.initialize(Some(&link), profile, json!({ "processId": null })).await;
+    let (tell, mut asked) = tokio::sync::mpsc::unbounded_channel();
+    let defined = named("a.py");
+    client.on_request("azimuth/editor/query", move |params| {
+        let _ = tell.send(params["query"].clone());
+        let at = |character: u32| json!({ "line": 0, "character": character });
+        let place = json!({ "uri": defined, "range": { "start": at(4), "end": at(8) } });
+        Ok(json!({ "status": "ready", "servers": [{ "name": "theirs" }],
+            "answer": { "type": "locations", "locations": [place] } }))
+    });
+    let session = client.new_session().await;
+    client.open_with(&named("main.py"), "from a import area  # unsaved\n");
+    // One that is open, and one that is not.
+    for file in ["main.py", "a.py"] {
+        model.then(Answer::calls("lsp_definition", json!({ "path": file, "line": 1, "text": "area" })));
+        model.then(Answer::says("Done."));
+        client.prompt(&session, "Where is it?").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let told = events.iter().find_map(|event| match event {
+            Event::ToolCallEnded { result, .. } => Some(result.text.clone()),
+            _ => None,
+        });
+        assert!(told.unwrap().starts_with("a.py:1: def area(): pass\n[theirs"));
+        assert_eq!(asked.recv().await.unwrap()["uri"], named(file));
+    }
+    assert_eq!(client.finish().await, 0);
 }
 
 #[tokio::test]
@@ -201,7 +241,7 @@ fn rename() -> (&'static str, Value) {
 async fn a_rename_over_files_is_accepted_as_one_and_undone_as_one() {
     let world = Edited::new().await;
     let told = world.call(&[rename()]).await;
-    assert!(told.starts_with("Renamed to surface: 4 places in 3 files."), "{told}");
+    assert!(told.starts_with("Renamed `area` of shapes.py:1 to `surface`: 4 places in 3 files."), "{told}");
     let proposed = world.proposed().await;
     let mut calls: Vec<_> = proposed.iter().flat_map(|one| &one.hunks).flat_map(|hunk| &hunk.tool_call_ids).collect();
     calls.sort();
@@ -282,4 +322,62 @@ async fn a_rename_during_which_the_user_types_proposes_nothing() {
     assert!(told.as_deref().unwrap_or_default().contains("main.py changed while the server was asked"), "{told:?}");
     assert!(world.proposed().await.is_empty());
     world.finish().await;
+}
+
+#[tokio::test]
+async fn a_file_moves_with_the_imports_of_others_as_one_proposal_and_back_as_one() {
+    let program = real::programs().join("typescript-language-server");
+    if !program.exists() {
+        not_tried("typescript-language-server: it is not installed (tests/tools/install-language-servers)");
+        return;
+    }
+    let model = ModelServer::start([]).await;
+    let setup = Setup::empty();
+    setup.configure(&Setup::configuration(&model, Wire::Chat));
+    let before = [
+        ("shapes.ts", "import { unit } from './unit';\n\nexport const area = (side: number) => side * side * unit;\n"),
+        ("unit.ts", "export const unit = 1;\n"),
+        ("main.ts", "import { area } from './shapes';\n\nconsole.log(area(3));\n"),
+        ("lib/other.ts", "import * as shapes from '../shapes';\n\nconsole.log(shapes.area(4));\n"),
+    ];
+    let config = "{ \"compilerOptions\": { \"strict\": true, \"module\": \"commonjs\" } }\n";
+    let project = Project::new(before.into_iter().chain([("tsconfig.json", config), ("node_modules/.bin/.keep", "")]));
+    symlink(program, project.path("node_modules/.bin/typescript-language-server")).unwrap();
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let world = World { model, _setup: setup, project, client, session };
+
+    let told = world.call("lsp_move_file", json!({ "from": "shapes.ts", "to": "geometry/shapes.ts" })).await;
+    assert!(told.starts_with("Moved: ") && told.contains("shapes.ts (moved to geometry/shapes.ts)"), "{told}");
+    assert!(told.contains("\n[typescript-language-server"), "who says it: {told}");
+    let proposed = world.client.call::<methods::ReviewList>(json!({ "sessionId": world.session })).await.proposals;
+    let mut paths: Vec<_> = proposed.iter().map(|one| &*one.path).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["geometry/shapes.ts", "lib/other.ts", "main.ts", "shapes.ts"]);
+    let mut calls: Vec<_> = proposed.iter().flat_map(|one| &one.hunks).flat_map(|hunk| &hunk.tool_call_ids).collect();
+    calls.sort();
+    calls.dedup();
+    assert_eq!(calls.len(), 1, "all of it belongs to the one call: {proposed:?}");
+
+    let target = |one: &Proposal| json!({ "proposalId": one.proposal_id, "revision": one.revision });
+    let targets: Vec<_> = proposed.iter().map(target).collect();
+    let decision = json!({ "sessionId": world.session, "decision": "accept", "targets": targets });
+    world.client.call::<methods::ReviewDecide>(decision).await;
+    for _ in 0..4 {
+        let is_applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+        world.client.until(&world.session, "the edit", is_applied).await;
+    }
+    assert!(!world.project.path("shapes.ts").exists());
+    assert_eq!(world.project.read("geometry/shapes.ts"), before[0].1.replace("./unit", "../unit"));
+    assert_eq!(world.project.read("main.ts"), before[2].1.replace("./shapes", "./geometry/shapes"));
+    assert_eq!(world.project.read("lib/other.ts"), before[3].1.replace("../shapes", "../geometry/shapes"));
+
+    let undone = world.client.call::<methods::CheckpointUndo>(json!({ "sessionId": world.session })).await;
+    assert_eq!(undone.files.len(), 4, "{undone:?}");
+    for (file, text) in before {
+        assert_eq!(world.project.read(file), text, "{file}");
+    }
+    assert!(!world.project.path("geometry/shapes.ts").exists());
+    world.client.waive("azimuth/event");
+    assert_eq!(world.client.finish().await, 0);
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use harness::{Project, not_tried, real};
 use protocol::content::{Position, Range};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangSeverity, LangStatus};
-use workspace::buffers::Buffers;
+use workspace::buffers::{Buffers, Change};
 use workspace::lang::Source;
 use workspace::lang::pool::{ServerState, Servers, ServersConfig};
 use workspace::paths::{self, Roots};
 use workspace::reader::{NoOverlay, Reader};
+use workspace::text::PositionEncoding;
 
 /// The slowest server on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -126,6 +127,18 @@ async fn pyright_follows_a_name_through_a_python_project() {
     let status = world.servers.status(None, true).await;
     assert_eq!(status.len(), 1);
     assert_eq!(status[0].state, ServerState::Ready);
+
+    // A module that is made is found.
+    let uri = world.uri("main.py");
+    world.buffers.close(&uri).unwrap();
+    world.project.write("main.py", "import made\n\nmade.thing()\n");
+    world.servers.files_changed(vec![world.project.path("main.py")]).await;
+    let errors = world.errors("main.py").await;
+    assert!(errors.len() == 1 && errors[0].contains("\"made\" could not be resolved"), "{errors:?}");
+    world.project.write("made.py", "def thing() -> None: ...\n");
+    world.servers.files_changed(vec![world.project.path("made.py")]).await;
+    assert_eq!(world.errors("main.py").await, [""; 0]);
+    assert_eq!(world.places(world.references("made.py", 0, 4)).await, ["made.py:0", "main.py:2"].map(str::to_owned));
     world.servers.stop().await;
 }
 
@@ -153,6 +166,19 @@ async fn clangd_finds_what_another_file_defines() {
     );
     world.buffers.open(&world.uri("main.c"), "c", 1, "int main(void) { return area(3) }\n").unwrap();
     assert!(!world.errors("main.c").await.is_empty());
+
+    // What a command writes into a header changes the problems of who includes it, and what is typed there as well.
+    world.buffers.close(&world.uri("main.c")).unwrap();
+    assert_eq!(world.errors("main.c").await, [""; 0]);
+    world.project.write("shapes.h", "int surface(int side);\n");
+    world.servers.files_changed(vec![world.project.path("shapes.h")]).await;
+    let errors = world.errors("main.c").await;
+    assert!(errors.len() == 1 && errors[0].contains("undeclared function 'area'"), "{errors:?}");
+    let header = world.uri("shapes.h");
+    world.buffers.open(&header, "c", 1, "int surface(int side);\n").unwrap();
+    let typed = Change { range: None, text: "int area(int side);\n".to_owned() };
+    world.buffers.change(&header, 2, &[typed], PositionEncoding::Utf16).unwrap();
+    assert_eq!(world.errors("main.c").await, [""; 0]);
     world.servers.stop().await;
 }
 
@@ -184,7 +210,7 @@ async fn typescripts_server_moves_a_file_with_its_imports_and_mends_a_problem() 
     };
     let import =
         actions.iter().find(|action| action.title.contains("import from")).unwrap_or_else(|| panic!("{actions:?}"));
-    let mended = world.ask(LangQuery::CodeAction { uri, range, title: import.title.clone() }).await;
+    let mended = world.ask(LangQuery::CodeAction { uri, range, title: import.title.clone(), kind: None }).await;
     // It would have its server run something too, which for an import is nothing.
     assert_eq!(mended.status, LangStatus::Partial, "{mended:?}");
     let LangAnswer::Edit { changes } = &mended.answer else { panic!("{mended:?}") };

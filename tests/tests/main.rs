@@ -44,3 +44,4 @@ mod user_commands;
 mod waiting;
 mod windows;
 mod wire;
+mod workflows;

@@ -46,7 +46,9 @@ async fn pending_hunks_are_hints_that_go_when_they_are_decided() {
     assert_eq!(lenses.as_array().unwrap().len(), 4);
     let actions = actions(&client, &uri, &hints[0]).await;
     let titles: Vec<_> = actions.iter().map(|action| action["title"].as_str().unwrap()).collect();
-    assert_eq!(titles, ["Accept this change", "Reject this change", "Accept all in file", "Reject all in file"]);
+    let of_hunk = ["Accept this change", "Reject this change", "Accept all in file", "Reject all in file"];
+    assert_eq!(titles[..4], of_hunk);
+    assert_eq!(titles[4..], ["Ask Azimuth about these lines", "Explain these lines with Azimuth"]);
     assert_eq!(actions[0]["tags"], json!([1]));
     run(&client, &actions[0]).await;
     until_hints(&client, &uri, 1).await;

@@ -1,7 +1,7 @@
 //! What edits break and mend: the problems that language servers see before and after them, as the model and the user hear
 //! of it.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,11 @@ use serde_json::{Value, json};
 
 const QUERY: &str = "azimuth/editor/query";
 
-/// How the editor's language server answers. It finds an error wherever a line says `bad`.
+/// A language server of our own, which finds what the editor's does.
+const MINE: &str = include_str!("problems/mine.py");
+
+/// How the editor's language server answers. It finds an error wherever a line says `bad`, or `needs` something that no line of
+/// an open document `has`.
 #[derive(Clone, Copy, PartialEq)]
 enum Server {
     /// Of the text as it is.
@@ -22,6 +26,10 @@ enum Server {
     Old,
     /// Not at all.
     Silent,
+    /// It says nothing of the text that the first edit makes.
+    Mute,
+    /// It reads the project after the first edit, until the model has been asked twice.
+    Slow,
 }
 
 struct World {
@@ -59,6 +67,23 @@ impl World {
         Profile::panel().with("/experimental/azimuth/query", json!(true))
     }
 
+    /// A project with a closed file that needs another one, where these language servers of our own are for such.
+    async fn with_own(profile: Profile, servers: &Value) -> Self {
+        let files = [
+            ("main.py", "first(bad)\n"),
+            ("mine.project", ""),
+            ("main.mine", "needs area\n"),
+            ("shapes.mine", "has area\n"),
+            ("node_modules/.bin/mine", MINE),
+            (".azimuth/lsp.json", &servers.to_string()),
+        ];
+        // It is a slow machine's.
+        let world = Self::with(profile, "check_edits = 20", &files).await;
+        let program = world.project.path("node_modules/.bin/mine");
+        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        world
+    }
+
     async fn accept_as_they_come(&self) {
         let params = json!({ "sessionId": self.session, "on": true, "scope": "session" });
         self.client.call::<methods::ReviewAuto>(params).await;
@@ -86,7 +111,7 @@ impl World {
                 let asked = self.client.asked(QUERY).await;
                 match server {
                     Server::Silent => unanswered.push(asked),
-                    Server::Attentive | Server::Old => {
+                    Server::Attentive | Server::Old | Server::Mute | Server::Slow => {
                         let result = self.answer(&asked.params, server);
                         asked.answer(result);
                     }
@@ -102,13 +127,27 @@ impl World {
     fn answer(&self, params: &Value, server: Server) -> Value {
         let servers = json!([{ "name": "badly" }]);
         if params["query"]["type"] == "servers" {
+            // To ask about what is not open would open it.
+            if let Some(uri) = params["query"]["uri"].as_str() {
+                self.client.text(uri);
+            }
             return json!({ "status": "ready", "servers": servers, "answer": { "type": "nothing" } });
         }
         let uri = params["query"]["uri"].as_str().unwrap();
-        assert!(uri.ends_with("main.py"), "{uri} is not open, and to ask about it would open it");
-        let version = if server == Server::Old { 1 } else { self.client.version(uri) };
         let text = self.client.text(uri);
-        let bad = text.lines().enumerate().filter(|(_, line)| line.contains("bad"));
+        let version = if server == Server::Old { 1 } else { self.client.version(uri) };
+        let nothing = |status: &str| json!({ "status": status, "servers": servers, "answer": { "type": "nothing" } });
+        match server {
+            Server::Mute if version == 2 => return nothing("unsupported"),
+            Server::Slow if version == 2 && self.model.asked().len() == 1 => return nothing("indexing"),
+            _ => {}
+        }
+        let shapes = self.project.uri("shapes.py");
+        let is_bad = |line: &str| match line.split_once("needs ") {
+            Some((_, name)) => !self.client.text(&shapes).contains(&format!("has {name}")),
+            None => line.contains("bad"),
+        };
+        let bad = text.lines().enumerate().filter(|(_, line)| is_bad(line));
         let problems: Vec<_> = bad
             .map(|(line, _)| {
                 let place = json!({ "line": line, "character": 0 });
@@ -257,6 +296,197 @@ async fn what_the_editors_servers_do_not_see_yet_is_told_once_it_is_accepted() {
     let events = world.with_server(Server::Attentive, accepted).await;
     let told = told(&events);
     assert!(told.len() == 1 && told[0].contains("1 error is new.\nmain.py:3:1: error: this is bad"), "{told:?}");
+    world.finish().await;
+}
+
+/// What is told of files where it is not known, and why.
+fn not_known(names: &str, why: &str) -> String {
+    format!("What your edits did to the problems of {names} is not known: {why}.")
+}
+
+const CLOSED: &str = "the editor's language servers are asked only about what is open in the editor";
+
+fn mine() -> Value {
+    json!({ "mine": { "command": "mine", "fileTypes": ["mine"], "rootMarkers": ["mine.project"] } })
+}
+
+#[tokio::test]
+async fn a_file_of_which_the_server_once_said_nothing_is_judged_again_as_soon_as_it_does() {
+    let world = World::new(World::editor(), "").await;
+    world.accept_as_they_come().await;
+    let edits: [Edits<'_>; 2] = [
+        &[("main.py", "import one\n", "import one\nimport two\n")],
+        &[("main.py", "first(bad)\n", "first(bad)\nsecond(bad)\n")],
+    ];
+    let events = world.with_server(Server::Mute, world.turn(&edits)).await;
+    assert_eq!(told(&events), [&not_known("main.py", "the language server says nothing of this text"), NEW]);
+    assert_eq!(new_errors(&events), Some(1));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_mended_between_two_turns_is_no_news_in_the_second() {
+    let world = World::new(World::editor(), "check_edits = 1").await;
+    world.accept_as_they_come().await;
+    let edits: [Edits<'_>; 1] = [&[("main.py", "import one\n", "import one\nsecond(bad)\n")]];
+    let events = world.with_server(Server::Slow, world.turn(&edits)).await;
+    // It is known only when the turn ends.
+    assert_eq!(told(&events), [not_known("main.py", "the language server still reads the project")]);
+    assert_eq!(new_errors(&events), Some(1));
+
+    world.client.replace(&world.project.uri("main.py"), "second(bad)", "second(good)");
+    let events = world.with_server(Server::Slow, world.turn(&[])).await;
+    assert_eq!((told(&events).len(), new_errors(&events)), (0, None), "{events:?}");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn an_error_that_is_told_where_the_turn_goes_on_to_mend_it_is_not_told_again_as_news() {
+    let world = World::new(World::editor(), "check_edits = 1\nmend_errors = 1").await;
+    world.accept_as_they_come().await;
+    let turn = async {
+        let edit = json!({ "path": "main.py", "old_text": "import one\n", "new_text": "import bad\n" });
+        world.model.then(Answer::calls("edit_replace_exact", edit));
+        world.model.then(Answer::says("Done."));
+        world.model.then(Answer::says("It stays."));
+        world.client.prompt(&world.session, "Change it.").await;
+        world.client.until_end(&world.session, StopReason::EndTurn).await
+    };
+    let events = world.with_server(Server::Slow, turn).await;
+    let told = told(&events);
+    assert_eq!((told.len(), new_errors(&events)), (2, Some(1)), "{told:?}");
+    assert!(told[0].ends_with("still reads the project.") && told[1].starts_with("You ended, but 1 error is there"));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn that_closed_files_and_new_ones_are_not_judged_by_the_editors_servers_is_said_once_for_each() {
+    let files = [("main.py", "first(bad)\n"), ("app.py", "one\n"), ("notes.txt", "one\n")];
+    let world = World::with(World::editor(), "", &files).await;
+    world.client.open(&world.project.uri("main.py"));
+    let turn = async {
+        let edit = |path: &str, old: &str, new: &str| json!({ "path": path, "old_text": old, "new_text": new });
+        world.model.then(
+            Answer::calls("edit_replace_exact", edit("app.py", "one", "bad"))
+                // No server is there for it.
+                .call("edit_replace_exact", edit("notes.txt", "one", "bad"))
+                .call("edit_create_file", json!({ "path": "new.txt", "content": "bad\n" })),
+        );
+        let new = json!({ "path": "new.py", "content": "bad\n" });
+        world
+            .model
+            .then(Answer::calls("edit_create_file", new).call("edit_replace_exact", edit("app.py", "bad", "worse")));
+        world.model.then(Answer::says("Done."));
+        world.client.prompt(&world.session, "Change it.").await;
+        world.client.until_end(&world.session, StopReason::EndTurn).await
+    };
+    let events = world.with_server(Server::Attentive, turn).await;
+    assert_eq!(told(&events), [not_known("app.py", CLOSED), not_known("new.py", CLOSED)]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn our_own_server_judges_closed_files_of_a_kind_that_the_editors_are_not_for() {
+    let world = World::with_own(World::editor(), &mine()).await;
+    world.client.open(&world.project.uri("main.py"));
+    let edits: [Edits<'_>; 2] =
+        [&[("main.mine", "needs area\n", "needs area\nbad\n")], &[("main.mine", "needs area\nbad", "needs area")]];
+    let events = world.with_server(Server::Attentive, world.turn(&edits)).await;
+    let new = "Problems since your edits (mine): 1 error is new.\nmain.mine:2:1: error: this is bad (mine)\n    bad";
+    assert_eq!(told(&events), [new, "Problems since your edits (mine): 1 error is gone."]);
+    world.finish().await;
+
+    // One that runs in the editor is not doubled.
+    let mut named = mine();
+    named["badly"] = named["mine"].take();
+    named.as_object_mut().unwrap().remove("mine");
+    let world = World::with_own(World::editor(), &named).await;
+    world.client.open(&world.project.uri("main.py"));
+    let edits: [Edits<'_>; 1] = [&[("main.mine", "needs area\n", "bad\n")]];
+    let events = world.with_server(Server::Attentive, world.turn(&edits)).await;
+    assert_eq!(told(&events), [not_known("main.mine", CLOSED)]);
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn what_the_turn_broke_in_a_file_before_it_edited_that_is_its_own_too() {
+    // Our own server judges what waits for review.
+    let world = World::with_own(Profile::panel(), &mine()).await;
+    let edits: [Edits<'_>; 2] =
+        [&[("shapes.mine", "has area", "has volume")], &[("main.mine", "needs area\n", "needs area\n# A comment.\n")]];
+    let events = world.turn(&edits).await;
+    let new = "Problems since your edits (mine): 1 error is new.\nmain.mine:1:1: error: nobody has area (mine)\n    needs area";
+    assert_eq!((told(&events), new_errors(&events)), (vec![new], Some(1)));
+    world.finish().await;
+
+    // The editor's see what is accepted.
+    let files = [("main.py", "needs area\n"), ("shapes.py", "has area\n")];
+    let world = World::with(World::editor(), "", &files).await;
+    world.accept_as_they_come().await;
+    for (name, _) in files {
+        world.client.open(&world.project.uri(name));
+    }
+    let edits: [Edits<'_>; 2] =
+        [&[("shapes.py", "has area", "has volume")], &[("main.py", "needs area\n", "needs area\n# A comment.\n")]];
+    let events = world.with_server(Server::Attentive, world.turn(&edits)).await;
+    let new =
+        "Problems since your edits (badly): 1 error is new.\nmain.py:1:1: error: this is bad (badly)\n    needs area";
+    assert_eq!((told(&events), new_errors(&events)), (vec![new], Some(1)));
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_linter_that_ends_is_named_and_the_other_servers_judge_all_the_same() {
+    let mut servers = mine();
+    servers["fussy"] = servers["mine"].clone();
+    servers["fussy"]["args"] = json!(["crashes"]);
+    servers["fussy"]["isLinter"] = json!(true);
+    let world = World::with_own(Profile::panel(), &servers).await;
+    let edits: [Edits<'_>; 2] =
+        [&[("main.mine", "needs area\n", "needs area\nbad\n")], &[("main.mine", "needs area\nbad", "needs area")]];
+    let events = world.turn(&edits).await;
+    let told = told(&events);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let new = "Problems since your edits (mine): 1 error is new.\nmain.mine:2:1: error: this is bad (mine)\n    bad\n";
+    let (changes, missing) = told[0].split_at(new.len());
+    assert_eq!(changes, new);
+    assert!(missing.starts_with("What your edits did to the problems of main.mine is not known"), "{missing}");
+    assert!(missing.contains("fussy"), "{missing}");
+    assert_eq!(told[1], "Problems since your edits (mine): 1 error is gone.");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn our_own_servers_hear_of_what_an_undo_writes() {
+    let world = World::with_own(Profile::panel(), &mine()).await;
+    world.accept_as_they_come().await;
+    let look = async || {
+        world.model.then(Answer::calls("lsp_diagnostics", json!({ "path": "main.mine" })));
+        world.turn(&[]).await;
+        let text = format!("{:?}", world.model.asked().last().unwrap().last_results());
+        text.contains("nobody has area")
+    };
+    world.turn(&[&[("shapes.mine", "has area", "has volume")]]).await;
+    assert!(look().await);
+    for (method, breaks) in [("azimuth/checkpoint/undo", false), ("azimuth/checkpoint/redo", true)] {
+        let params = json!({ "sessionId": world.session });
+        world.client.request(method, params).await.unwrap();
+        assert_eq!(look().await, breaks, "{method}");
+    }
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn files_beyond_the_first_twenty_are_counted_once() {
+    let names: Vec<_> = (1..=22).map(|number| format!("{number}.txt")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "one\n")).collect();
+    let world = World::with(Profile::panel(), "", &files).await;
+    let all: Vec<_> = names.iter().take(21).map(|name| (name.as_str(), "one", "two")).collect();
+    let edits: [Edits<'_>; 3] =
+        [&all, &[("21.txt", "two", "three")], &[("22.txt", "one", "two"), ("21.txt", "three", "four")]];
+    let events = world.turn(&edits).await;
+    let one_more = "The problems of 1 more edited file were not looked at.";
+    assert_eq!(told(&events), [one_more, one_more]);
     world.finish().await;
 }
 

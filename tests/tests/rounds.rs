@@ -418,7 +418,11 @@ async fn a_file_that_is_taken_back_as_a_whole_has_its_line_ends_again() {
     assert_eq!(world.project.read("crlf.sh"), "one\r\ntwo\r\n");
     // Where the line ends were changed since by somebody else, that stays.
     world.command("sed -i 's/two/TWO/' crlf.sh").await;
-    world.project.write("crlf.sh", "one\nTWO\n");
+    // In one step: a look in the middle would see an empty file, and make of it what waits.
+    let (path, whole) = (world.project.path("crlf.sh"), tempfile::NamedTempFile::new().unwrap());
+    std::fs::write(whole.path(), "one\nTWO\n").unwrap();
+    std::fs::set_permissions(whole.path(), std::fs::metadata(&path).unwrap().permissions()).unwrap();
+    whole.persist(&path).unwrap();
     world.take_back("crlf.sh", &[]).await;
     assert_eq!(world.project.read("crlf.sh"), "one\ntwo\n");
     world.finish().await;

@@ -85,7 +85,13 @@ impl Real {
         match self {
             Self::Python | Self::TypeScript => &["--stdio"],
             // As our own table has it: all of an answer, not the first thousand.
-            Self::Cpp => &["--background-index", "--limit-references=0", "--limit-results=0", "--rename-file-limit=0"],
+            Self::Cpp => &[
+                "--background-index",
+                "--limit-references=0",
+                "--limit-results=0",
+                "--rename-file-limit=0",
+                "--use-dirty-headers",
+            ],
             Self::Rust | Self::Go => &[],
         }
     }
