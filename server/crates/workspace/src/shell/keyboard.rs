@@ -6,6 +6,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -19,6 +20,7 @@ use rustix::termios::{tcflush, tcgetattr, tcsetattr};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::marker::Nonce;
+use super::spool::Spool;
 use super::typed::{self, Chunk, Shown};
 use super::waiting::Keys;
 
@@ -47,13 +49,14 @@ pub(super) struct Keyboard {
 }
 
 impl Keyboard {
-    /// The keyboard of the terminal with this device. Presses of Ctrl-C are told to `presses`, and what was typed to
-    /// `record`; `handles` looks whether the program in the foreground handles interrupts itself.
+    /// The keyboard of the terminal with this device, whose output is in `spool`. Presses of Ctrl-C are told to `presses`,
+    /// and what was typed to `record`; `handles` looks whether the program in the foreground handles interrupts itself.
     pub(super) fn new(
         tty: PathBuf,
         mut writer: Box<dyn Write + Send>,
         presses: UnboundedSender<Press>,
         record: UnboundedSender<Chunk>,
+        spool: Arc<Spool>,
         handles: impl Fn() -> bool + Send + 'static,
     ) -> io::Result<Self> {
         let tty = Tty::new(tty)?;
@@ -62,7 +65,7 @@ impl Keyboard {
         // A terminal nobody reads from makes the typist wait, so a thread types.
         std::thread::Builder::new().name("terminal input".to_owned()).spawn(move || {
             for (by, bytes) in receiver {
-                let before = device.keys();
+                let (before, began) = (device.keys(), spool.end());
                 let press =
                     device.interrupt_key().filter(|key| bytes.contains(key)).map(|_| Press { handled: handles() });
                 if writer.write_all(&bytes).is_err() {
@@ -71,7 +74,7 @@ impl Keyboard {
                 if let Some(by) = by {
                     // What is not shown is not even kept in memory.
                     let shown = Shown::between(before, device.keys());
-                    let _ = recorded.send(typed::chunk(by, &bytes, shown));
+                    let _ = recorded.send(typed::chunk(by, &bytes, shown, began));
                 }
                 if let Some(press) = press {
                     let _ = presses.send(press);

@@ -132,7 +132,7 @@ impl Terminal {
         let master = Arc::new(Mutex::new(pair.master));
         let (sender, presses) = unbounded_channel();
         let pressed = sender.clone();
-        let keyboard = Keyboard::new(tty, writer, sender, typed, {
+        let keyboard = Keyboard::new(tty, writer, sender, typed, Arc::clone(&spool), {
             let master = Arc::clone(&master);
             move || foreground(&master).is_some_and(|group| processes::handles_interrupts(leader, group))
         })?;

@@ -16,7 +16,7 @@ use super::transcript::Plain;
 use super::waiting::Keys;
 
 /// How long a program that shows keys itself may take to do it.
-const ECHO: Duration = Duration::from_millis(300);
+const ECHO: Duration = Duration::from_secs(1);
 
 /// A line is recorded in pieces of at most so many bytes.
 const LINE: usize = 4 << 10;
@@ -49,23 +49,25 @@ impl Shown {
 pub(super) struct Chunk {
     by: Typist,
     shown: Shown,
+    /// Where the output was before it was typed: what a program shows of it comes later, and perhaps at once.
+    began: u64,
     /// Of what is not shown, only where lines end. None of them is where all lines end.
     bytes: Vec<u8>,
 }
 
-/// What is to be recorded of bytes that were typed.
-pub(super) fn chunk(by: Typist, bytes: &[u8], shown: Shown) -> Chunk {
+/// What is to be recorded of bytes that were typed when the output was at `began`.
+pub(super) fn chunk(by: Typist, bytes: &[u8], shown: Shown, began: u64) -> Chunk {
     let bytes = match shown {
         Shown::Yes | Shown::Perhaps => bytes.to_vec(),
         Shown::No => bytes.iter().copied().map(|byte| if is_end(byte) { byte } else { b'*' }).collect(),
     };
     let bytes = if shown == Shown::No { collapsed(&bytes) } else { bytes };
-    Chunk { by, shown, bytes }
+    Chunk { by, shown, began, bytes }
 }
 
 /// Ends what was typed before: nobody reads on.
 pub(super) fn end() -> Chunk {
-    Chunk { by: Typist::User, shown: Shown::Yes, bytes: Vec::new() }
+    Chunk { by: Typist::User, shown: Shown::Yes, began: 0, bytes: Vec::new() }
 }
 
 /// Without how long a secret is.
@@ -97,7 +99,7 @@ pub(super) async fn record(mut chunks: UnboundedReceiver<Chunk>, spool: Arc<Spoo
         let by = chunk.by;
         let Some(line) = lines.iter_mut().find(|line| line.by == by) else { continue };
         for byte in chunk.bytes {
-            line.begin(spool.end());
+            line.begin(chunk.began);
             if line.push(byte, chunk.shown) {
                 finish(line, &spool, &out).await;
             }
@@ -118,12 +120,25 @@ async fn finish(line: &mut Unfinished, spool: &Spool, out: &impl Fn(Line)) {
     let perhaps = std::mem::take(&mut line.perhaps);
     let mut hidden = std::mem::take(&mut line.hidden);
     if perhaps && !hidden {
-        tokio::time::sleep(ECHO).await;
-        let printed = plain(spool, began);
-        hidden = parts.iter().any(|part| matches!(part, Part::Text(text) if !printed.contains(text.as_str())));
+        hidden = tokio::time::timeout(ECHO, shows(spool, began, &parts)).await.is_err();
     }
     let text = if hidden { String::new() } else { parts.iter().map(Part::in_words).collect() };
     out(Line { by: line.by, text, hidden });
+}
+
+/// Ends once all of these texts were printed.
+async fn shows(spool: &Spool, since: u64, parts: &[Part]) {
+    let mut end = spool.watch();
+    loop {
+        end.borrow_and_update();
+        let printed = plain(spool, since);
+        if parts.iter().all(|part| !matches!(part, Part::Text(text) if !printed.contains(text.as_str()))) {
+            return;
+        }
+        if end.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+    }
 }
 
 fn plain(spool: &Spool, since: u64) -> String {
@@ -282,10 +297,10 @@ mod tests {
             kept.lock().unwrap().push((line.text, line.hidden));
         }));
         for (bytes, shown, printed) in chunks {
-            sender.send(chunk(Typist::User, bytes, *shown)).unwrap();
-            // The recorder has looked where the line begins.
-            tokio::task::yield_now().await;
+            let began = spool.end();
+            // A program may be faster than the recorder.
             spool.push(printed.as_bytes());
+            sender.send(chunk(Typist::User, bytes, *shown, began)).unwrap();
         }
         drop(sender);
         task.await.unwrap();
@@ -340,7 +355,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_of_a_secret_leaves_the_keyboard_not_even_its_length(secret in "[a-zA-Z0-9]{2,40}") {
-            let kept = chunk(Typist::User, format!("{secret}\n").as_bytes(), Shown::No);
+            let kept = chunk(Typist::User, format!("{secret}\n").as_bytes(), Shown::No, 0);
             prop_assert_eq!(kept.bytes, b"*\n".to_vec());
         }
     }
