@@ -145,7 +145,8 @@ impl Target<'_> {
                         (Some(symbol), _) => Place::Symbol(symbol),
                         (None, text) => {
                             let text = text.as_deref().unwrap_or_default();
-                            Place::Text { line, text, occurrence, is_exact }
+                            let language = Language::possible(&path).first().copied();
+                            Place::Text { line, text, occurrence, is_exact, language }
                         }
                     };
                     in_file(&services, &call, path, place)
@@ -242,7 +243,8 @@ async fn anywhere(services: &Services, call: &Call, symbol: &str, aim: Aim) -> R
     let (services, call, symbol) = (services.clone(), call.clone(), symbol.to_owned());
     blocking(move || {
         let mut found = by_servers(&services, &call, &symbol, result)?;
-        if found.all.is_empty() {
+        // Who changes something must know of what no server knows too: another language may have none.
+        if aim == Aim::Change || found.all.is_empty() {
             in_files(&services, &call, &symbol, &mut found)?;
         }
         found.one(&services, &symbol, aim)
@@ -352,7 +354,7 @@ fn at(services: &Services, path: PathBuf, symbol: &LangSymbol) -> Option<At> {
     Some(At::new(path, file.hash, &file.text, position?))
 }
 
-/// Adds the symbols of all source files that are called so. Blocks.
+/// Adds the symbols of all source files that are called so, which leaves no doubt where each could be looked at. Blocks.
 fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -> Result<(), ToolError> {
     let name = last_name(symbol);
     let files = services.search.files(&Scope::default(), &call.cancel)?;
@@ -392,7 +394,9 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
         }
         unknown += usize::from(is_cut);
     }
-    if unknown > 0 {
+    if unknown == 0 {
+        found.doubt = None;
+    } else {
         let doubt = format!("{} could not be looked at, or not whole", counted(unknown, "file"));
         found.doubt.get_or_insert(doubt);
     }
@@ -541,18 +545,24 @@ mod tests {
         assert_eq!(renamed(&files, true, LangStatus::Ready).await.1, asked);
         assert_eq!(renamed(&files, false, LangStatus::Ready).await.1, asked, "the files tell it");
         for is_known in [true, false] {
-            let (told, asked) = renamed(&files, is_known, LangStatus::Partial).await;
+            let (_, at) = renamed(&files, is_known, LangStatus::Partial).await;
+            assert_eq!(at, asked, "the files tell what the server does not");
+            // The server may know nothing of another language.
+            let (told, asked) = renamed(&[files[0], ("b.py", "def area(): ...\n")], is_known, LangStatus::Ready).await;
+            let several = "`area` may be several symbols: `/area` in a.rs:1, `/area` in b.py:1; name one so";
+            assert!(told.starts_with(several), "{told}");
+            assert_eq!(asked, []);
+
+            let unparsed = format!("fn area() {{}}\n{}", "(".repeat(600));
+            let (told, asked) = renamed(&[files[0], ("b.rs", &unparsed)], is_known, LangStatus::Ready).await;
             assert!(
                 told.starts_with("`area` may be several symbols, of which only `/area` in a.rs:1 was found, since"),
                 "{told}"
             );
+            assert!(told.contains("since 1 file could not be looked at, or not whole."), "{told}");
             assert!(told.ends_with("Nothing was changed. If that one is meant, give its `path` too"), "{told}");
             assert_eq!(asked, []);
         }
-        let unparsed = format!("fn area() {{}}\n{}", "(".repeat(600));
-        let (told, asked) = renamed(&[files[0], ("b.rs", &unparsed)], false, LangStatus::Ready).await;
-        assert!(told.contains("since 1 file could not be looked at, or not whole."), "{told}");
-        assert_eq!(asked, []);
     }
 
     #[tokio::test]

@@ -216,6 +216,17 @@ impl Client {
         is_offered(self.capabilities.get(provider)) || self.inside().has_registered(method)
     }
 
+    /// Whether it runs this command.
+    pub(super) fn runs(&self, command: &str) -> bool {
+        let offered = self.capabilities.pointer("/executeCommandProvider/commands").and_then(Value::as_array);
+        offered.is_some_and(|commands| commands.iter().any(|one| one == command))
+    }
+
+    /// Whether it answers what problems there are in a text, and does not only publish them.
+    pub(super) fn answers_for_problems(&self) -> bool {
+        self.supports("textDocument/diagnostic", "diagnosticProvider")
+    }
+
     /// Whether it answers what problems there are in the whole project.
     pub(super) fn tells_all_problems(&self) -> bool {
         let is_offered = |options: &Value| options.get("workspaceDiagnostics") == Some(&Value::Bool(true));
@@ -382,6 +393,16 @@ impl Client {
     /// The problems that it last told of a file.
     pub(super) fn published(&self, path: &Path) -> Option<Published> {
         self.inside().published(path)
+    }
+
+    /// Somebody waited very long for what it would tell of a file's problems.
+    pub(super) fn was_waited_for(&self) {
+        self.inside().was_waited_for();
+    }
+
+    /// Whether it has not told of the problems of any file, although that was waited for very long: it is not one that does.
+    pub(super) fn is_mute(&self) -> bool {
+        self.inside().is_mute()
     }
 
     /// All problems that it told of, and whether there were more than are kept.

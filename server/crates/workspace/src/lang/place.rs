@@ -1,8 +1,10 @@
 //! Where a question points: models name symbols and texts on a line well, and columns badly (002 §20.11).
 
-use protocol::{Position, Range};
+use std::ops::Range;
 
-use crate::syntax::{Lookup, Outline, Parsed, Symbol};
+use protocol::Position;
+
+use crate::syntax::{Language, Lookup, Outline, Parsed, Symbol};
 use crate::text::{LineIndex, PositionEncoding};
 
 /// How many symbols of the same name are listed.
@@ -24,6 +26,8 @@ pub enum Place<'a> {
         occurrence: usize,
         /// Whether only what stands by itself counts: who changes something must not take another name for it.
         is_exact: bool,
+        /// The language, which may have more in its names than letters, digits and `_`.
+        language: Option<Language>,
     },
 }
 
@@ -80,8 +84,9 @@ impl Place<'_> {
     pub fn find(&self, text: &str, parsed: Option<&Parsed>) -> Result<Position, PlaceError> {
         let offset = match *self {
             Self::Symbol(name) => symbol(name, parsed)?,
-            Self::Text { line, text: wanted, occurrence, is_exact } => {
-                on_line(text, line, wanted, occurrence, is_exact)?
+            Self::Text { line, text: wanted, occurrence, is_exact, language } => {
+                let how = How { occurrence, is_exact, language };
+                on_line(text, line, wanted, how)?
             }
         };
         Ok(LineIndex::new(text).position(text, offset, PositionEncoding::Utf16))
@@ -132,7 +137,7 @@ fn name_of(symbol: &Symbol, text: &str) -> usize {
 }
 
 /// Where a name first stands in a part of a text, all in UTF-16; in its line, where the part is but a place.
-pub fn name_within(text: &str, part: Range, name: &str) -> Option<Position> {
+pub fn name_within(text: &str, part: protocol::Range, name: &str) -> Option<Position> {
     let index = LineIndex::new(text);
     let start = index.offset(text, part.start, PositionEncoding::Utf16)?;
     let line_end = || text.get(start..).and_then(|rest| rest.find('\n')).map_or(text.len(), |length| start + length);
@@ -142,7 +147,16 @@ pub fn name_within(text: &str, part: Range, name: &str) -> Option<Position> {
     Some(index.position(text, start + at, PositionEncoding::Utf16))
 }
 
-fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize, is_exact: bool) -> Result<usize, PlaceError> {
+/// How a text is looked for on a line.
+#[derive(Clone, Copy)]
+struct How {
+    occurrence: usize,
+    is_exact: bool,
+    language: Option<Language>,
+}
+
+fn on_line(text: &str, line: usize, wanted: &str, how: How) -> Result<usize, PlaceError> {
+    let How { occurrence, is_exact, language } = how;
     let mut start = 0;
     let mut lines = text.split_inclusive('\n');
     let content = line.checked_sub(1).and_then(|skip| {
@@ -154,7 +168,11 @@ fn on_line(text: &str, line: usize, wanted: &str, occurrence: usize, is_exact: b
     };
     let content = content.trim_end_matches('\n');
     // The first way of counting that finds any is the one that counts, lest another name be taken where the number is too high.
-    let mut found: Vec<usize> = words(content, wanted).collect();
+    let is_whole = |at: &usize| !goes_on(content, *at..at + wanted.len(), language);
+    let mut found: Vec<usize> = words(content, wanted).filter(is_whole).collect();
+    if found.is_empty() && !is_exact {
+        found = words(content, wanted).collect();
+    }
     if found.is_empty() && !is_exact {
         found = content.match_indices(wanted).map(|(at, _)| at).collect();
     }
@@ -203,6 +221,24 @@ pub(super) fn words<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = us
     })
 }
 
+/// Whether a name of this language goes on where a word in it begins or ends: `user$`, `'item`, `save!`.
+fn goes_on(text: &str, word: Range<usize>, language: Option<Language>) -> bool {
+    let before = text.get(..word.start).unwrap_or_default();
+    let mut after = text.get(word.end..).unwrap_or_default().chars();
+    let (next, second) = (after.next(), after.next());
+    match language {
+        Some(Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java) => {
+            before.ends_with('$') || next == Some('$')
+        }
+        // A character has a quote on both sides, a lifetime on one.
+        Some(Language::Rust) => before.ends_with('\'') && next != Some('\''),
+        Some(Language::Ruby) => {
+            before.ends_with(['@', '$']) || (matches!(next, Some('!' | '?')) && !matches!(second, Some('=' | '~')))
+        }
+        _ => false,
+    }
+}
+
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -227,8 +263,6 @@ fn which(occurrence: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::syntax::Language;
-
     use super::*;
 
     const CODE: &str = "struct A;\nimpl A {\n    fn make(a: u8) {}\n}\nfn make() { let ä𝄞 = make(); Make(); }\n";
@@ -266,7 +300,8 @@ mod tests {
         let text = "#[area]\npub fn ä(area: u8) {}\n";
         let part = |start, end| {
             let at = |(line, character)| Position { line, character };
-            name_within(text, Range { start: at(start), end: at(end) }, "area").map(|at| (at.line, at.character))
+            name_within(text, protocol::Range { start: at(start), end: at(end) }, "area")
+                .map(|at| (at.line, at.character))
         };
         assert_eq!(part((1, 0), (1, 22)), Some((1, 9)));
         assert_eq!(part((1, 0), (1, 0)), Some((1, 9)), "in the line, where the part is but a place");
@@ -277,21 +312,22 @@ mod tests {
 
     #[test]
     fn a_text_is_found_on_its_line_as_a_word_first_and_in_utf_16() {
-        let text = |text, occurrence| Place::Text { line: 5, text, occurrence, is_exact: false };
+        let text = |text, occurrence| Place::Text { line: 5, text, occurrence, is_exact: false, language: None };
         assert_eq!(at(text("make", 1)), Ok((4, 3)));
         assert_eq!(at(text("make", 2)), Ok((4, 22)));
         assert_eq!(at(text("a", 1)), Ok((4, 4)), "no word is called so, so that a part must do");
         assert_eq!(at(text("MAKE", 3)), Ok((4, 30)));
         assert!(at(text("make", 4)).unwrap_err().contains("has no occurrence 4 of `make`"));
         assert!(at(text("", 1)).is_err());
-        let line = |line| at(Place::Text { line, text: "make", occurrence: 1, is_exact: false });
+        let line = |line| at(Place::Text { line, text: "make", occurrence: 1, is_exact: false, language: None });
         assert_eq!(line(9).unwrap_err(), "there is no line 9; it has 5");
         assert!(line(0).is_err());
     }
+
     #[test]
     fn a_number_counts_in_one_way_and_never_takes_another_name() {
         let at = |content: &str, text, occurrence, is_exact| {
-            let found = Place::Text { line: 1, text, occurrence, is_exact }.find(content, None);
+            let found = Place::Text { line: 1, text, occurrence, is_exact, language: None }.find(content, None);
             found.map(|at| at.character).map_err(|error| error.to_string())
         };
         let line = "let index = idx + indexOf(x)";
@@ -308,9 +344,31 @@ mod tests {
     }
 
     #[test]
+    fn a_name_has_more_in_it_than_letters_in_some_languages() {
+        let at = |language, content: &str, text| {
+            let at = |is_exact| {
+                let place = Place::Text { line: 1, text, occurrence: 1, is_exact, language: Some(language) };
+                place.find(content, None).ok().map(|at| at.character)
+            };
+            (at(true), at(false))
+        };
+        assert_eq!(at(Language::TypeScript, "user$.pipe(user)", "user"), (Some(11), Some(11)));
+        assert_eq!(at(Language::TypeScript, "user$.pipe($user)", "user"), (None, Some(0)));
+        assert_eq!(at(Language::TypeScript, "user$.pipe()", "user$"), (Some(0), Some(0)));
+        assert_eq!(at(Language::Php, "f($user);", "user"), (Some(3), Some(3)));
+        assert_eq!(at(Language::Rust, "fn f<'item>(item: &'item u8)", "item"), (Some(12), Some(12)));
+        assert_eq!(at(Language::Rust, "let a = ('a', b);", "b"), (Some(14), Some(14)));
+        assert_eq!(at(Language::Rust, "vec![1]", "vec"), (Some(0), Some(0)));
+        assert_eq!(at(Language::Ruby, "save! if save", "save"), (Some(9), Some(9)));
+        assert_eq!(at(Language::Ruby, "@user = user", "user"), (Some(8), Some(8)));
+        assert_eq!(at(Language::Ruby, "save!= 1", "save"), (Some(0), Some(0)));
+    }
+
+    #[test]
     fn what_is_asked_about_is_the_last_name_of_the_text() {
         let at = |content: &str, text| {
-            let found = Place::Text { line: 1, text, occurrence: 1, is_exact: true }.find(content, None).unwrap();
+            let place = Place::Text { line: 1, text, occurrence: 1, is_exact: true, language: None };
+            let found = place.find(content, None).unwrap();
             word_at(content, found).map(str::to_owned).unwrap_or_default()
         };
         assert_eq!(at("a = shop.total + 1", "shop.total"), "total");

@@ -5,6 +5,7 @@ mod ask;
 mod problems;
 mod slot;
 mod source;
+mod typescript;
 mod view;
 
 use std::collections::HashMap;

@@ -49,6 +49,10 @@ pub(super) struct Inside {
     size: usize,
     /// Whether some were left out.
     overflowed: bool,
+    /// Whether it has told of the problems of any file.
+    has_published: bool,
+    /// Whether that was waited for very long.
+    was_waited_for: bool,
     /// The last error that it told the user of.
     complaint: Option<String>,
     /// The edits that it asks for while a command of it runs.
@@ -120,6 +124,8 @@ impl Inside {
             problems: HashMap::new(),
             size: 0,
             overflowed: false,
+            has_published: false,
+            was_waited_for: false,
             complaint: None,
             captured: None,
         }
@@ -160,6 +166,14 @@ impl Inside {
 
     pub(super) fn complaint(&self) -> Option<String> {
         self.complaint.clone()
+    }
+
+    pub(super) fn was_waited_for(&mut self) {
+        self.was_waited_for = true;
+    }
+
+    pub(super) fn is_mute(&self) -> bool {
+        self.was_waited_for && !self.has_published
     }
 
     pub(super) fn published(&self, path: &Path) -> Option<Published> {
@@ -274,6 +288,9 @@ impl Inside {
         let path = paths::from_uri(&publish.uri).ok()?;
         self.size -= self.problems.remove(&path).map_or(0, |old| old.diagnostics.get().len());
         let size = publish.diagnostics.get().len();
+        if self.problems.len() >= MAX_FILES {
+            self.forget_one_without_problems();
+        }
         if self.size + size > MAX_PROBLEMS || self.problems.len() >= MAX_FILES {
             self.overflowed = true;
             return None;
@@ -282,7 +299,23 @@ impl Inside {
         let diagnostics = publish.diagnostics.into();
         let (at, dated) = (Instant::now(), SystemTime::now());
         self.problems.insert(path, Published { version: publish.version, at, dated, diagnostics });
+        self.has_published = true;
         Some(())
+    }
+
+    /// Makes place for another file: servers tell of each that they look at, and most have no problems.
+    fn forget_one_without_problems(&mut self) {
+        let is_without = |published: &Published| {
+            serde_json::from_str(published.diagnostics.get()).is_ok_and(|list: Vec<Value>| list.is_empty())
+        };
+        let oldest = self
+            .problems
+            .iter()
+            .filter(|(_, published)| is_without(published))
+            .min_by_key(|(_, published)| published.at);
+        if let Some(path) = oldest.map(|(path, _)| path.clone()) {
+            self.size -= self.problems.remove(&path).map_or(0, |old| old.diagnostics.get().len());
+        }
     }
 }
 

@@ -30,6 +30,10 @@ const MAX_ITEMS: usize = 10;
 
 const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so that quick fixes may lack";
 
+pub(super) const UNTOLD: &str = "it has not yet said that it has found the project's files";
+const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if it \
+                                 never does, lsp_restart starts it anew";
+
 /// A server that is asked something.
 pub(super) struct Asker<'a> {
     pub(super) client: &'a Client,
@@ -46,6 +50,18 @@ pub(super) struct Asker<'a> {
     pub(super) sent: Mutex<Sent>,
     /// Whether it was asked for actions without all problems for which there may be some.
     pub(super) lacks_problems: AtomicBool,
+    /// Which problems it is asked for.
+    pub(super) part: Part,
+}
+
+/// Problems, by how a server tells them. One that answers for them may publish others, such as those of a compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    All,
+    /// What it answers; of one that does not answer for them, all.
+    Answered,
+    /// What it publishes beside its answers.
+    Published,
 }
 
 /// What a question came to.
@@ -148,9 +164,7 @@ impl Asker<'_> {
             }
             let message = match self.client.readiness(is_wide) {
                 Readiness::Busy(what) => format!("it still reads the project: {what}"),
-                Readiness::Finding(_) | Readiness::Untold => {
-                    "it has not yet said that it has found the project's files".to_owned()
-                }
+                Readiness::Finding(_) | Readiness::Untold => UNTOLD.to_owned(),
                 Readiness::Ready | Readiness::Settling(_) => "it has only just begun to read the project".to_owned(),
             };
             return Ok((answer, LangStatus::Indexing, Some(message)));
@@ -456,7 +470,8 @@ impl Asker<'_> {
     /// Runs a command, and gives the edits that it asks for.
     async fn run(&self, command: &wire::Command) -> Result<Vec<Box<RawValue>>, Failure> {
         let timed_out = |_| Failure::TimedOut;
-        let alone = tokio::time::timeout_at(self.until, self.client.alone()).await.map_err(timed_out)?;
+        let alone = tokio::time::timeout_at(self.until, self.client.alone()).await;
+        let alone = alone.map_err(|_| Failure::Failed(BUSY_WITH_COMMAND.to_owned()))?;
         let params = json!({ "command": command.command, "arguments": command.arguments });
         let (waiting, sent) = self.queue("workspace/executeCommand", |_| params.clone()).await?;
         *self.sent() = sent;
@@ -464,7 +479,7 @@ impl Asker<'_> {
     }
 
     /// Makes sure that the texts are those of an earlier question, to which the last one belongs.
-    fn stays_with(&self, before: &Sent) -> Result<(), Failure> {
+    pub(super) fn stays_with(&self, before: &Sent) -> Result<(), Failure> {
         let mut sent = self.sent();
         sent.at = before.at;
         if sent.is_same_as(before) {

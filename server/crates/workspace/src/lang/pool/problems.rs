@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::super::answer;
 use super::super::client::{Hold, LATE, Published, Readiness, RequestError, Stamp, Synced, wire};
-use super::ask::{Asker, Failure};
+use super::ask::{Asker, Failure, Part, UNTOLD};
 use super::blocking;
 use crate::paths;
 
@@ -29,6 +29,9 @@ const ELSEWHERE: Duration = Duration::from_millis(1_500);
 /// How long problems are waited for before the actions for them are asked for, and those of texts that have just changed before
 /// all are told.
 const A_WHILE: Duration = Duration::from_secs(5);
+
+/// Who tells of no problems although that was waited for so long, tells of none.
+const VERY_LONG: Duration = Duration::from_secs(10);
 
 /// The problems of a text.
 struct Problems {
@@ -86,7 +89,8 @@ impl Asker<'_> {
             Readiness::Busy(what) => {
                 Ok((answer, LangStatus::Indexing, Some(format!("it still reads the project: {what}"))))
             }
-            _ => Ok((answer, status, message)),
+            Readiness::Finding(_) | Readiness::Untold => Ok((answer, LangStatus::Indexing, Some(UNTOLD.to_owned()))),
+            Readiness::Ready | Readiness::Settling(_) => Ok((answer, status, message)),
         }
     }
 
@@ -116,14 +120,25 @@ impl Asker<'_> {
 
     async fn lists(&self, until: Instant) -> Result<Problems, Failure> {
         let Some(path) = self.path else { return Err(Failure::Unsupported) };
-        const METHOD: &str = "textDocument/diagnostic";
-        if !self.client.supports(METHOD, "diagnosticProvider") {
+        if !self.client.answers_for_problems() {
+            let asked = tokio::time::timeout_at(until, self.problems_of_typescript()).await;
+            if let Some(list) = asked.map_err(|_| Failure::TimedOut)?? {
+                return Ok(Problems { lists: vec![list], currency: Currency::Known });
+            }
             return self.wait_for_published(path, until).await;
         }
-        let params = json!({ "textDocument": self.document() });
-        let asked = self.of_text(METHOD, "diagnosticProvider", |_| params.clone());
-        let report = tokio::time::timeout_at(until, asked).await.map_err(|_| Failure::TimedOut)??;
-        let report: wire::Report = wire::parse(&report)?;
+        let answered = match self.part {
+            Part::Published => None,
+            Part::All | Part::Answered => {
+                let params = json!({ "textDocument": self.document() });
+                let asked = self.of_text("textDocument/diagnostic", "diagnosticProvider", |_| params.clone());
+                let report = tokio::time::timeout_at(until, asked).await.map_err(|_| Failure::TimedOut)??;
+                wire::parse::<wire::Report>(&report)?.items
+            }
+        };
+        if self.part == Part::Answered {
+            return Ok(Problems { lists: answered.into_iter().collect(), currency: Currency::Known });
+        }
         // What another tool of it says it publishes, such as a compiler; nobody says when.
         let synced = self.sent().text.clone();
         let is_of_it = |published: &Published| synced.as_ref().is_some_and(|synced| synced.is_text_of(published));
@@ -135,10 +150,14 @@ impl Asker<'_> {
             _ => (None, Currency::Known),
         };
         let published = published.map(|published| RawValue::to_owned(&published.diagnostics));
-        Ok(Problems { lists: report.items.into_iter().chain(published).collect(), currency })
+        Ok(Problems { lists: answered.into_iter().chain(published).collect(), currency })
     }
 
     async fn wait_for_published(&self, path: &Path, until: Instant) -> Result<Problems, Failure> {
+        if self.client.is_mute() {
+            return Err(Failure::Unsupported);
+        }
+        let began = Instant::now();
         loop {
             let hold = match self.hold(until).await {
                 // Another session has the server see other texts for so long.
@@ -175,6 +194,10 @@ impl Asker<'_> {
                     return Ok(Problems { lists, currency: Currency::Unknown(SILENT) });
                 }
                 if until <= Instant::now() {
+                    let is_reading = matches!(self.client.readiness(false), Readiness::Busy(_));
+                    if !is_reading && began.elapsed() >= VERY_LONG {
+                        self.client.was_waited_for();
+                    }
                     return Ok(Problems { lists: Vec::new(), currency: Currency::Missing });
                 }
                 if !stands {

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::client::{Client, Readiness, Start};
+use super::super::detect::Detected;
 use super::super::table::Definition;
 use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
 use crate::paths::Roots;
@@ -102,6 +103,11 @@ impl Slot {
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
         let asking = AtomicUsize::new(0);
         Self { key, definition, supervisor, path, idle, state, last_question, asking, changes }
+    }
+
+    /// Whether it is this server for this project.
+    pub(super) fn is_of(&self, server: &Detected) -> bool {
+        self.key.name == server.definition.name && self.key.root == server.root
     }
 
     /// Whether its project lies in a workspace.

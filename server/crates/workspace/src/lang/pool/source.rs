@@ -14,7 +14,7 @@ use super::super::answer;
 use super::super::detect::Detected;
 use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
-use super::ask::{Asker, Outcome};
+use super::ask::{Asker, Outcome, Part};
 use super::slot::{NotThere, Slot};
 use super::{NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
@@ -67,7 +67,8 @@ impl Source for Own {
         match self.candidates(query).await {
             Ok(candidates) if (self.trusted)() && !candidates.servers.is_empty() => {
                 let asked = candidates.servers.iter();
-                join_all(asked.map(|server| self.ask_server(&candidates, server, query, within, until))).await
+                let asked = asked.map(|server| self.ask_parts(&candidates, server, query, within, until));
+                join_all(asked).await.into_iter().flatten().collect()
             }
             _ => vec![self.ask(query, within).await],
         }
@@ -165,7 +166,7 @@ impl Own {
         }
         let slots = self.servers.slots();
         let server = |one: &Detected| {
-            let slot = slots.values().find(|slot| slot.key.name == one.definition.name && slot.key.root == one.root);
+            let slot = slots.values().find(|slot| slot.is_of(one));
             let client = slot.and_then(|slot| slot.client());
             named(one, client.as_deref())
         };
@@ -183,7 +184,7 @@ impl Own {
     ) -> LangResult {
         let mut best: Option<LangResult> = None;
         for server in &candidates.servers {
-            let result = self.ask_server(candidates, server, query, within, until).await;
+            let result = self.ask_server(candidates, server, query, Part::All, within, until).await;
             let says_more = |best: &LangResult| best.status == LangStatus::Unsupported;
             if best.as_ref().is_none_or(says_more) || is_answer(&result) {
                 best = Some(result);
@@ -203,7 +204,10 @@ impl Own {
         within: Duration,
         until: Instant,
     ) -> LangResult {
-        let asked = candidates.servers.iter().map(|server| self.ask_server(candidates, server, query, within, until));
+        let asked = candidates
+            .servers
+            .iter()
+            .map(|server| self.ask_server(candidates, server, query, Part::All, within, until));
         let results = join_all(asked).await;
         let can = |result: &&LangResult| result.status != LangStatus::Unsupported;
         let able = results.iter().filter(can).count();
@@ -212,11 +216,38 @@ impl Own {
         results.reduce(together).unwrap_or_else(none)
     }
 
+    /// Asks one; for the problems of a file in two parts where it answers for them and may publish others, which may still be
+    /// of another text.
+    async fn ask_parts(
+        &self,
+        candidates: &Candidates,
+        server: &Detected,
+        query: &LangQuery,
+        within: Duration,
+        until: Instant,
+    ) -> Vec<LangResult> {
+        if !matches!(query, LangQuery::Diagnostics { uri: Some(_) }) {
+            return vec![self.ask_server(candidates, server, query, Part::All, within, until).await];
+        }
+        let mut parts = vec![self.ask_server(candidates, server, query, Part::Answered, within, until).await];
+        let slot = self.servers.slots().values().find(|slot| slot.is_of(server)).cloned();
+        let client = slot.and_then(|slot| slot.client());
+        if parts.iter().all(|part| is_said(part.status)) && client.is_some_and(|client| client.answers_for_problems()) {
+            let mut published = self.ask_server(candidates, server, query, Part::Published, within, until).await;
+            for server in &mut published.servers {
+                server.name.push_str(" (published)");
+            }
+            parts.push(published);
+        }
+        parts
+    }
+
     async fn ask_server(
         &self,
         candidates: &Candidates,
         server: &Detected,
         query: &LangQuery,
+        part: Part,
         within: Duration,
         until: Instant,
     ) -> LangResult {
@@ -277,6 +308,7 @@ impl Own {
             patience: until - within / 5,
             sent: Mutex::default(),
             lacks_problems: AtomicBool::new(false),
+            part,
         };
         let outcome = asker.ask(query).await;
         slot.note_end();
