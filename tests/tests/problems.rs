@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use harness::real::Real;
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, not_tried};
 use protocol::review::Proposal;
 use protocol::turn::StopReason;
@@ -57,9 +58,25 @@ impl World {
         let setup = Setup::empty();
         setup.configure(&format!("{settings}\n{}", Setup::configuration(&model, Wire::Chat)));
         let project = Project::new(files.iter().copied());
+        Self::of(project, (model, setup), profile).await
+    }
+
+    async fn of(project: Project, (model, setup): (ModelServer, Setup), profile: Profile) -> Self {
         let client = Client::start(&setup, &project, profile).await;
         let session = client.new_session().await;
         Self { model, _setup: setup, project, client, session }
+    }
+
+    /// A real project, whose server is among its own programs; none where either is not installed.
+    async fn real(real: Real) -> Option<Self> {
+        let project = real.project()?;
+        project.write("node_modules/.bin/.keep", "");
+        symlink(real.server(), project.path("node_modules/.bin").join(real.program())).unwrap();
+        let model = ModelServer::start([]).await;
+        let setup = Setup::empty();
+        // It reads hundreds of files first.
+        setup.configure(&format!("check_edits = 60\n{}", Setup::configuration(&model, Wire::Chat)));
+        Some(Self::of(project, (model, setup), Profile::panel()).await)
     }
 
     /// An editor that can be asked what its language servers know.
@@ -457,6 +474,38 @@ async fn a_linter_that_ends_is_named_and_the_other_servers_judge_all_the_same() 
 }
 
 #[tokio::test]
+async fn what_a_compiler_said_of_an_earlier_text_keeps_nobody_from_judging_the_edit() {
+    let mut servers = mine();
+    servers["mine"]["args"] = json!(["compiles"]);
+    let world = World::with_own(Profile::panel(), &servers).await;
+    let edits: [Edits<'_>; 2] =
+        [&[("main.mine", "needs area\n", "needs area\nbad\n")], &[("main.mine", "needs area\nbad", "needs area")]];
+    let events = world.turn(&edits).await;
+    let told = told(&events);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let new = "Problems since your edits (mine): 1 error is new.\nmain.mine:2:1: error: this is bad (mine)\n    bad\n";
+    let (changes, missing) = told[0].split_at(new.len());
+    assert_eq!(changes, new);
+    assert!(missing.contains("what it told by itself of the text before"), "{missing}");
+    assert_eq!(told[1], "Problems since your edits (mine): 1 error is gone.");
+    world.finish().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_tells_of_problems_is_waited_for_once() {
+    let mut servers = mine();
+    servers["mine"]["args"] = json!(["silent"]);
+    let world = World::with_own(Profile::panel(), &servers).await;
+    world.turn(&[&[("main.mine", "needs area", "needs volume")]]).await;
+    let began = Instant::now();
+    let events = world.turn(&[&[("main.mine", "needs volume", "needs area")]]).await;
+    assert_eq!(told(&events), [""; 0]);
+    // It was 20 s before.
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn our_own_servers_hear_of_what_an_undo_writes() {
     let world = World::with_own(Profile::panel(), &mine()).await;
     world.accept_as_they_come().await;
@@ -540,4 +589,73 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
     assert_eq!(new_errors(&events), Some(1));
     assert_eq!(world.project.read("main.py"), "from shapes import area\n\nprint(area(3))\n", "nothing is accepted");
     world.finish().await;
+}
+
+/// In a real project an edit breaks something, and its language server says so before the user has seen it; then either the
+/// server's own quick fix mends it, or the edit is taken back, and that is said too.
+async fn is_broken_and_mended(real: Real, file: &str, edit: (&str, &str), error: &str, fix: Option<&str>) {
+    let Some(world) = World::real(real).await else { return };
+    let before = world.project.read(file);
+    let events = world.turn(&[&[(file, edit.0, edit.1)]]).await;
+    let broken = told(&events);
+    assert!(broken.len() == 1 && broken[0].contains(" new.\n") && broken[0].contains(error), "{broken:?}");
+    let place = broken[0].lines().nth(1).and_then(|line| line.strip_prefix(&format!("{file}:")));
+    let line: usize = place.and_then(|place| place.split(':').next()).and_then(|line| line.parse().ok()).unwrap();
+    assert!(new_errors(&events).is_some_and(|count| count > 0), "{events:?}");
+
+    let events = match fix {
+        None => world.turn(&[&[(file, edit.1, edit.0)]]).await,
+        Some(fix) => {
+            let mut input = json!({ "path": file, "line": line });
+            world.model.then(Answer::calls("lsp_code_actions", input.clone()));
+            let listed = result(&world.turn(&[]).await);
+            let action = listed.lines().find(|line| line.contains(fix)).unwrap_or_else(|| panic!("{listed}"));
+            input["apply"] = json!(action.split(" [quickfix").next());
+            world.model.then(Answer::calls("lsp_code_actions", input));
+            let events = world.turn(&[]).await;
+            assert!(result(&events).starts_with("Applied "), "{}", result(&events));
+            events
+        }
+    };
+    let mended = told(&events);
+    assert!(mended.len() == 1 && mended[0].contains(" gone."), "{mended:?}");
+    assert!(!mended[0].contains(" new"), "{mended:?}");
+    assert_eq!(new_errors(&events), None);
+    assert_eq!(world.project.read(file), before, "nothing is accepted");
+    world.finish().await;
+}
+
+/// What a tool told the model.
+fn result(events: &[Event]) -> String {
+    let told = events.iter().find_map(|event| match event {
+        Event::ToolCallEnded { result, .. } => Some(result.text.clone()),
+        _ => None,
+    });
+    told.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn typescripts_server_says_in_rxjs_what_an_edit_broke_and_mends_it() {
+    let import = ("import { arrRemove } from './util/arrRemove';\n", "");
+    let (error, fix) = ("Cannot find name 'arrRemove'", "Add import from \"./util/arrRemove\"");
+    is_broken_and_mended(Real::TypeScript, "internal/Subscription.ts", import, error, Some(fix)).await;
+}
+
+#[tokio::test]
+async fn clangd_says_in_leveldb_what_an_edit_broke_and_mends_it() {
+    let call = ("PutVarint32(dst, value.size());", "PutVarint3(dst, value.size());");
+    is_broken_and_mended(Real::Cpp, "util/coding.cc", call, "'PutVarint3'", Some("change 'PutVarint3' to")).await;
+}
+
+#[tokio::test]
+async fn rust_analyzer_says_in_futures_util_what_an_edit_broke_and_what_mended_it() {
+    let value = ("assert_future::<(), _>(MaybeDone::Future(future))", "4_u8");
+    let error = "expected MaybeDone<Fut>, found u8";
+    is_broken_and_mended(Real::Rust, "src/future/maybe_done.rs", value, error, None).await;
+}
+
+#[tokio::test]
+async fn pyright_says_in_networkx_what_an_edit_broke_and_what_mended_it() {
+    let import = ("from networkx.utils import groups", "from networkx.utils import group");
+    is_broken_and_mended(Real::Python, "networkx/utils/union_find.py", import, "\"groups\" is not defined", None).await;
 }

@@ -191,6 +191,13 @@ function Child:open_chat()
   self:wait("require('azimuth.client').session()")
 end
 
+--- Closes the chat that was just opened. One that is still about to begin to write, or to end, would not begin again.
+function Child:close_chat()
+  self:wait("vim.api.nvim_get_mode().mode == 'i'")
+  self:command("stopinsert | Azimuth chat")
+  self:wait("vim.api.nvim_get_mode().mode == 'n'")
+end
+
 --- Writes a prompt and sends it, by keys.
 ---@param prompt string
 function Child:prompt(prompt)

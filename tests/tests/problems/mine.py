@@ -2,7 +2,8 @@
 """A language server for tests. It finds an error in each line that says `bad`, and in each that says `needs NAME` where the
 file `shapes.mine` beside it does not say `has NAME`. What it has read from disk it reads anew only once it is told of it.
 
-Called with `crashes` it ends as soon as a text is opened.
+Called with `crashes` it ends as soon as a text is opened. With `silent` it tells of no problems. With `compiles` it answers for
+them, and tells of others once, when a text is opened.
 """
 import json
 import os
@@ -53,15 +54,21 @@ def wrong(uri, line):
     return "this is bad" if "bad" in line else None
 
 
+def problem(number, severity, message):
+    place = {"line": number, "character": 0}
+    return {"range": {"start": place, "end": place}, "severity": severity, "message": message, "source": "mine"}
+
+
+def found(uri):
+    lines = enumerate(texts[uri][1].split("\n"))
+    return [problem(number, 1, wrong(uri, line)) for number, line in lines if wrong(uri, line)]
+
+
 def publish():
-    for uri, (version, text) in texts.items():
-        found = []
-        for number, line in enumerate(text.split("\n")):
-            message = wrong(uri, line)
-            if message:
-                place = {"line": number, "character": 0}
-                found.append({"range": {"start": place, "end": place}, "severity": 1, "message": message, "source": "mine"})
-        params = {"uri": uri, "version": version, "diagnostics": found}
+    if "silent" in sys.argv or "compiles" in sys.argv:
+        return
+    for uri, (version, _) in texts.items():
+        params = {"uri": uri, "version": version, "diagnostics": found(uri)}
         write({"method": "textDocument/publishDiagnostics", "params": params})
 
 
@@ -71,6 +78,8 @@ while True:
     document = params.get("textDocument") or {}
     if method == "initialize":
         can = {"textDocumentSync": {"openClose": True, "change": 1}}
+        if "compiles" in sys.argv:
+            can["diagnosticProvider"] = {"interFileDependencies": True, "workspaceDiagnostics": False}
         write({"id": message["id"], "result": {"capabilities": can, "serverInfo": {"name": "mine"}}})
     elif method == "initialized":
         watched = {"method": "workspace/didChangeWatchedFiles", "id": "w",
@@ -80,6 +89,9 @@ while True:
         if "crashes" in sys.argv:
             os._exit(3)
         texts[document["uri"]] = (document["version"], document["text"])
+        if "compiles" in sys.argv:
+            params = {"uri": document["uri"], "version": document["version"], "diagnostics": [problem(0, 2, "warned")]}
+            write({"method": "textDocument/publishDiagnostics", "params": params})
         publish()
     elif method == "textDocument/didChange":
         texts[document["uri"]] = (document["version"], params["contentChanges"][0]["text"])
@@ -89,6 +101,8 @@ while True:
     elif method == "workspace/didChangeWatchedFiles":
         read_before.clear()
         publish()
+    elif method == "textDocument/diagnostic":
+        write({"id": message["id"], "result": {"kind": "full", "items": found(document["uri"])}})
     elif method == "exit":
         sys.exit(0)
     elif method and "id" in message:
