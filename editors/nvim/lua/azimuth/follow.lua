@@ -87,6 +87,7 @@ local function note(bufnr, is_new, has_swap)
     buffer = bufnr,
     callback = function()
       if not is_showing then
+        documents.catch_up(bufnr)
         give(bufnr)
       end
     end,

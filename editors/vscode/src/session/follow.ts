@@ -17,8 +17,8 @@ export class Follow implements vscode.Disposable {
   private pause: NodeJS.Timeout | undefined;
   /** When the user did something in an editor last. */
   private busy = 0;
-  /** What the editor beside shows, and whether VS Code has told of its tab. */
-  private shown: { uri: string; isSeen: boolean } | undefined;
+  /** What the editor beside shows, where, and whether VS Code has told of its tab. */
+  private shown: { uri: string; column: vscode.ViewColumn | undefined; isSeen: boolean } | undefined;
   /** Whether the user has closed it since the turn began. */
   private isClosed = false;
 
@@ -118,7 +118,7 @@ export class Follow implements vscode.Disposable {
     const former = this.tab();
     const editor = await vscode.window.showTextDocument(document, { viewColumn, preserveFocus: true, preview: true, ...(line === undefined ? {} : { selection }) });
     const key = document.uri.toString();
-    this.shown = { uri: key, isSeen: this.shown?.uri === key && this.shown.isSeen };
+    this.shown = { uri: key, column: editor.viewColumn, isSeen: this.shown?.uri === key && this.shown.isSeen };
     if (line !== undefined) editor.revealRange(selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     // Where the user has no previews, each file would leave its tab there.
     const hasPreviews = vscode.workspace.getConfiguration('workbench.editor').get<boolean>('enablePreview', true);
@@ -137,10 +137,12 @@ export class Follow implements vscode.Disposable {
     return activeTabGroup.tabs.length === 1 ? tab.group.viewColumn : vscode.ViewColumn.Beside;
   }
 
-  /** The tab that was shown, where it is still there; the user may have it elsewhere, too. */
+  /** The tab that was shown, where it is still there; the user may have it elsewhere, too, and as a preview as well. */
   private tab(): vscode.Tab | undefined {
-    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => uriOf(tab) === this.shown?.uri);
-    return this.shown === undefined ? undefined : tabs.find(({ isPreview }) => isPreview) ?? tabs.at(-1);
+    if (this.shown === undefined) return undefined;
+    const { uri, column } = this.shown;
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter((tab) => uriOf(tab) === uri);
+    return tabs.find(({ group }) => group.viewColumn === column) ?? tabs.find(({ isPreview }) => isPreview) ?? tabs.at(-1);
   }
 
   /** A tab that was there and is not was closed by the user, or another file was put in its place. */

@@ -39,6 +39,8 @@ const GLANCE: Duration = Duration::from_millis(250);
 const COMPARING: Duration = Duration::from_secs(2);
 /// So many files of a turn are looked at.
 const MOST_FILES: usize = 20;
+/// So many are, with those of earlier turns of which something is still to be told.
+const MOST_WATCHED: usize = 100;
 
 /// What the edits of a session's turn did to problems. Clones share it.
 #[derive(Clone)]
@@ -274,12 +276,13 @@ impl Problems {
             file.was = Some(was);
             return None;
         }
-        if state.files.len() >= MOST_FILES {
-            let Some(of_earlier_turn) = state.files.iter().position(|file| file.was.is_none()) else {
-                state.left_out_untold += usize::from(state.left_out.insert(path));
-                return None;
-            };
-            state.files.remove(of_earlier_turn);
+        let of_earlier_turn = state.files.iter().position(|file| file.was.is_none());
+        if state.files.iter().filter(|file| file.was.is_some()).count() >= MOST_FILES {
+            state.left_out_untold += usize::from(state.left_out.insert(path));
+            return None;
+        }
+        if let Some(oldest) = of_earlier_turn.filter(|_| state.files.len() >= MOST_WATCHED) {
+            state.files.remove(oldest);
         }
         let (text, was) = match was {
             Pending::Text(text) => (Some(Arc::clone(&text)), Pending::Text(text)),

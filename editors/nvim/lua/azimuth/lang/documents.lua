@@ -168,9 +168,19 @@ function M.add_swap_file(bufnr)
   end
 end
 
+--- Does for a buffer that the user enters what its reading left out: its modeline, and its filetype's options of the window.
+---@param bufnr integer
+function M.catch_up(bufnr)
+  -- To ask for detection where the user has none would begin it.
+  if vim.fn.exists("#filetypedetect") == 1 and vim.api.nvim_get_current_buf() == bufnr then
+    pcall(vim.api.nvim_cmd, { cmd = "filetype", args = { "detect" }, mods = { silent = true } }, {})
+  end
+end
+
 --- Leaves a document to the user, whose it is from now on. Who holds it goes on with it.
 ---@param bufnr integer
 local function keep(bufnr)
+  M.catch_up(bufnr)
   asked[bufnr] = held[bufnr].users > 0 and held[bufnr].users or nil
   if held[bufnr].has_swap then
     M.add_swap_file(bufnr)
