@@ -536,10 +536,16 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let program = world.project().join("bin/mine-lsp");
     std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mine = r#"{"command": "mine-lsp", "fileTypes": ["mine"], "rootMarkers": ["mine.project"]}"#;
-    let lost = r#"{"command": "lost-lsp", "fileTypes": ["mine"], "rootMarkers": ["mine.project"]}"#;
+    let lost =
+        r#"{"command": "lost-lsp", "install": "get lost", "fileTypes": ["mine"], "rootMarkers": ["mine.project"]}"#;
     world.write("lsp.json", &format!(r#"{{"mine": {mine}, "lost": {lost}, "wrong": {{"argz": []}}}}"#));
     let output = world.azimuth(&["doctor"]);
-    for expected in ["mine for .: ", "bin/mine-lsp", "lost (`lost-lsp` was not found)", "unknown field `argz`"] {
+    for expected in [
+        "mine for .: ",
+        "bin/mine-lsp",
+        "lost (`lost-lsp` was found neither in the project nor where programs are; `get lost` installs it)",
+        "unknown field `argz`",
+    ] {
         assert!(text(&output).contains(expected), "`{expected}` is not in:\n{}", text(&output));
     }
     world.write("../config.toml", "nonsense = \n");

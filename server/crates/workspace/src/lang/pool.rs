@@ -187,7 +187,7 @@ impl Servers {
                     version: None,
                     root: one.root,
                     state: if one.program.is_some() { ServerState::NotStarted } else { ServerState::Missing },
-                    why: one.program.is_none().then(|| format!("`{}` was not found", one.definition.command)),
+                    why: one.program.is_none().then(|| one.definition.missing()),
                     program: one.program,
                     pid: None,
                     memory: None,

@@ -42,6 +42,8 @@ pub struct Definition {
     pub command: String,
     /// The program's arguments.
     pub args: Vec<String>,
+    /// The command that installs it, where one does on most systems.
+    pub install: Option<String>,
     /// The endings of the files that it is for, without dot, or whole names such as `Dockerfile`.
     pub file_types: Vec<String>,
     /// What lies in the folder of a project of its kind, each a name or a glob.
@@ -67,6 +69,14 @@ pub struct Definition {
     pub resend_options: Map<String, Value>,
     /// The file that names its program, if it is not a built-in one.
     pub from: Option<PathBuf>,
+}
+
+impl Definition {
+    /// That its program was not found, and how to get it, for people.
+    pub fn missing(&self) -> String {
+        let hint = self.install.as_ref().map(|command| format!("; `{command}` installs it")).unwrap_or_default();
+        format!("`{}` was found neither in the project nor where programs are{hint}", self.command)
+    }
 }
 
 /// Something that is wrong with a configuration file.
@@ -206,6 +216,7 @@ struct Merged {
 struct Fields {
     command: Option<String>,
     args: Option<Vec<String>>,
+    install: Option<String>,
     file_types: Option<Vec<String>>,
     root_markers: Option<Vec<String>>,
     init_options: Option<Value>,
@@ -323,10 +334,13 @@ impl Fields {
         }
         if other.command.is_some() {
             self.command_from = file.map(Path::to_owned);
+            // What installs another program does not install this one.
+            self.install = None;
         }
         self.from = file.map(Path::to_owned);
         over(&mut self.command, other.command);
         over(&mut self.args, other.args);
+        over(&mut self.install, other.install);
         over(&mut self.file_types, other.file_types);
         over(&mut self.root_markers, other.root_markers);
         over(&mut self.init_options, other.init_options);
@@ -346,6 +360,7 @@ impl Fields {
             name,
             command: self.command.filter(|command| !command.is_empty()).ok_or("command")?,
             args: self.args.unwrap_or_default(),
+            install: self.install,
             file_types: self.file_types.ok_or("fileTypes")?.iter().map(|end| plain(end)).collect(),
             root_markers: self.root_markers.ok_or("rootMarkers")?,
             init_options: self.init_options.unwrap_or_default(),
@@ -431,8 +446,16 @@ mod tests {
         let pyright = server(&table, "pyright");
         assert_eq!((&*pyright.command, &*pyright.args), ("pyright-langserver", &["project".to_owned()][..]));
         assert!(pyright.is_linter && pyright.settings["a"] == 1);
+        assert!(pyright.missing().ends_with("; `npm install -g pyright` installs it"), "{}", pyright.missing());
         assert_eq!(table.idle, Some(Duration::ZERO));
         assert!(table.servers.iter().all(|server| server.name != "clangd"));
+    }
+
+    #[test]
+    fn how_to_install_a_server_is_not_said_of_another_program() {
+        let (_, table) = load(&[("user/lsp.toml", "[servers.pyright]\ncommand = \"my-pyright\"\n")], true);
+        let wanted = "`my-pyright` was found neither in the project nor where programs are";
+        assert_eq!(server(&table, "pyright").missing(), wanted);
     }
 
     #[test]

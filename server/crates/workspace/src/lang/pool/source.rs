@@ -116,8 +116,7 @@ impl Own {
                 None => "no language server is known for this project".to_owned(),
             },
             Some(first) => {
-                let (name, command) = (&first.definition.name, &first.definition.command);
-                format!("{name} is for it, but `{command}` was found neither in the project nor where programs are")
+                format!("{} is for it, but {}", first.definition.name, first.definition.missing())
             }
         };
         found.retain(|one| one.program.is_some());
