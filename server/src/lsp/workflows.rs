@@ -166,12 +166,12 @@ impl Place {
             let symbol = outline.symbols.iter().rfind(|symbol| is_whole(symbol) && holds(symbol, first, last))?;
             let name = text.get(symbol.selection.clone()).unwrap_or_default();
             let name = Some(shown(name)).filter(|name| !name.is_empty());
-            Some((name, lines_of(symbol), is_program(symbol.language)))
+            Some((name, lines_of(symbol), symbol.language.is_program()))
         });
         let around = found.as_ref().map(|(_, lines, _)| *lines);
         let is_code = match &found {
             Some((_, _, is_program)) => *is_program,
-            None => is_selection && language.is_some_and(is_program),
+            None => is_selection && language.is_some_and(Language::is_program),
         };
         let subject = match found {
             // Somebody who selects all of a symbol means it by its name.
@@ -290,11 +290,6 @@ fn holds(symbol: &Symbol, first: u32, last: u32) -> bool {
 fn lines_of(symbol: &Symbol) -> [u32; 2] {
     let from_zero = |line: &usize| u32::try_from(line.saturating_sub(1)).unwrap_or(u32::MAX);
     [from_zero(symbol.lines.start()), from_zero(symbol.lines.end())]
-}
-
-/// Whether what is written in a language does something that could be tested.
-fn is_program(language: Language) -> bool {
-    !matches!(language, Language::Json | Language::Css | Language::Html)
 }
 
 #[cfg(test)]

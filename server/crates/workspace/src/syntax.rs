@@ -227,6 +227,11 @@ impl Language {
         }
     }
 
+    /// Whether what is written in it does something, and its names are called elsewhere: keys and rules are not.
+    pub fn is_program(self) -> bool {
+        !matches!(self, Self::Json | Self::Css | Self::Html)
+    }
+
     /// Whether brackets that are left open, after an error, can take memory with the square of their number: at the end of the
     /// text the parser copies out every way to take what is open (tree-sitter 0.26.13, `parser.c`, `ts_parser__accept`), in
     /// one step that nothing stops. Seen in these with `%w(`, repeated.

@@ -366,7 +366,7 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
         if found.is_full() {
             return Ok(());
         }
-        if !Language::possible(&path).into_iter().any(has_symbols_of_a_program) {
+        if !Language::possible(&path).into_iter().any(Language::is_program) {
             continue;
         }
         let Ok(file) = services.reader.read(&path) else {
@@ -401,11 +401,6 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
         found.doubt.get_or_insert(doubt);
     }
     Ok(())
-}
-
-/// Whether what has a name in texts of a language is called by it elsewhere: keys and rules are not.
-fn has_symbols_of_a_program(language: Language) -> bool {
-    !matches!(language, Language::Json | Language::Css | Language::Html)
 }
 
 #[cfg(test)]

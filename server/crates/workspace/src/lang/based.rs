@@ -180,18 +180,9 @@ fn moved<'c>(line: u32, changes: impl Iterator<Item = (&'c Span<u32>, &'c Span<u
 /// of that line.
 fn range_moved(range: Range, line: impl Fn(u32) -> Option<u32>) -> Option<Range> {
     let at = |position: Position| Some(Position { line: line(position.line)?, ..position });
-    let end = if last_line(range) < range.end.line {
-        Position { line: line(last_line(range))? + 1, ..range.end }
-    } else {
-        at(range.end)?
-    };
+    let [_, last] = range.lines();
+    let end = if last < range.end.line { Position { line: line(last)? + 1, ..range.end } } else { at(range.end)? };
     Some(Range { start: at(range.start)?, end })
-}
-
-/// The last line of which a range has something.
-fn last_line(range: Range) -> u32 {
-    let ends_before = range.end.character == 0 && range.end.line > range.start.line;
-    if ends_before { range.end.line - 1 } else { range.end.line }
 }
 
 impl Shifts {
@@ -450,7 +441,7 @@ impl Shifts {
                     let text = path(uri).and_then(|path| self.reader.read(&path).ok());
                     *hash = text.map(|text| text.hash.0);
                     for edit in edits {
-                        let (first, last) = (edit.range.start.line, last_line(edit.range));
+                        let [first, last] = edit.range.lines();
                         let swallows = |change: &Change| first < change.base.start && change.base.end <= last;
                         let is_apart = !shift.changes.iter().any(swallows);
                         match range_moved(edit.range, |line| shift.to_session(line)).filter(|_| is_apart) {
