@@ -18,7 +18,7 @@ const QUERY: &str = "azimuth/editor/query";
 const MINE: &str = include_str!("problems/mine.py");
 
 /// How the editor's language server answers. It finds an error wherever a line says `bad`, or `needs` something that no line of
-/// an open document `has`.
+/// an open document `has`, and a warning wherever one says `odd`.
 #[derive(Clone, Copy, PartialEq)]
 enum Server {
     /// Of the text as it is.
@@ -162,14 +162,15 @@ impl World {
         let shapes = self.project.uri("shapes.py");
         let is_bad = |line: &str| match line.split_once("needs ") {
             Some((_, name)) => !self.client.text(&shapes).contains(&format!("has {name}")),
-            None => line.contains("bad"),
+            None => line.contains("bad") || line.contains("odd"),
         };
         let bad = text.lines().enumerate().filter(|(_, line)| is_bad(line));
         let problems: Vec<_> = bad
-            .map(|(line, _)| {
+            .map(|(line, text)| {
+                let severity = if text.contains("odd") { "warning" } else { "error" };
                 let place = json!({ "line": line, "character": 0 });
                 let range = json!({ "start": place, "end": place });
-                json!({ "range": range, "severity": "error", "message": "this is bad", "source": "badly" })
+                json!({ "range": range, "severity": severity, "message": "this is bad", "source": "badly" })
             })
             .collect();
         let documents = json!([{ "uri": uri, "diagnostics": problems }]);
@@ -362,7 +363,7 @@ async fn an_error_that_is_told_where_the_turn_goes_on_to_mend_it_is_not_told_aga
     let world = World::new(World::editor(), "check_edits = 1\nmend_errors = 1").await;
     world.accept_as_they_come().await;
     let turn = async {
-        let edit = json!({ "path": "main.py", "old_text": "import one\n", "new_text": "import bad\n" });
+        let edit = json!({ "path": "main.py", "old_text": "import one\n", "new_text": "import bad\nodd\n" });
         world.model.then(Answer::calls("edit_replace_exact", edit));
         world.model.then(Answer::says("Done."));
         world.model.then(Answer::says("It stays."));
@@ -373,6 +374,10 @@ async fn an_error_that_is_told_where_the_turn_goes_on_to_mend_it_is_not_told_aga
     let told = told(&events);
     assert_eq!((told.len(), new_errors(&events)), (2, Some(1)), "{told:?}");
     assert!(told[0].ends_with("still reads the project.") && told[1].starts_with("You ended, but 1 error is there"));
+    // What is no error, and would be news as well, is told with it.
+    let warning =
+        "\nProblems since your edits (badly): 1 warning is new.\nmain.py:2:1: warning: this is bad (badly)\n    odd\n";
+    assert!(told[1].contains(warning), "{told:?}");
     world.finish().await;
 }
 
@@ -596,6 +601,9 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
 async fn is_broken_and_mended(real: Real, file: &str, edit: (&str, &str), error: &str, fix: Option<&str>) {
     let Some(world) = World::real(real).await else { return };
     let before = world.project.read(file);
+    // It may have to start beside others.
+    world.model.then(Answer::calls("lsp_diagnostics", json!({ "path": file })));
+    world.turn(&[]).await;
     let events = world.turn(&[&[(file, edit.0, edit.1)]]).await;
     let broken = told(&events);
     assert!(broken.len() == 1 && broken[0].contains(" new.\n") && broken[0].contains(error), "{broken:?}");

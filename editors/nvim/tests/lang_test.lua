@@ -359,15 +359,16 @@ function T.a_file_that_is_not_open_is_read_for_the_question_and_let_go()
     child:lua([[
       _G.late = true
       vim.cmd("filetype on")
-      vim.api.nvim_create_autocmd("FileType", { pattern = "text", command = "setlocal spell" })
+      vim.api.nvim_create_autocmd("FileType", { pattern = "text", command = "setlocal spell shiftwidth=5 tabstop=5" })
     ]])
+    support.write(place.project .. "/.editorconfig", "root = true\n[*]\ntab_width = 6\n")
     ask(child, { type = "documentSymbols", uri = closed })
     child:wait("vim.fn.bufloaded('closed.txt') == 1")
     child:command("edit closed.txt")
     child:wait("_G.answer")
     support.equal(child:lua("return vim.fn.bufloaded('closed.txt')"), 1)
     support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 2)
-    support.equal(child:lua("return { vim.wo.spell, vim.bo.shiftwidth }"), { true, 7 })
+    support.equal(child:lua("return { vim.wo.spell, vim.bo.shiftwidth, vim.bo.tabstop }"), { true, 7, 6 })
   end)
 end
 

@@ -87,8 +87,8 @@ local function note(bufnr, is_new, has_swap)
     buffer = bufnr,
     callback = function()
       if not is_showing then
-        documents.catch_up(bufnr)
         give(bufnr)
+        documents.catch_up(bufnr)
       end
     end,
   })
@@ -183,10 +183,10 @@ local function on_call(session_id, event)
   if not config.values.follow or is_closed or session_id ~= client.session() or not location then
     return
   end
-  is_showing = true
+  is_showing, documents.is_followed = true, true
   -- A text that may not be changed just now, or a window that cannot be split: it is not worth a message.
   pcall(look_at, location)
-  is_showing = false
+  is_showing, documents.is_followed = false, false
   tidy()
 end
 

@@ -229,6 +229,7 @@ await tell(world, shots, async () => {
   const chat = await steps.chatFrame(world);
   await chat.getByText(/^Renaming times in src\/shape\.ts/).waitFor();
   const waiting = page.locator('.pane', { has: page.locator('.pane-header[aria-label^="Review"]') }).locator('.monaco-list-row', { hasText: '2 pending' });
+  await steps.until('both files in the review', async () => (await waiting.count()) === 2);
   assert.deepEqual((await waiting.allTextContents()).map((text) => text.match(/(main|shape)\.ts/)?.[0]).toSorted(), ['main.ts', 'shape.ts']);
   for (const name of ['src/main.ts', 'src/shape.ts']) assert.equal(fs.readFileSync(path.join(project, name), 'utf8'), files[name], 'nothing is written before it is accepted');
   await page.screenshot({ path: path.join(shots, 'renamed.png') });

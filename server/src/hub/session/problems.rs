@@ -41,6 +41,8 @@ const COMPARING: Duration = Duration::from_secs(2);
 const MOST_FILES: usize = 20;
 /// So many are, with those of earlier turns of which something is still to be told.
 const MOST_WATCHED: usize = 100;
+/// For so many turns it is looked whether what an earlier one did is known.
+const MOST_TURNS: u32 = 10;
 
 /// What the edits of a session's turn did to problems. Clones share it.
 #[derive(Clone)]
@@ -83,6 +85,8 @@ struct File {
     /// What the session had before the turn's first edit; none where only an earlier turn edited it, so that what came of that
     /// is none of this one's.
     was: Option<Pending>,
+    /// How many turns have begun since it was edited.
+    turns: u32,
 }
 
 /// What is known of a file's problems.
@@ -174,8 +178,10 @@ impl Problems {
     pub(super) fn begin(&self) {
         let mut state = self.state();
         state.files.retain(|file| !self.is_settled(file));
+        state.files.retain(|file| file.turns < MOST_TURNS);
         for file in &mut state.files {
             file.was = None;
+            file.turns += 1;
             if let Watch::Known(judged) = &mut file.watch {
                 judged.now = Now::Unknown;
             }
@@ -273,7 +279,7 @@ impl Problems {
         let mut state = self.state();
         // What an earlier turn's edits do there is not known yet, so it is told with what this one's do.
         if let Some(file) = state.files.iter_mut().find(|file| file.path == path) {
-            file.was = Some(was);
+            (file.was, file.turns) = (Some(was), 0);
             return None;
         }
         let of_earlier_turn = state.files.iter().position(|file| file.was.is_none());
@@ -297,7 +303,7 @@ impl Problems {
         };
         let watch = known.map_or(Watch::Asking, |known| Watch::Known(Judged::at_first(Arc::new(known))));
         let is_known = matches!(watch, Watch::Known(_));
-        state.files.push(File { path: path.clone(), who, watch, was: Some(was) });
+        state.files.push(File { path: path.clone(), who, watch, was: Some(was), turns: 0 });
         let text = text.filter(|_| !is_known)?;
         while state.asking.try_join_next().is_some() {}
         // What this turn's edits of other files broke here was not there before, either.
@@ -370,6 +376,7 @@ impl Problems {
         if count == 0 {
             return None;
         }
+        let besides = if tells_model { self.untold_besides_errors().await } else { None };
         let mut shown = Vec::new();
         let mut state = self.state();
         for (span, change) in changes {
@@ -379,7 +386,24 @@ impl Problems {
             }
         }
         shown.truncate(MOST_SHOWN);
+        shown.extend(besides);
         Some(NewErrors { count: u32::try_from(count).unwrap_or(u32::MAX), shown })
+    }
+
+    /// What the model was not told of yet, but for new errors.
+    async fn untold_besides_errors(&self) -> Option<String> {
+        let spans = self.spans(|judged, edits| match &judged.now {
+            Now::Known { known, edits: at, is_told: false } if *at == edits => {
+                Some((Arc::clone(&judged.told), Arc::clone(known)))
+            }
+            _ => None,
+        });
+        let changes = self.changes(spans, |problem| problem.severity != LangSeverity::Error).await;
+        let mut report = Report::default();
+        for (_, Change { delta, servers, shown }) in changes {
+            report.add(delta, shown, servers);
+        }
+        report.words()
     }
 
     /// The times to compare of the files for which there are any. Is given how often was edited, too.

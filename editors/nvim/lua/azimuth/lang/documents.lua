@@ -11,6 +11,9 @@ local BUSY = { "E11:", "E12:", "E48:", "E523:", "E565:", "E788:" }
 --- When a buffer that could not be let go is let go, in milliseconds.
 local LATER = 1000
 
+--- Whether a window is about to show a buffer to which the user does not go: it is not caught up with then.
+M.is_followed = false
+
 ---@class azimuth.lang.Held
 ---@field users integer How many questions need it.
 ---@field is_new boolean Whether the buffer was made for them.
@@ -168,19 +171,18 @@ function M.add_swap_file(bufnr)
   end
 end
 
---- Does for a buffer that the user enters what its reading left out: its modeline, and its filetype's options of the window.
+--- Does for a buffer that the user enters what its reading left out, as if it were read now: the options of its window, and its
+--- modeline, which comes last.
 ---@param bufnr integer
 function M.catch_up(bufnr)
-  -- To ask for detection where the user has none would begin it.
-  if vim.fn.exists("#filetypedetect") == 1 and vim.api.nvim_get_current_buf() == bufnr then
-    pcall(vim.api.nvim_cmd, { cmd = "filetype", args = { "detect" }, mods = { silent = true } }, {})
+  if vim.api.nvim_buf_is_valid(bufnr) and vim.api.nvim_get_current_buf() == bufnr then
+    pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = bufnr, modeline = true })
   end
 end
 
 --- Leaves a document to the user, whose it is from now on. Who holds it goes on with it.
 ---@param bufnr integer
 local function keep(bufnr)
-  M.catch_up(bufnr)
   asked[bufnr] = held[bufnr].users > 0 and held[bufnr].users or nil
   if held[bufnr].has_swap then
     M.add_swap_file(bufnr)
@@ -287,6 +289,9 @@ function M.take(uri)
     buffer = bufnr,
     callback = function()
       keep(bufnr)
+      if not M.is_followed then
+        M.catch_up(bufnr)
+      end
     end,
   })
   return { bufnr = bufnr, is_open = false }

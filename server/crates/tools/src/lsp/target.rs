@@ -20,6 +20,11 @@ use crate::{Services, blocking, counted, read_file};
 const MOST_FOUND: usize = 100;
 /// How many files with the name in them are parsed, where no server knows the symbol.
 const MOST_FILES: usize = 500;
+/// The endings of programs in languages of which no symbols are known without a server.
+const UNKNOWN: &[&str] = &[
+    "kt", "kts", "scala", "swift", "dart", "ex", "exs", "erl", "hs", "ml", "mli", "zig", "vue", "svelte", "astro",
+    "clj", "fs", "groovy", "m", "mm", "nim", "jl", "pl", "pm", "r", "cu", "nix",
+];
 /// What stands between the names of a path.
 const SEPARATORS: [char; 3] = ['/', '.', ':'];
 
@@ -178,6 +183,15 @@ fn in_file(services: &Services, call: &Call, path: PathBuf, place: Place<'_>) ->
 }
 
 impl At {
+    /// The name of the languages that one server is for, of which the file's is one.
+    fn family(&self) -> Option<&'static str> {
+        Language::possible(&self.text.path).first().map(|language| match language {
+            Language::TypeScript | Language::Tsx | Language::JavaScript => "typescript",
+            Language::C | Language::Cpp => "c",
+            other => other.name(),
+        })
+    }
+
     fn new(path: PathBuf, hash: TextHash, text: &str, position: Position) -> Self {
         let name = word_at(text, position).unwrap_or_default().to_owned();
         Self { uri: paths::to_uri(&path), text: Asked { path, hash }, position, name, doubt: None }
@@ -234,6 +248,8 @@ struct Found {
     all: Vec<At>,
     /// Why there may be more; none where these are all.
     doubt: Option<String>,
+    /// Whether that is only that the servers did not tell all, which the files may.
+    is_for_files: bool,
 }
 
 /// A symbol anywhere in the workspace: by the language servers, or else by the files that its name stands in.
@@ -243,9 +259,10 @@ async fn anywhere(services: &Services, call: &Call, symbol: &str, aim: Aim) -> R
     let (services, call, symbol) = (services.clone(), call.clone(), symbol.to_owned());
     blocking(move || {
         let mut found = by_servers(&services, &call, &symbol, result)?;
-        // Who changes something must know of what no server knows too: another language may have none.
-        if aim == Aim::Change || found.all.is_empty() {
+        if found.all.is_empty() {
             in_files(&services, &call, &symbol, &mut found)?;
+        } else if aim == Aim::Change {
+            found.compare(&services, &call, &symbol)?;
         }
         found.one(&services, &symbol, aim)
     })
@@ -287,8 +304,28 @@ impl Found {
         let is_full = self.all.len() >= MOST_FOUND;
         if is_full {
             self.doubt = Some(format!("only the first {MOST_FOUND} were looked at"));
+            self.is_for_files = false;
         }
         is_full
+    }
+
+    /// Takes in what no server knows, since its language has none; and where the servers did not tell all, whether the files
+    /// know of no more. In a language of which a server told, the files only say that: to them a declaration is a symbol of its
+    /// own, beside the definition. Blocks.
+    fn compare(&mut self, services: &Services, call: &Call, symbol: &str) -> Result<(), ToolError> {
+        let mut in_all = Self { all: Vec::new(), doubt: None, is_for_files: true };
+        in_files(services, call, symbol, &mut in_all)?;
+        let told: Vec<&'static str> = self.all.iter().filter_map(At::family).collect();
+        let is_known =
+            |at: &At| self.all.iter().any(|one| (&one.text.path, one.position) == (&at.text.path, at.position));
+        let (of_told, of_others): (Vec<At>, Vec<At>) =
+            in_all.all.into_iter().partition(|at| at.family().is_some_and(|family| told.contains(&family)));
+        let are_all_known = of_told.iter().all(is_known);
+        if self.doubt.is_none() || (self.is_for_files && are_all_known) {
+            self.doubt = in_all.doubt;
+        }
+        self.all.extend(of_others);
+        Ok(())
     }
 }
 
@@ -297,7 +334,7 @@ fn by_servers(services: &Services, call: &Call, symbol: &str, result: LangResult
     // Where no server is there the files tell all that there is to know.
     let is_sure = matches!(result.status, LangStatus::Ready | LangStatus::NoServer | LangStatus::Unsupported);
     let doubt = (!is_sure).then(|| format!("the language servers did not tell all symbols ({})", said.plain()));
-    let mut found = Found { all: Vec::new(), doubt };
+    let mut found = Found { all: Vec::new(), is_for_files: doubt.is_some(), doubt };
     let symbols = match result.answer {
         LangAnswer::Symbols { symbols } if said.is_answered() => symbols,
         _ => Vec::new(),
@@ -314,7 +351,10 @@ fn by_servers(services: &Services, call: &Call, symbol: &str, result: LangResult
         let Some(path) = path.filter(|path| services.search.shows(path)) else { continue };
         match at(services, path, one) {
             Some(at) => found.all.push(at),
-            None => found.doubt = Some("one is not where a language server has it".to_owned()),
+            None => {
+                found.doubt = Some("one is not where a language server has it".to_owned());
+                found.is_for_files = false;
+            }
         }
     }
     Ok(found)
@@ -367,6 +407,9 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
             return Ok(());
         }
         if !Language::possible(&path).into_iter().any(Language::is_program) {
+            let is_unknown = path.extension().is_some_and(|ending| UNKNOWN.iter().any(|one| ending == *one));
+            let has_name = || services.reader.read(&path).is_ok_and(|file| file.text.contains(name));
+            unknown += usize::from(is_unknown && has_name());
             continue;
         }
         let Ok(file) = services.reader.read(&path) else {
@@ -394,11 +437,11 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
         }
         unknown += usize::from(is_cut);
     }
-    if unknown == 0 {
-        found.doubt = None;
-    } else {
+    if unknown > 0 {
         let doubt = format!("{} could not be looked at, or not whole", counted(unknown, "file"));
         found.doubt.get_or_insert(doubt);
+    } else if found.is_for_files {
+        found.doubt = None;
     }
     Ok(())
 }
@@ -547,6 +590,9 @@ mod tests {
             let several = "`area` may be several symbols: `/area` in a.rs:1, `/area` in b.py:1; name one so";
             assert!(told.starts_with(several), "{told}");
             assert_eq!(asked, []);
+            let (told, asked) = renamed(&[files[0], ("b.kt", "fun area() {}\n")], is_known, LangStatus::Ready).await;
+            assert!(told.contains("since 1 file could not be looked at, or not whole."), "{told}");
+            assert_eq!(asked, []);
 
             let unparsed = format!("fn area() {{}}\n{}", "(".repeat(600));
             let (told, asked) = renamed(&[files[0], ("b.rs", &unparsed)], is_known, LangStatus::Ready).await;
@@ -558,6 +604,15 @@ mod tests {
             assert!(told.ends_with("Nothing was changed. If that one is meant, give its `path` too"), "{told}");
             assert_eq!(asked, []);
         }
+    }
+
+    #[tokio::test]
+    async fn what_a_server_knows_as_one_is_one_though_it_is_declared_elsewhere() {
+        let files = [("a.rs", "fn area() {}\n"), ("b.rs", "trait Shape {\n    fn area();\n}\n")];
+        assert_eq!(renamed(&files, true, LangStatus::Ready).await.1, [Position { line: 0, character: 3 }]);
+        let (told, asked) = renamed(&files, true, LangStatus::Partial).await;
+        assert!(told.contains("since the language servers did not tell all symbols"), "{told}");
+        assert_eq!(asked, []);
     }
 
     #[tokio::test]

@@ -410,6 +410,11 @@ impl Client {
         self.inside().all_published()
     }
 
+    /// Whether it says that it does something, such as a build.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.inside().is_at_work()
+    }
+
     /// The last error that it told the user of, if it did.
     pub(super) fn complaint(&self) -> Option<String> {
         self.inside().complaint()

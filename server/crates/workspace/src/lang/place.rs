@@ -228,7 +228,7 @@ fn goes_on(text: &str, word: Range<usize>, language: Option<Language>) -> bool {
     let (next, second) = (after.next(), after.next());
     match language {
         Some(Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java) => {
-            before.ends_with('$') || next == Some('$')
+            before.ends_with(['$', '#']) || next == Some('$')
         }
         // A character has a quote on both sides, a lifetime on one.
         Some(Language::Rust) => before.ends_with('\'') && next != Some('\''),
@@ -355,6 +355,7 @@ mod tests {
         assert_eq!(at(Language::TypeScript, "user$.pipe(user)", "user"), (Some(11), Some(11)));
         assert_eq!(at(Language::TypeScript, "user$.pipe($user)", "user"), (None, Some(0)));
         assert_eq!(at(Language::TypeScript, "user$.pipe()", "user$"), (Some(0), Some(0)));
+        assert_eq!(at(Language::JavaScript, "this.#count = count", "count"), (Some(14), Some(14)));
         assert_eq!(at(Language::Php, "f($user);", "user"), (Some(3), Some(3)));
         assert_eq!(at(Language::Rust, "fn f<'item>(item: &'item u8)", "item"), (Some(12), Some(12)));
         assert_eq!(at(Language::Rust, "let a = ('a', b);", "b"), (Some(14), Some(14)));

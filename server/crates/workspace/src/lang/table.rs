@@ -42,7 +42,7 @@ pub struct Definition {
     pub command: String,
     /// The program's arguments.
     pub args: Vec<String>,
-    /// The command that installs it, where one does on most systems.
+    /// A command that installs it, where one does whatever the system.
     pub install: Option<String>,
     /// The endings of the files that it is for, without dot, or whole names such as `Dockerfile`.
     pub file_types: Vec<String>,
@@ -72,7 +72,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// That its program was not found, and how to get it, for people.
+    /// That its program was not found, and how to get it, in words.
     pub fn missing(&self) -> String {
         let hint = self.install.as_ref().map(|command| format!("; `{command}` installs it")).unwrap_or_default();
         format!("`{}` was found neither in the project nor where programs are{hint}", self.command)

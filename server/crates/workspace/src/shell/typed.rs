@@ -18,6 +18,12 @@ use super::waiting::Keys;
 /// How long a program that shows keys itself may take to do it.
 const ECHO: Duration = Duration::from_secs(1);
 
+/// How often it is looked whether it has.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Texts of fewer characters are short.
+const SHORT: usize = 4;
+
 /// A line is recorded in pieces of at most so many bytes.
 const LINE: usize = 4 << 10;
 
@@ -92,27 +98,30 @@ pub(super) async fn record(mut chunks: UnboundedReceiver<Chunk>, spool: Arc<Spoo
     while let Some(chunk) = chunks.recv().await {
         if chunk.bytes.is_empty() {
             for line in lines.iter_mut().filter(|line| !line.parts.is_empty()) {
-                finish(line, &spool, &out).await;
+                finish(line, ECHO, &spool, &out).await;
             }
             continue;
         }
         let by = chunk.by;
         let Some(line) = lines.iter_mut().find(|line| line.by == by) else { continue };
+        // Of lines that were sent at once, what follows one that nobody showed is not waited for.
+        let mut patience = ECHO;
         for byte in chunk.bytes {
             line.begin(chunk.began);
-            if line.push(byte, chunk.shown) {
-                finish(line, &spool, &out).await;
+            if line.push(byte, chunk.shown) && finish(line, patience, &spool, &out).await {
+                patience = Duration::ZERO;
             }
         }
     }
     for line in &mut lines {
         if !line.parts.is_empty() {
-            finish(line, &spool, &out).await;
+            finish(line, ECHO, &spool, &out).await;
         }
     }
 }
 
-async fn finish(line: &mut Unfinished, spool: &Spool, out: &impl Fn(Line)) {
+/// Records a line. What is shown of it is waited for so long. Whether it is hidden.
+async fn finish(line: &mut Unfinished, patience: Duration, spool: &Spool, out: &impl Fn(Line)) -> bool {
     let began = line.began.take().unwrap_or_else(|| spool.end());
     let parts = std::mem::take(&mut line.parts);
     line.escape.clear();
@@ -120,24 +129,30 @@ async fn finish(line: &mut Unfinished, spool: &Spool, out: &impl Fn(Line)) {
     let perhaps = std::mem::take(&mut line.perhaps);
     let mut hidden = std::mem::take(&mut line.hidden);
     if perhaps && !hidden {
-        hidden = tokio::time::timeout(ECHO, shows(spool, began, &parts)).await.is_err();
+        let is_shown = shows(spool, began, &parts);
+        let looked = async {
+            while !is_shown() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        hidden = tokio::time::timeout(patience, looked).await.is_err();
+        // What was printed by now shows nothing of what comes after.
+        line.after = spool.end();
     }
     let text = if hidden { String::new() } else { parts.iter().map(Part::in_words).collect() };
     out(Line { by: line.by, text, hidden });
+    hidden
 }
 
-/// Ends once all of these texts were printed.
-async fn shows(spool: &Spool, since: u64, parts: &[Part]) {
-    let mut end = spool.watch();
-    loop {
-        end.borrow_and_update();
+/// Tells whether all of these texts were printed by now. A short one may be found in anything, so that has to come first.
+fn shows<'s>(spool: &'s Spool, since: u64, parts: &'s [Part]) -> impl Fn() -> bool + 's {
+    move || {
         let printed = plain(spool, since);
-        if parts.iter().all(|part| !matches!(part, Part::Text(text) if !printed.contains(text.as_str()))) {
-            return;
-        }
-        if end.changed().await.is_err() {
-            return std::future::pending().await;
-        }
+        let is_in = |text: &str| match text.chars().count() {
+            ..SHORT => printed.trim_start().starts_with(text.trim_start()),
+            _ => printed.contains(text),
+        };
+        parts.iter().all(|part| !matches!(part, Part::Text(text) if !is_in(text)))
     }
 }
 
@@ -159,6 +174,8 @@ struct Unfinished {
     perhaps: bool,
     /// Where the output was when it was begun.
     began: Option<u64>,
+    /// Where the output was when the line before was looked for in it.
+    after: u64,
     /// How many bytes it took.
     length: usize,
 }
@@ -179,11 +196,20 @@ impl Part {
 
 impl Unfinished {
     fn new(by: Typist) -> Self {
-        Self { by, parts: Vec::new(), escape: Vec::new(), hidden: false, perhaps: false, began: None, length: 0 }
+        Self {
+            by,
+            parts: Vec::new(),
+            escape: Vec::new(),
+            hidden: false,
+            perhaps: false,
+            began: None,
+            after: 0,
+            length: 0,
+        }
     }
 
     fn begin(&mut self, offset: u64) {
-        self.began.get_or_insert(offset);
+        self.began.get_or_insert(offset.max(self.after));
     }
 
     /// Takes a byte in; says whether the line is at its end.
@@ -350,6 +376,17 @@ mod tests {
         assert_eq!(recorded(&shown).await, [("print(1)".to_owned(), false)]);
         let starred = [(&b"hunter2\r"[..], Shown::Perhaps, "*******\r\n")];
         assert_eq!(recorded(&starred).await, [(String::new(), true)]);
+        // What shows the name does not show a password that is in it, whether they are typed at once or not.
+        let (name, hidden) = (("admin".to_owned(), false), (String::new(), true));
+        let at_once = [(&b"admin\radmin\r"[..], Shown::Perhaps, "admin\r\npassword: *****\r\n")];
+        assert_eq!(recorded(&at_once).await, [name.clone(), hidden.clone()]);
+        let ahead = [(&b"admin\r"[..], Shown::Perhaps, "admin\r\n"), (&b"admin\r"[..], Shown::Perhaps, "*****\r\n")];
+        assert_eq!(recorded(&ahead).await, [name, hidden.clone()]);
+        // Nor does any number that is printed show a short one.
+        let pin = [(&b"12\r"[..], Shown::Perhaps, "done: 12 %\r\n")];
+        assert_eq!(recorded(&pin).await, [hidden]);
+        let short = [(&b"ls\r"[..], Shown::Perhaps, "ls\r\na b\r\n")];
+        assert_eq!(recorded(&short).await, [("ls".to_owned(), false)]);
     }
 
     proptest! {

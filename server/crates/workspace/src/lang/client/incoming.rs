@@ -85,6 +85,8 @@ pub(crate) struct Published {
     pub(crate) dated: SystemTime,
     /// The list.
     pub(crate) diagnostics: Arc<RawValue>,
+    /// Whether there is none in it.
+    is_empty: bool,
 }
 
 /// Keeps the edits that a server asks for, from now on until it is dropped.
@@ -149,6 +151,11 @@ impl Inside {
             return (self.is_quiescent != Some(true)).then(what);
         }
         self.progress.values().max_by_key(|said| said.len()).cloned()
+    }
+
+    /// Whether it says that it does something, such as a build.
+    pub(super) fn is_at_work(&self) -> bool {
+        !self.progress.is_empty()
     }
 
     /// How far it has read the project, and where that matters, found its files.
@@ -296,23 +303,18 @@ impl Inside {
             return None;
         }
         self.size += size;
+        let is_empty = publish.diagnostics.get().trim_start_matches('[').trim_start().starts_with(']');
         let diagnostics = publish.diagnostics.into();
         let (at, dated) = (Instant::now(), SystemTime::now());
-        self.problems.insert(path, Published { version: publish.version, at, dated, diagnostics });
+        self.problems.insert(path, Published { version: publish.version, at, dated, diagnostics, is_empty });
         self.has_published = true;
         Some(())
     }
 
     /// Makes place for another file: servers tell of each that they look at, and most have no problems.
     fn forget_one_without_problems(&mut self) {
-        let is_without = |published: &Published| {
-            serde_json::from_str(published.diagnostics.get()).is_ok_and(|list: Vec<Value>| list.is_empty())
-        };
-        let oldest = self
-            .problems
-            .iter()
-            .filter(|(_, published)| is_without(published))
-            .min_by_key(|(_, published)| published.at);
+        let without = self.problems.iter().filter(|(_, published)| published.is_empty);
+        let oldest = without.min_by_key(|(_, published)| published.at);
         if let Some(path) = oldest.map(|(path, _)| path.clone()) {
             self.size -= self.problems.remove(&path).map_or(0, |old| old.diagnostics.get().len());
         }

@@ -81,6 +81,8 @@ pub(super) struct Outcome {
 pub(super) enum Failure {
     #[error("it cannot answer that")]
     Unsupported,
+    #[error("it has told of no problems so far, of any file")]
+    Mute,
     #[error("{0}")]
     NotAnEdit(String),
     #[error("it did not answer in time")]
@@ -96,7 +98,7 @@ pub(super) enum Failure {
 impl Failure {
     fn status(&self) -> LangStatus {
         match self {
-            Self::Unsupported | Self::NotAnEdit(_) => LangStatus::Unsupported,
+            Self::Unsupported | Self::Mute | Self::NotAnEdit(_) => LangStatus::Unsupported,
             Self::TimedOut => LangStatus::TimedOut,
             Self::Request(RequestError::Ended(_)) => LangStatus::Crashed,
             Self::Request(RequestError::Rpc(error)) if error.is_unknown_method() => LangStatus::Unsupported,

@@ -30,8 +30,10 @@ const ELSEWHERE: Duration = Duration::from_millis(1_500);
 /// all are told.
 const A_WHILE: Duration = Duration::from_secs(5);
 
-/// Who tells of no problems although that was waited for so long, tells of none.
+/// Who tells of no problems for so long after it was sent a text is taken for one who tells of none, and waited for only
+/// shortly from then on, until it does.
 const VERY_LONG: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_secs(2);
 
 /// The problems of a text.
 struct Problems {
@@ -54,6 +56,7 @@ const WITHOUT_VERSION: &str =
     "it does not say which version of the text its problems are of: they may be of the one before";
 const OF_ANOTHER_TEXT: &str =
     "what it told by itself of the text before, such as problems that a compiler found, is left out";
+const AT_WORK: &str = "it is at work, such as with a build, and may find more by that";
 const SILENT: &str = "another file was changed since it told of these problems, and it has not said whether they stay";
 
 impl Asker<'_> {
@@ -102,6 +105,8 @@ impl Asker<'_> {
             | Err(Failure::TimedOut | Failure::Request(RequestError::Rpc(_) | RequestError::Malformed(_))) => {
                 return Ok(None);
             }
+            // There are none for which there could be quick fixes.
+            Err(Failure::Mute) => return Ok(Some(Vec::new())),
             problems => problems?,
         };
         let text = self.sent().text.as_ref().map(|synced| synced.text.clone()).unwrap_or_default();
@@ -141,12 +146,17 @@ impl Asker<'_> {
         }
         // What another tool of it says it publishes, such as a compiler; nobody says when.
         let synced = self.sent().text.clone();
-        let is_of_it = |published: &Published| synced.as_ref().is_some_and(|synced| synced.is_text_of(published));
+        let is_of_it = |published: &Published| {
+            // A compiler reads what is on disk, and what it finds is said to be of the text that is open.
+            let is_what_it_read = |synced: &Synced| self.part == Part::All || synced.is_saved;
+            synced.as_ref().is_some_and(|synced| synced.is_text_of(published) && is_what_it_read(synced))
+        };
         let (published, currency) = match self.client.published(path) {
             Some(published) if is_of_it(&published) => (Some(published), Currency::Known),
             Some(published) if !answer::diagnostics(&published.diagnostics)?.is_empty() => {
                 (None, Currency::Unknown(OF_ANOTHER_TEXT))
             }
+            None if self.part == Part::Published && self.client.is_at_work() => (None, Currency::Unknown(AT_WORK)),
             _ => (None, Currency::Known),
         };
         let published = published.map(|published| RawValue::to_owned(&published.diagnostics));
@@ -154,10 +164,8 @@ impl Asker<'_> {
     }
 
     async fn wait_for_published(&self, path: &Path, until: Instant) -> Result<Problems, Failure> {
-        if self.client.is_mute() {
-            return Err(Failure::Unsupported);
-        }
-        let began = Instant::now();
+        let is_mute = self.client.is_mute();
+        let until = if is_mute { until.min(Instant::now() + SHORT) } else { until };
         loop {
             let hold = match self.hold(until).await {
                 // Another session has the server see other texts for so long.
@@ -194,8 +202,12 @@ impl Asker<'_> {
                     return Ok(Problems { lists, currency: Currency::Unknown(SILENT) });
                 }
                 if until <= Instant::now() {
-                    let is_reading = matches!(self.client.readiness(false), Readiness::Busy(_));
-                    if !is_reading && began.elapsed() >= VERY_LONG {
+                    if is_mute && self.client.is_mute() {
+                        return Err(Failure::Mute);
+                    }
+                    let has_had_time = |text: &Synced| text.sent.elapsed() >= VERY_LONG;
+                    let is_idle = stands && self.client.readiness(false) == Readiness::Ready;
+                    if is_idle && hold.sent.text.as_ref().is_some_and(has_had_time) {
                         self.client.was_waited_for();
                     }
                     return Ok(Problems { lists: Vec::new(), currency: Currency::Missing });

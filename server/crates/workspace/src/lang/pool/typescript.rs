@@ -9,7 +9,7 @@ use super::super::client::RequestError;
 use super::super::client::wire;
 use super::ask::{Asker, Failure};
 
-/// Has TypeScript asked (typescript-language-server 4 and newer).
+/// Has TypeScript asked.
 const COMMAND: &str = "typescript.tsserverRequest";
 /// The parts that make up all problems of a document.
 const PARTS: [&str; 3] = ["syntacticDiagnosticsSync", "semanticDiagnosticsSync", "suggestionDiagnosticsSync"];
@@ -43,27 +43,52 @@ impl Asker<'_> {
     /// told all of them.
     ///
     /// # Errors
-    /// The server has ended, or the text was changed meanwhile.
+    /// The server has ended.
     pub(super) async fn problems_of_typescript(&self) -> Result<Option<Box<RawValue>>, Failure> {
         if !self.client.runs(COMMAND) {
             return Ok(None);
         }
+        loop {
+            match self.parts_of_typescript().await? {
+                Parts::All(problems) => return Ok(to_raw_value(&problems).ok()),
+                Parts::Untold => return Ok(None),
+                // The user types.
+                Parts::OfSeveralTexts => {}
+            }
+        }
+    }
+
+    async fn parts_of_typescript(&self) -> Result<Parts, Failure> {
         let (mut all, mut before) = (Vec::new(), None);
         for part in PARTS {
             let params = json!({ "command": COMMAND, "arguments": [part, { "file": self.document()["uri"] }] });
             let answer = match self.send("workspace/executeCommand", |_| params.clone()).await {
-                Err(Failure::Request(RequestError::Rpc(_))) => return Ok(None),
+                Err(Failure::Request(RequestError::Rpc(_))) => return Ok(Parts::Untold),
                 answer => answer?,
             };
             match &before {
                 None => before = Some(self.sent().clone()),
-                Some(before) => self.stays_with(before)?,
+                Some(before) if self.stays_with(before).is_err() => return Ok(Parts::OfSeveralTexts),
+                Some(_) => {}
             }
-            let Ok(Some(Response { body: Some(problems) })) = wire::parse(&answer) else { return Ok(None) };
-            all.extend(problems.iter().map(Problem::to_lsp));
+            let Ok(Response { body: Some(problems) }) = wire::parse(&answer) else { return Ok(Parts::Untold) };
+            let ignored =
+                self.server.definition.settings.pointer("/diagnostics/ignoredCodes").and_then(Value::as_array);
+            let is_wanted = |problem: &&Problem| {
+                !problem.code.as_ref().is_some_and(|code| ignored.is_some_and(|ignored| ignored.contains(code)))
+            };
+            all.extend(problems.iter().filter(is_wanted).map(Problem::to_lsp));
         }
-        Ok(to_raw_value(&all).ok())
+        Ok(Parts::All(all))
     }
+}
+
+/// The parts, put together.
+enum Parts {
+    All(Vec<Value>),
+    /// TypeScript has not told one of them.
+    Untold,
+    OfSeveralTexts,
 }
 
 impl Problem {
