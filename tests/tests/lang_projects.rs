@@ -57,16 +57,7 @@ impl World {
 
     async fn edits(&self, query: LangQuery) -> BTreeSet<Edit> {
         let LangAnswer::Edit { changes } = self.ready(query).await else { panic!("no edit") };
-        let mut all = BTreeSet::new();
-        for change in changes {
-            let LangChange::Text { uri, edits, .. } = change else { panic!("{change:?}") };
-            for edit in edits {
-                let range = edit.range;
-                let place = [range.start.line, range.start.character, range.end.line, range.end.character];
-                all.insert((uri.clone(), place.map(u64::from), edit.new_text));
-            }
-        }
-        all
+        edits_of(changes)
     }
 
     /// Compares the definition and all uses of names, and what renaming the first would change.
@@ -102,6 +93,20 @@ impl World {
         assert!(most >= at_least, "{}: names are followed over {most} files", self.real.name());
         self
     }
+}
+
+/// The edits of text of an answer of ours.
+fn edits_of(changes: Vec<LangChange>) -> BTreeSet<Edit> {
+    let mut all = BTreeSet::new();
+    for change in changes {
+        let LangChange::Text { uri, edits, .. } = change else { panic!("{change:?}") };
+        for edit in edits {
+            let range = edit.range;
+            let place = [range.start.line, range.start.character, range.end.line, range.end.character];
+            all.insert((uri.clone(), place.map(u64::from), edit.new_text));
+        }
+    }
+    all
 }
 
 /// The places of an answer of LSP's.
@@ -171,6 +176,33 @@ async fn typescripts_server_on_rxjs() {
     assert_eq!(ours, theirs);
     let importers: BTreeSet<_> = ours.iter().map(|(uri, ..)| uri).collect();
     assert!(importers.len() > 50, "{}", importers.len());
+
+    // An import is missing, and the quick fix adds it.
+    let file = "internal/Subscription.ts";
+    let text = world.project.read(file).replace("import { arrRemove } from './util/arrRemove';\n", "");
+    world.project.write(file, &text);
+    world.servers.files_changed(vec![world.project.path(file)]).await;
+    let uri = world.project.uri(file);
+    let LangAnswer::Diagnostics { documents } = world.ready(LangQuery::Diagnostics { uri: Some(uri.clone()) }).await
+    else {
+        panic!("no problems")
+    };
+    let mut problems = documents.into_iter().flat_map(|document| document.diagnostics);
+    let problem = problems.find(|problem| problem.code.as_deref() == Some("2304")).expect("a name that is not there");
+    let title = "Add import from \"./util/arrRemove\"";
+    let query = LangQuery::CodeAction { uri: uri.clone(), range: problem.range, title: title.to_owned(), kind: None };
+    let LangResult { answer: LangAnswer::Edit { changes }, .. } = world.source.ask(&query, PATIENCE).await else {
+        panic!("no quick fix")
+    };
+    let ours = edits_of(changes);
+    world.direct.open(file, world.real.language());
+    let told = json!({ "range": problem.range, "message": problem.message, "code": 2304, "severity": 1 });
+    let params =
+        json!({ "textDocument": { "uri": uri }, "range": problem.range, "context": { "diagnostics": [told] } });
+    let actions = world.direct.ask("textDocument/codeAction", &params);
+    let action = actions.as_array().unwrap().iter().find(|action| action["title"] == title).expect("the quick fix");
+    assert_eq!(ours, text_edits(&action["edit"]));
+    assert!(!ours.is_empty());
     world.servers.stop().await;
 }
 

@@ -355,20 +355,21 @@ function T.a_file_that_is_not_open_is_read_for_the_question_and_let_go()
     support.equal(child:lua("return { _G.width, vim.go.modeline }"), { 8, true })
     -- Our server was never told of it: for it the file is on the disk.
     support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 1)
+    child:command("filetype on")
     -- One that the user opens meanwhile stays, and is the user's, with all that opening a file does.
     child:lua([[
       _G.late = true
-      vim.cmd("filetype on")
       vim.api.nvim_create_autocmd("FileType", { pattern = "text", command = "setlocal spell shiftwidth=5 tabstop=5" })
     ]])
     support.write(place.project .. "/.editorconfig", "root = true\n[*]\ntab_width = 6\n")
     ask(child, { type = "documentSymbols", uri = closed })
     child:wait("vim.fn.bufloaded('closed.txt') == 1")
+    child:lua("vim.api.nvim_create_autocmd('BufReadPost', { callback = function() _G.read_again = true end })")
     child:command("edit closed.txt")
     child:wait("_G.answer")
     support.equal(child:lua("return vim.fn.bufloaded('closed.txt')"), 1)
     support.equal(child:lua("return vim.tbl_count(require('azimuth.client').lsp_client().attached_buffers)"), 2)
-    support.equal(child:lua("return { vim.wo.spell, vim.bo.shiftwidth, vim.bo.tabstop }"), { true, 7, 6 })
+    support.equal(child:lua("return { vim.wo.spell, vim.bo.shiftwidth, vim.bo.tabstop, _G.read_again == nil }"), { true, 7, 6, true })
   end)
 end
 

@@ -342,7 +342,7 @@ impl Problems {
             Now::Known { known, is_told: false, .. } => Some((Arc::clone(&judged.told), Arc::clone(known))),
             _ => None,
         });
-        let changes = self.changes(spans, |_| true).await;
+        let changes = self.changes(spans, |_, _| true).await;
         let mut report = Report::default();
         let mut state = self.state();
         for (Span { path, now, .. }, Change { delta, servers, shown }) in changes {
@@ -371,12 +371,13 @@ impl Problems {
             Now::Known { known, edits: at, .. } if *at == edits => Some((Arc::clone(&judged.first), Arc::clone(known))),
             _ => None,
         });
-        let changes = self.changes(spans, |problem| problem.severity == LangSeverity::Error).await;
+        let changes = self.changes(spans, |_, problem| problem.severity == LangSeverity::Error).await;
         let count = changes.iter().map(|(_, change)| change.delta.new.len()).sum::<usize>();
         if count == 0 {
             return None;
         }
-        let besides = if tells_model { self.untold_besides_errors().await } else { None };
+        let counted = changes.iter().map(|(span, change)| (span.path.clone(), change.delta.new.clone()));
+        let besides = if tells_model { self.untold_besides(counted.collect()).await } else { None };
         let mut shown = Vec::new();
         let mut state = self.state();
         for (span, change) in changes {
@@ -390,15 +391,16 @@ impl Problems {
         Some(NewErrors { count: u32::try_from(count).unwrap_or(u32::MAX), shown })
     }
 
-    /// What the model was not told of yet, but for new errors.
-    async fn untold_besides_errors(&self) -> Option<String> {
+    /// What the model was not told of yet, but for these that are new.
+    async fn untold_besides(&self, told: HashMap<PathBuf, Vec<LangDiagnostic>>) -> Option<String> {
         let spans = self.spans(|judged, edits| match &judged.now {
             Now::Known { known, edits: at, is_told: false } if *at == edits => {
                 Some((Arc::clone(&judged.told), Arc::clone(known)))
             }
             _ => None,
         });
-        let changes = self.changes(spans, |problem| problem.severity != LangSeverity::Error).await;
+        let is_told = move |path: &Path, problem: &_| told.get(path).is_some_and(|told| told.contains(problem));
+        let changes = self.changes(spans, move |path, problem| !is_told(path, problem)).await;
         let mut report = Report::default();
         for (_, Change { delta, servers, shown }) in changes {
             report.add(delta, shown, servers);
@@ -418,12 +420,16 @@ impl Problems {
     }
 
     /// What came and went in each; of what is new only that is kept which counts. Nothing where it takes too long.
-    async fn changes(&self, spans: Vec<Span>, counts: fn(&LangDiagnostic) -> bool) -> Vec<(Span, Change)> {
+    async fn changes(
+        &self,
+        spans: Vec<Span>,
+        counts: impl Fn(&Path, &LangDiagnostic) -> bool + Send + 'static,
+    ) -> Vec<(Span, Change)> {
         let inner = Arc::clone(&self.0);
         let compare = move || {
             let change = |span: Span| {
                 let (mut delta, servers) = span.now.since(&span.before);
-                delta.new.retain(counts);
+                delta.new.retain(|problem| counts(&span.path, problem));
                 let shown = inner.asking.shown(&span.path, span.who, &span.now, &delta.new);
                 (span, Change { delta, servers, shown })
             };

@@ -171,12 +171,31 @@ function M.add_swap_file(bufnr)
   end
 end
 
---- Does for a buffer that the user enters what its reading left out, as if it were read now: the options of its window, and its
---- modeline, which comes last.
+--- Modelines are read after autocommands, and only where there is one.
+local ENTERED = "AzimuthFileEntered"
+vim.api.nvim_create_autocmd("User", { pattern = ENTERED, callback = function() end })
+
+--- Does for a buffer that the user enters what its reading left out: its filetype's options of the window, and its modeline. What
+--- its reading did is not done again, since that may change the text, or move the cursor.
 ---@param bufnr integer
 function M.catch_up(bufnr)
-  if vim.api.nvim_buf_is_valid(bufnr) and vim.api.nvim_get_current_buf() == bufnr then
-    pcall(vim.api.nvim_exec_autocmds, "BufReadPost", { buffer = bufnr, modeline = true })
+  if not vim.api.nvim_buf_is_valid(bufnr) or vim.api.nvim_get_current_buf() ~= bufnr then
+    return
+  end
+  local view = vim.fn.winsaveview()
+  if vim.bo[bufnr].filetype ~= "" then
+    pcall(vim.api.nvim_exec_autocmds, "FileType", { pattern = vim.bo[bufnr].filetype, modeline = false })
+  end
+  -- It and the modeline count more than the filetype, as when a file is read.
+  local editorconfig = vim.F.if_nil(vim.b[bufnr].editorconfig, vim.g.editorconfig)
+  if vim.api.nvim_buf_is_valid(bufnr) and editorconfig ~= false and editorconfig ~= 0 then
+    pcall(function()
+      require("editorconfig").config(bufnr)
+    end)
+  end
+  pcall(vim.api.nvim_exec_autocmds, "User", { pattern = ENTERED, modeline = true })
+  if vim.api.nvim_get_current_buf() == bufnr then
+    vim.fn.winrestview(view)
   end
 end
 

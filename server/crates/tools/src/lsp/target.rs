@@ -1,6 +1,7 @@
 //! The place that a call names.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
 use agent::tool::{Call, ToolError};
@@ -23,7 +24,21 @@ const MOST_FILES: usize = 500;
 /// The endings of programs in languages of which no symbols are known without a server.
 const UNKNOWN: &[&str] = &[
     "kt", "kts", "scala", "swift", "dart", "ex", "exs", "erl", "hs", "ml", "mli", "zig", "vue", "svelte", "astro",
-    "clj", "fs", "groovy", "m", "mm", "nim", "jl", "pl", "pm", "r", "cu", "nix",
+    "clj", "fs", "groovy", "nim", "jl", "pl", "pm", "r", "nix",
+];
+/// What marks a project, which has a server of its own.
+const MARKERS: &[&str] = &[
+    "Cargo.toml",
+    "package.json",
+    "tsconfig.json",
+    "go.mod",
+    "pyproject.toml",
+    "setup.py",
+    "compile_commands.json",
+    "pom.xml",
+    "build.gradle",
+    "composer.json",
+    "Gemfile",
 ];
 /// What stands between the names of a path.
 const SEPARATORS: [char; 3] = ['/', '.', ':'];
@@ -250,6 +265,8 @@ struct Found {
     doubt: Option<String>,
     /// Whether that is only that the servers did not tell all, which the files may.
     is_for_files: bool,
+    /// The endings of the files of which servers told.
+    told: Vec<OsString>,
 }
 
 /// A symbol anywhere in the workspace: by the language servers, or else by the files that its name stands in.
@@ -309,17 +326,19 @@ impl Found {
         is_full
     }
 
-    /// Takes in what no server knows, since its language has none; and where the servers did not tell all, whether the files
-    /// know of no more. In a language of which a server told, the files only say that: to them a declaration is a symbol of its
-    /// own, beside the definition. Blocks.
+    /// Takes in what no server knows, since its language or its project has none; and where the servers did not tell all,
+    /// whether the files know of no more. In a project and language of which a server told, the files only say that: to them a
+    /// declaration is a symbol of its own, beside the definition. Blocks.
     fn compare(&mut self, services: &Services, call: &Call, symbol: &str) -> Result<(), ToolError> {
-        let mut in_all = Self { all: Vec::new(), doubt: None, is_for_files: true };
+        let endings = self.all.iter().filter_map(|at| at.text.path.extension().map(ToOwned::to_owned));
+        let mut in_all = Self { all: Vec::new(), doubt: None, is_for_files: true, told: endings.collect() };
         in_files(services, call, symbol, &mut in_all)?;
-        let told: Vec<&'static str> = self.all.iter().filter_map(At::family).collect();
+        let of = |at: &At| at.family().map(|family| (family, project_of(services, &at.text.path)));
+        let told: Vec<_> = self.all.iter().filter_map(of).collect();
         let is_known =
             |at: &At| self.all.iter().any(|one| (&one.text.path, one.position) == (&at.text.path, at.position));
         let (of_told, of_others): (Vec<At>, Vec<At>) =
-            in_all.all.into_iter().partition(|at| at.family().is_some_and(|family| told.contains(&family)));
+            in_all.all.into_iter().partition(|at| of(at).is_some_and(|of| told.contains(&of)));
         let are_all_known = of_told.iter().all(is_known);
         if self.doubt.is_none() || (self.is_for_files && are_all_known) {
             self.doubt = in_all.doubt;
@@ -329,12 +348,19 @@ impl Found {
     }
 }
 
+/// The folder of the project in the workspace that a file is of, by what marks one; none where nothing does. Blocks.
+fn project_of(services: &Services, path: &Path) -> Option<PathBuf> {
+    let is_inside = |folder: &&Path| services.roots.iter().any(|root| folder.starts_with(&root.path));
+    let mut folders = path.ancestors().skip(1).take_while(is_inside);
+    folders.find(|folder| MARKERS.iter().any(|marker| folder.join(marker).exists())).map(Path::to_owned)
+}
+
 fn by_servers(services: &Services, call: &Call, symbol: &str, result: LangResult) -> Result<Found, ToolError> {
     let said = Said::new(&result);
     // Where no server is there the files tell all that there is to know.
     let is_sure = matches!(result.status, LangStatus::Ready | LangStatus::NoServer | LangStatus::Unsupported);
     let doubt = (!is_sure).then(|| format!("the language servers did not tell all symbols ({})", said.plain()));
-    let mut found = Found { all: Vec::new(), is_for_files: doubt.is_some(), doubt };
+    let mut found = Found { all: Vec::new(), is_for_files: doubt.is_some(), doubt, told: Vec::new() };
     let symbols = match result.answer {
         LangAnswer::Symbols { symbols } if said.is_answered() => symbols,
         _ => Vec::new(),
@@ -407,7 +433,9 @@ fn in_files(services: &Services, call: &Call, symbol: &str, found: &mut Found) -
             return Ok(());
         }
         if !Language::possible(&path).into_iter().any(Language::is_program) {
-            let is_unknown = path.extension().is_some_and(|ending| UNKNOWN.iter().any(|one| ending == *one));
+            let is_unknown = path.extension().is_some_and(|ending| {
+                UNKNOWN.iter().any(|one| ending == *one) && !found.told.iter().any(|told| told == ending)
+            });
             let has_name = || services.reader.read(&path).is_ok_and(|file| file.text.contains(name));
             unknown += usize::from(is_unknown && has_name());
             continue;
@@ -612,6 +640,11 @@ mod tests {
         assert_eq!(renamed(&files, true, LangStatus::Ready).await.1, [Position { line: 0, character: 3 }]);
         let (told, asked) = renamed(&files, true, LangStatus::Partial).await;
         assert!(told.contains("since the language servers did not tell all symbols"), "{told}");
+        assert_eq!(asked, []);
+        // The server may not run for another project.
+        let projects = [files[0], ("b/Cargo.toml", ""), ("b/b.rs", "fn area() {}\n")];
+        let (told, asked) = renamed(&projects, true, LangStatus::Ready).await;
+        assert!(told.starts_with("`area` may be several symbols: `/area` in a.rs:1, `/area` in b/b.rs:1;"), "{told}");
         assert_eq!(asked, []);
     }
 

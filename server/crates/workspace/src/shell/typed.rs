@@ -21,8 +21,8 @@ const ECHO: Duration = Duration::from_secs(1);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Texts of fewer characters are short.
-const SHORT: usize = 4;
+/// Texts of fewer characters are short: PINs and codes among them.
+const SHORT: usize = 7;
 
 /// A line is recorded in pieces of at most so many bytes.
 const LINE: usize = 4 << 10;
@@ -97,8 +97,11 @@ pub(super) async fn record(mut chunks: UnboundedReceiver<Chunk>, spool: Arc<Spoo
     let mut lines = [Unfinished::new(Typist::User), Unfinished::new(Typist::Model)];
     while let Some(chunk) = chunks.recv().await {
         if chunk.bytes.is_empty() {
-            for line in lines.iter_mut().filter(|line| !line.parts.is_empty()) {
-                finish(line, ECHO, &spool, &out).await;
+            for line in &mut lines {
+                if !line.parts.is_empty() {
+                    finish(line, ECHO, &spool, &out).await;
+                }
+                line.began = None;
             }
             continue;
         }
@@ -122,38 +125,49 @@ pub(super) async fn record(mut chunks: UnboundedReceiver<Chunk>, spool: Arc<Spoo
 
 /// Records a line. What is shown of it is waited for so long. Whether it is hidden.
 async fn finish(line: &mut Unfinished, patience: Duration, spool: &Spool, out: &impl Fn(Line)) -> bool {
-    let began = line.began.take().unwrap_or_else(|| spool.end());
+    let (began, from) = line.began.take().unwrap_or_else(|| (spool.end(), 0));
     let parts = std::mem::take(&mut line.parts);
     line.escape.clear();
     line.length = 0;
     let perhaps = std::mem::take(&mut line.perhaps);
     let mut hidden = std::mem::take(&mut line.hidden);
     if perhaps && !hidden {
-        let is_shown = shows(spool, began, &parts);
         let looked = async {
-            while !is_shown() {
+            loop {
+                let end = spool.end();
+                if let Some(until) = plain(spool, began).get(from..).and_then(|printed| end_of(&parts, printed)) {
+                    return Shows { began, until: from + until, end };
+                }
                 tokio::time::sleep(LOOK).await;
             }
         };
-        hidden = tokio::time::timeout(patience, looked).await.is_err();
-        // What was printed by now shows nothing of what comes after.
-        line.after = spool.end();
+        match tokio::time::timeout(patience, looked).await {
+            Ok(shows) => line.before = Some(shows),
+            Err(_) => hidden = true,
+        }
     }
     let text = if hidden { String::new() } else { parts.iter().map(Part::in_words).collect() };
     out(Line { by: line.by, text, hidden });
     hidden
 }
 
-/// Tells whether all of these texts were printed by now. A short one may be found in anything, so that has to come first.
-fn shows<'s>(spool: &'s Spool, since: u64, parts: &'s [Part]) -> impl Fn() -> bool + 's {
-    move || {
-        let printed = plain(spool, since);
-        let is_in = |text: &str| match text.chars().count() {
-            ..SHORT => printed.trim_start().starts_with(text.trim_start()),
-            _ => printed.contains(text),
+/// Where what shows these texts, one after the other, ends; none where not all are there. A short one may be found in
+/// anything, so that it has to come first.
+fn end_of(parts: &[Part], printed: &str) -> Option<usize> {
+    let (mut end, mut is_first) = (0, true);
+    for part in parts {
+        let Part::Text(text) = part else { continue };
+        let rest = printed.get(end..)?;
+        let at = if std::mem::take(&mut is_first) && text.chars().count() < SHORT {
+            let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+            let text = text.trim_start_matches(' ');
+            rest.get(blanks..)?.starts_with(text).then_some(blanks + text.len())?
+        } else {
+            rest.find(text.as_str())? + text.len()
         };
-        parts.iter().all(|part| !matches!(part, Part::Text(text) if !is_in(text)))
+        end += at;
     }
+    Some(end)
 }
 
 fn plain(spool: &Spool, since: u64) -> String {
@@ -172,12 +186,23 @@ struct Unfinished {
     escape: Vec<u8>,
     hidden: bool,
     perhaps: bool,
-    /// Where the output was when it was begun.
-    began: Option<u64>,
-    /// Where the output was when the line before was looked for in it.
-    after: u64,
+    /// Where the output was when it was begun, and how much of what is printed from there shows the line before.
+    began: Option<(u64, usize)>,
+    /// What shows the last line that was shown.
+    before: Option<Shows>,
     /// How many bytes it took.
     length: usize,
+}
+
+/// What shows a line in the output.
+#[derive(Clone, Copy)]
+struct Shows {
+    /// Where it was looked for from.
+    began: u64,
+    /// Where it ends in the plain text from there, in bytes.
+    until: usize,
+    /// How far the output was then.
+    end: u64,
 }
 
 enum Part {
@@ -203,13 +228,19 @@ impl Unfinished {
             hidden: false,
             perhaps: false,
             began: None,
-            after: 0,
+            before: None,
             length: 0,
         }
     }
 
     fn begin(&mut self, offset: u64) {
-        self.began.get_or_insert(offset.max(self.after));
+        self.began.get_or_insert(match self.before {
+            // They were sent at once.
+            Some(Shows { began, until, .. }) if began == offset => (began, until),
+            // What showed the line before shows nothing of this one.
+            Some(Shows { end, .. }) => (offset.max(end), 0),
+            None => (offset, 0),
+        });
     }
 
     /// Takes a byte in; says whether the line is at its end.
@@ -226,7 +257,6 @@ impl Unfinished {
             _ if is_end(byte) => return true,
             0x1b | 0xc2..=0xf4 => self.escape.push(byte),
             0x08 | 0x7f => self.rub_out(),
-            // The line is begun anew.
             0x15 => self.parts.clear(),
             0x20..=0x7e => self.text(&char::from(byte).to_string()),
             b'\t' => self.parts.push(Part::Key("tab".to_owned())),
@@ -236,6 +266,10 @@ impl Unfinished {
                 return matches!(byte, 0x03 | 0x04 | 0x1a | 0x1c);
             }
             0x80.. => self.text("\u{fffd}"),
+        }
+        if self.parts.is_empty() && self.escape.is_empty() {
+            // The line is begun anew.
+            self.began = None;
         }
         self.length >= LINE
     }
@@ -383,8 +417,24 @@ mod tests {
         let ahead = [(&b"admin\r"[..], Shown::Perhaps, "admin\r\n"), (&b"admin\r"[..], Shown::Perhaps, "*****\r\n")];
         assert_eq!(recorded(&ahead).await, [name, hidden.clone()]);
         // Nor does any number that is printed show a short one.
-        let pin = [(&b"12\r"[..], Shown::Perhaps, "done: 12 %\r\n")];
-        assert_eq!(recorded(&pin).await, [hidden]);
+        for (pin, printed) in [
+            (&b"12\r"[..], "done: 12 %\r\n"),
+            (&b"12\r"[..], "\r\n12 new messages\r\n"),
+            (&b"1234\r"[..], "****\r\nbalance: 1234.00\r\n"),
+        ] {
+            let lines = recorded(&[(pin, Shown::Perhaps, printed)]).await;
+            assert!(lines.iter().all(|(_, is_hidden)| *is_hidden), "{printed}");
+        }
+        // What was printed while nothing stood in the line shows nothing of it.
+        let begun_anew: [(&[u8], _, _); 2] =
+            [(b"x\x7f", Shown::Perhaps, "x\x08 \x08hunter2\r\n"), (b"hunter2\r", Shown::Perhaps, "*******\r\n")];
+        assert_eq!(recorded(&begun_anew).await, [hidden]);
+        let printed = "a = 1\r\n>>> print(a)\r\n1\r\n>>> print(12)\r\n12\r\n";
+        let pasted = [(&b"a = 1\rprint(a)\rprint(12)\r"[..], Shown::Perhaps, printed)];
+        let all = ["a = 1", "print(a)", "print(12)"].map(|line| (line.to_owned(), false));
+        assert_eq!(recorded(&pasted).await, all);
+        let completed = [(&b"ls sr\t/ma\t\r"[..], Shown::Perhaps, "ls src/main.rs\r\n")];
+        assert_eq!(recorded(&completed).await, [("ls sr[tab]/ma[tab]".to_owned(), false)]);
         let short = [(&b"ls\r"[..], Shown::Perhaps, "ls\r\na b\r\n")];
         assert_eq!(recorded(&short).await, [("ls".to_owned(), false)]);
     }

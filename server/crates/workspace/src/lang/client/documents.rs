@@ -68,8 +68,8 @@ pub(crate) struct Synced {
     first: (i32, Instant),
     /// When the text of the same file before it was replaced or closed, if there was one.
     replaced: Option<Instant>,
-    /// Whether it is on disk like this, as far as is known.
-    pub(crate) is_saved: bool,
+    /// Since when it is on disk like this, as far as is known; none where it is not.
+    pub(crate) saved: Option<Instant>,
 }
 
 /// The texts that a server saw when it was asked something.
@@ -259,7 +259,7 @@ impl Documents {
     /// Whether what a session sees is still as it was looked up: what it takes as open, and of the disk, may have become
     /// otherwise by another session since.
     pub(super) fn fits(&self, view: &View, asked: Option<(&Path, &Arc<str>)>) -> bool {
-        let is_of_disk = |path: &PathBuf| self.open.get(path).is_none_or(|document| document.synced.is_saved);
+        let is_of_disk = |path: &PathBuf| self.open.get(path).is_none_or(|document| document.synced.saved.is_some());
         let is_asked = |(path, text): (&Path, &Arc<str>)| {
             view.texts.iter().any(|shown| shown.path == path)
                 || self.open.get(path).is_some_and(|document| document.synced.text == *text)
@@ -271,11 +271,11 @@ impl Documents {
     /// sees. What became otherwise on disk it is better sent.
     pub(super) fn disturbs(&self, view: &View) -> bool {
         let differs = |text: &Text| match self.open.get(&text.path) {
-            Some(document) => document.synced.text != text.text && !(document.synced.is_saved && text.is_saved),
+            Some(document) => document.synced.text != text.text && !(document.synced.saved.is_some() && text.is_saved),
             None => !text.is_saved,
         };
         let goes = |(path, document): (&PathBuf, &Document)| {
-            !document.synced.is_saved && !view.texts.iter().any(|text| text.path == *path)
+            document.synced.saved.is_none() && !view.texts.iter().any(|text| text.path == *path)
         };
         self.wants_text && self.waiting > 0 && (view.texts.iter().any(differs) || self.open.iter().any(goes))
     }
@@ -290,7 +290,7 @@ impl Documents {
             view.texts.iter().map(|text| &*text.path).chain(view.unchanged.iter().map(PathBuf::as_path)).collect();
         let is_gone = |(path, document): &(&PathBuf, &Document)| {
             // One that is as on disk and was opened since by another session that waits for it is left to that.
-            !kept.contains(&***path) && (!document.synced.is_saved || document.waiting == 0)
+            !kept.contains(&***path) && (document.synced.saved.is_none() || document.waiting == 0)
         };
         let gone: Vec<PathBuf> = self.open.iter().filter(is_gone).map(|(path, _)| path.clone()).collect();
         for path in gone {
@@ -312,7 +312,8 @@ impl Documents {
 
     fn show(&mut self, text: &Text, transport: &Transport) -> Result<(), RequestError> {
         let uri = paths::to_uri(&text.path);
-        let (uses, now, is_saved) = (self.uses, Instant::now(), text.is_saved);
+        let (uses, now) = (self.uses, Instant::now());
+        let saved = text.is_saved.then_some(now);
         let Some(document) = self.open.get_mut(&text.path) else {
             self.last_version += 1;
             let (version, language) = (self.last_version, &*text.language);
@@ -327,18 +328,17 @@ impl Documents {
             }
             let replaced = self.replaced.get(&text.path).copied();
             let (editors, first) = (text.version, (version, now));
-            let synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, is_saved };
+            let synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, saved };
             let document = Document { synced, stamp: text.stamp, last_use: uses, waiting: 0 };
             self.open.insert(text.path.clone(), document);
             return Ok(());
         };
-        let (is_new, was_saved) = (document.synced.text != text.text, document.synced.is_saved);
+        let (is_new, was_saved) = (document.synced.text != text.text, document.synced.saved.is_some());
         if is_new {
             self.last_version += 1;
             let (version, replaced) = (self.last_version, Some(now));
             let (editors, first) = (text.version, (version, now));
-            document.synced =
-                Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, is_saved };
+            document.synced = Synced { version, editors, text: text.text.clone(), sent: now, first, replaced, saved };
             // The whole text is a change that every server understands, whatever it counts in.
             transport.notify(
                 "textDocument/didChange",
@@ -352,7 +352,8 @@ impl Documents {
             transport.notify("textDocument/didSave", &json!({ "textDocument": { "uri": uri }, "text": text.text }))?;
         }
         document.synced.editors = text.version;
-        (document.synced.is_saved, document.stamp, document.last_use) = (text.is_saved, text.stamp, uses);
+        document.synced.saved = saved.map(|now| document.synced.saved.unwrap_or(now));
+        (document.stamp, document.last_use) = (text.stamp, uses);
         if is_new {
             self.last_change = Some(now);
             self.is_another_world(now);
@@ -397,7 +398,7 @@ impl Documents {
 
     fn close(&mut self, path: &Path, transport: &Transport) -> Result<(), RequestError> {
         let now = Instant::now();
-        if self.open.remove(path).is_some_and(|document| !document.synced.is_saved) {
+        if self.open.remove(path).is_some_and(|document| document.synced.saved.is_none()) {
             self.is_another_world(now);
         }
         if self.replaced.len() >= MAX_REPLACED {

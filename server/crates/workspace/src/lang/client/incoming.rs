@@ -451,3 +451,49 @@ struct Publish {
     version: Option<i32>,
     diagnostics: Box<RawValue>,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::to_raw_value;
+
+    use super::super::super::table::{Places, Table};
+    use super::*;
+
+    fn tell(inside: &mut Inside, file: &str, diagnostics: &Value) -> bool {
+        let params = json!({ "uri": format!("file:///{file}"), "diagnostics": diagnostics });
+        inside.told("textDocument/publishDiagnostics", Some(&to_raw_value(&params).unwrap()))
+    }
+
+    #[test]
+    fn of_very_many_files_those_without_problems_make_place() {
+        let table = Table::load(Places { home: None, user: None, project: None });
+        let mut inside = Inside::new(&table.servers[0], Path::new("/"));
+        let problem = json!([{ "message": "wrong" }]);
+        assert!(tell(&mut inside, "first", &problem));
+        for number in 0..MAX_FILES + 10 {
+            assert!(tell(&mut inside, &format!("clean-{number}"), &json!([])));
+        }
+        assert!(tell(&mut inside, "last", &problem));
+        let (all, overflowed) = inside.all_published();
+        assert!(!overflowed && all.len() == MAX_FILES, "{}", all.len());
+        for file in ["/first", "/last"] {
+            assert!(inside.published(Path::new(file)).is_some(), "{file}");
+        }
+
+        for number in 0..MAX_FILES {
+            tell(&mut inside, &format!("wrong-{number}"), &problem);
+        }
+        assert!(inside.all_published().1, "there are too many with problems");
+    }
+
+    #[test]
+    fn a_server_is_mute_once_it_was_waited_for_in_vain_and_until_it_speaks() {
+        let table = Table::load(Places { home: None, user: None, project: None });
+        let mut inside = Inside::new(&table.servers[0], Path::new("/"));
+        assert!(!inside.is_mute());
+        inside.was_waited_for();
+        assert!(inside.is_mute());
+        tell(&mut inside, "a", &json!([]));
+        assert!(!inside.is_mute());
+    }
+}

@@ -148,15 +148,16 @@ impl Asker<'_> {
         let synced = self.sent().text.clone();
         let is_of_it = |published: &Published| {
             // A compiler reads what is on disk, and what it finds is said to be of the text that is open.
-            let is_what_it_read = |synced: &Synced| self.part == Part::All || synced.is_saved;
+            let is_what_it_read =
+                |synced: &Synced| self.part == Part::All || synced.saved.is_some_and(|saved| published.at >= saved);
             synced.as_ref().is_some_and(|synced| synced.is_text_of(published) && is_what_it_read(synced))
         };
         let (published, currency) = match self.client.published(path) {
+            _ if self.part == Part::Published && self.client.is_at_work() => (None, Currency::Unknown(AT_WORK)),
             Some(published) if is_of_it(&published) => (Some(published), Currency::Known),
             Some(published) if !answer::diagnostics(&published.diagnostics)?.is_empty() => {
                 (None, Currency::Unknown(OF_ANOTHER_TEXT))
             }
-            None if self.part == Part::Published && self.client.is_at_work() => (None, Currency::Unknown(AT_WORK)),
             _ => (None, Currency::Known),
         };
         let published = published.map(|published| RawValue::to_owned(&published.diagnostics));
