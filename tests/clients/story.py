@@ -133,9 +133,11 @@ def _buffer(text):
     return "\n".join(line.split("Azimuth proposes")[0] for line in text.splitlines())
 
 
-def main(server, helix, emacs):
+def main(server, *editors):
+    """Each editor is a name and its program: `emacs=/usr/bin/emacs`."""
     failed = False
-    for client, program in ((Helix, helix), (Emacs, emacs)):
+    for name, program in (editor.split("=", 1) for editor in editors):
+        client = {"helix": Helix, "emacs": Emacs}[name]
         begin = time.monotonic()
         world = World(server)
         editor = None

@@ -1,5 +1,6 @@
 -- Runs the tests: nvim --clean --headless -l editors/nvim/tests/run.lua [part of a file's name ...]
 --
+-- Where the part begins with a slash, the name does: `/unit_test.lua` is that file only.
 -- Each file `*_test.lua` gives a table of tests by name. The end-to-end ones need AZIMUTH_SERVER.
 
 local here = vim.fs.dirname(vim.fn.fnamemodify(debug.getinfo(1, "S").source:sub(2), ":p"))
@@ -15,7 +16,7 @@ for _, file in ipairs(files) do
   local name = vim.fs.basename(file)
   local chosen = #wanted == 0
   for _, part in ipairs(wanted) do
-    chosen = chosen or name:find(part, 1, true) ~= nil
+    chosen = chosen or ("/" .. name):find(part, 1, true) ~= nil
   end
   if chosen then
     local tests = dofile(file)

@@ -1,0 +1,264 @@
+# The steps of a test run: every one is run to its end, and what failed is told at the end. To be sourced by bash, with
+# `set -euo pipefail`, from the project's folder.
+#
+#   steps_begin NAME                  # of the script, for its last lines
+#   step [OPTION...] COMMAND...       # a command or a function; what it prints is shown, and kept in a log
+#   story [OPTION...] COMMAND...      # a step that is run once more where it fails; if it passes then, it is flaky
+#   remark TEXT                       # a line for the end
+#   steps_end                         # says how it went, and exits
+#
+# Options of both:
+#
+#   --name NAME       what it is called; by default the command itself
+#   --gives THING     what later steps may need, if it passes
+#   --needs 'THING…'  without these it is not run, which counts as failed
+#   --each COMMAND    where the step fails, COMMAND LOG STATUS prints a line for each test that failed: its name, a tab, and
+#                     the shell command that runs it alone. These are run once more, one after the other. Where it prints
+#                     nothing, such as after an error of the compiler, the step as a whole has failed.
+#
+# A script of this kind that another calls, by `part`, adds to the same list and has what was given; the outer one tells it
+# all. `AZIMUTH_STEPS` is the folder that they share.
+
+# So long may a whole run take, in seconds: the continuous integration kills it after 90 minutes, and would tell nothing.
+: "${AZIMUTH_RUN_SECONDS:=4800}"
+# So long may all second attempts of a run take together.
+: "${AZIMUTH_AGAIN_SECONDS:=900}"
+export AZIMUTH_RUN_SECONDS AZIMUTH_AGAIN_SECONDS
+
+steps_begin() {
+  steps_name=$1
+  steps_outermost=
+  if [ -z "${AZIMUTH_STEPS:-}" ]; then
+    steps_outermost=yes
+    export AZIMUTH_STEPS=$PWD/tests/artifacts/steps AZIMUTH_BEGAN=$EPOCHSECONDS
+    rm -rf -- "$AZIMUTH_STEPS"
+    mkdir -p -- "$AZIMUTH_STEPS"
+    (cd -- "$AZIMUTH_STEPS" && touch outcomes given remarks && echo 0 >again)
+  fi
+  # Of these outcomes none is this script's own.
+  steps_before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
+  attempted=
+  trap 'end_attempt; exit 130' INT TERM
+}
+
+story() {
+  step --again "$@"
+}
+
+step() {
+  local name='' gives='' needs='' again='' each=''
+  while [[ ${1-} == --* ]]; do
+    case $1 in
+      --name) name=$2 ;;
+      --gives) gives=$2 ;;
+      --needs) needs=$2 ;;
+      --each) each=$2 ;;
+      --again) again=yes && shift && continue ;;
+      *) printf 'steps.sh: there is no option %s\n' "$1" >&2 && exit 2 ;;
+    esac
+    shift 2
+  done
+  [ -n "$name" ] || name=$*
+  local thing
+  for thing in $needs; do
+    if ! given "$thing"; then
+      printf '\n== %s\nnot run, since it needs what failed before: %s\n' "$name" "$thing"
+      outcome 'not run' 0 "$name" "it needs what failed before: $thing"
+      return 0
+    fi
+  done
+  local left=$((AZIMUTH_BEGAN + AZIMUTH_RUN_SECONDS - EPOCHSECONDS))
+  if [ "$left" -lt 1 ]; then
+    outcome 'not run' 0 "$name" "the time of the whole run was over"
+    return 0
+  fi
+
+  local began=$EPOCHSECONDS log
+  log=$(new_log "$name")
+  printf '\n== %s\n' "$name"
+  attempt "$log" "$left" "$@"
+  if [ "$status" = 0 ]; then
+    give "$gives"
+    outcome passed $((EPOCHSECONDS - began)) "$name" ''
+    return 0
+  fi
+  printf '\n%s: this failed: %s\n' "$steps_name" "$name"
+  local failures=''
+  if [ -n "$each" ] && [ -z "$overdue" ]; then
+    failures=$("$each" "$log" "$status" | sort -u)
+  fi
+  if [ -n "$failures" ]; then
+    outcome tests $((EPOCHSECONDS - began)) "$name" ''
+    local test command
+    while IFS=$'\t' read -r test command; do
+      once_more "$test" "$log" $EPOCHSECONDS bash -c "$command"
+    done <<<"$failures"
+  elif [ -n "$again" ] && [ -z "$overdue" ]; then
+    once_more "$name" "$log" "$began" "$@"
+    [ "$status" != 0 ] || give "$gives"
+  else
+    outcome failed $((EPOCHSECONDS - began)) "$name" "$(shown "$log")"
+  fi
+}
+
+# A script with steps of its own.
+part() {
+  local before status=0
+  before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
+  "$@" || status=$?
+  if [ "$status" != 0 ] && [ "$(count_bad "$before")" = 0 ]; then
+    outcome failed 0 "$*" "it ended with $status, and not by one of its steps"
+  fi
+}
+
+remark() {
+  printf '%s\n' "$1" >>"$AZIMUTH_STEPS/remarks"
+}
+
+steps_end() {
+  local bad
+  bad=$(count_bad "$steps_before")
+  if [ -n "$steps_outermost" ]; then
+    tell "$bad"
+  fi
+  [ "$bad" = 0 ] || exit 1
+  exit 0
+}
+
+give() {
+  printf '%s\n' "$1" >>"$AZIMUTH_STEPS/given"
+}
+
+# Whether a step that gives this has passed.
+given() {
+  grep -qxF -- "$1" "$AZIMUTH_STEPS/given"
+}
+
+# Runs what failed a second time: its name, its first log, when it began, and the command. Leaves `status`.
+once_more() {
+  local name=$1 first=$2 began=$3 spare log left
+  shift 3
+  spare=$((AZIMUTH_AGAIN_SECONDS - $(<"$AZIMUTH_STEPS/again")))
+  left=$((AZIMUTH_BEGAN + AZIMUTH_RUN_SECONDS - EPOCHSECONDS))
+  [ "$left" -ge "$spare" ] || spare=$left
+  if [ "$spare" -lt 1 ]; then
+    outcome failed $((EPOCHSECONDS - began)) "$name" "$(shown "$first"); the time to run it again was over"
+    return 0
+  fi
+  log=$(new_log "$name again")
+  printf '\n== once more: %s\n' "$name"
+  local again=$EPOCHSECONDS
+  attempt "$log" "$spare" "$@"
+  echo $((AZIMUTH_AGAIN_SECONDS - spare + EPOCHSECONDS - again)) >"$AZIMUTH_STEPS/again"
+  local result=failed
+  [ "$status" != 0 ] || result=flaky
+  outcome "$result" $((EPOCHSECONDS - began)) "$name" "$(shown "$first"), $(shown "$log")"
+}
+
+# Runs a command with its output in a log, and shows it. Leaves `status`, and `overdue` where it was ended because so many
+# seconds were over. What it left running is ended, so that it takes no time from what comes next.
+attempt() {
+  local log=$1 seconds=$2
+  shift 2
+  status=0 overdue=
+  : >"$log"
+  # A process group of its own. The log is a file and no pipe, which a process that stays behind would hold open.
+  set -m
+  "$@" >"$log" 2>&1 </dev/null &
+  attempted=$!
+  set +m
+  local shown=0
+  timeout --foreground "$seconds" tail -n +1 -s 0.1 -f --pid="$attempted" -- "$log" || shown=$?
+  if [ "$shown" = 124 ]; then
+    overdue=yes
+    printf '\nended after %d s, since no more time was left\n' "$seconds" | tee -a "$log"
+    end_attempt
+  fi
+  wait "$attempted" || status=$?
+  end_attempt
+  [ -z "$overdue" ] || status=124
+}
+
+end_attempt() {
+  local group=$attempted
+  attempted=
+  [ -n "$group" ] && kill -TERM -- "-$group" 2>/dev/null || return 0
+  local tries
+  for tries in {1..50}; do
+    kill -0 -- "-$group" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  kill -KILL -- "-$group" 2>/dev/null || return 0
+}
+
+# A line of the list: what came of it, after how many seconds, its name, and what else is to be known.
+outcome() {
+  printf '%s\t%s\t%s\t%s\n' "$@" >>"$AZIMUTH_STEPS/outcomes"
+}
+
+# How many failed or were not run since so many outcomes.
+count_bad() {
+  tail -n +"$(($1 + 1))" "$AZIMUTH_STEPS/outcomes" | awk -F '\t' '$1 == "failed" || $1 == "not run"' | wc -l
+}
+
+# A log of this name that is not there yet.
+new_log() {
+  local name=${1//[^A-Za-z0-9._-]/-} number=''
+  name=$AZIMUTH_STEPS/${name:0:150}
+  while [ -e "$name$number.log" ]; do number=$((${number:--1} - 1)); done
+  : >"$name$number.log"
+  printf '%s' "$name$number.log"
+}
+
+# A path as seen from the project's folder.
+shown() {
+  printf '%s' "${1#"$PWD"/}"
+}
+
+tell() {
+  local bad=$1 seconds=$((EPOCHSECONDS - AZIMUTH_BEGAN)) flaky
+  printf '\nWhat it took:\n'
+  awk -F '\t' '$1 != "not run" { printf "%6d s  %s\n", $2, $3 }' "$AZIMUTH_STEPS/outcomes"
+  cat "$AZIMUTH_STEPS/remarks"
+  flaky=$(awk -F '\t' '$1 == "flaky" { printf "  %s\n      %s\n", $3, $4 }' "$AZIMUTH_STEPS/outcomes")
+  if [ -n "$flaky" ]; then
+    printf '\nFlaky, which failed and then passed when run once more alone; a flaky test is a broken test:\n%s\n' "$flaky"
+  fi
+  if [ "$bad" != 0 ]; then
+    printf '\nFailed, or not run:\n'
+    awk -F '\t' '$1 == "failed" || $1 == "not run" { printf "  %s: %s\n      %s\n", $1, $3, $4 }' "$AZIMUTH_STEPS/outcomes"
+    printf '\n%s: failed or not run: %d, in %d min %d s\n' "$steps_name" "$bad" $((seconds / 60)) $((seconds % 60))
+  else
+    printf '\nAll tests passed, in %d min %d s' $((seconds / 60)) $((seconds % 60))
+    [ -z "$flaky" ] || printf '; flaky: %d' "$(grep -c $'^flaky\t' "$AZIMUTH_STEPS/outcomes")"
+    printf '\n'
+  fi
+}
+
+# For `--each`: which tests failed, of `cargo nextest run` with its report in $CARGO_TARGET_DIR, or target. It ends with
+# 100 where all ran and some failed.
+failed_of_nextest() {
+  local report=${CARGO_TARGET_DIR:-target}/nextest/default/junit.xml
+  [ "$2" = 100 ] && [ -e "$report" ] || return 0
+  awk '
+    function attribute(name) { return match($0, " " name "=\"[^\"]*\"") ? substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 4) : "" }
+    /<testcase / { test = attribute("name"); binary = attribute("classname") }
+    /<(failure|error)[ >]/ {
+      printf "%s %s\tcargo nextest run --locked --workspace -E \"binary_id(=%s) & test(=%s)\"\n", binary, test, binary, test
+    }' "$report"
+}
+
+# The same of `cargo test --no-fail-fast`: it lists what failed of each program, and then says how to run that program. A
+# program without a list has crashed.
+failed_of_cargo_test() {
+  awk '
+    /^failures:$/ { count = 0 }
+    /^    [^ ]+( - should panic)?$/ { names[count++] = $1 }
+    /^test result: ok/ { count = 0 }
+    /^error: test failed, to rerun pass `.*`$/ {
+      sub(/^[^`]*`/, ""); sub(/`$/, "")
+      if (count == 0) printf "all of %s\tcargo test --locked %s\n", $0, $0
+      for (at = 0; at < count; at++) printf "%s %s\tcargo test --locked %s -- --exact %s\n", $0, names[at], $0, names[at]
+      count = 0
+    }' "$1"
+}
