@@ -37,7 +37,7 @@ steps_begin() {
   fi
   # Of these outcomes none is this script's own.
   steps_before=$(wc -l <"$AZIMUTH_STEPS/outcomes")
-  attempted=
+  attempted='' shower=''
   trap 'end_attempt; exit 130' INT TERM
 }
 
@@ -167,8 +167,12 @@ attempt() {
   "$@" >"$log" 2>&1 </dev/null &
   attempted=$!
   set +m
+  # In the background, since bash hears a signal while it waits, and not while something runs in front.
+  timeout --foreground "$seconds" tail -n +1 -s 0.1 -f --pid="$attempted" -- "$log" &
+  shower=$!
   local shown=0
-  timeout --foreground "$seconds" tail -n +1 -s 0.1 -f --pid="$attempted" -- "$log" || shown=$?
+  wait "$shower" || shown=$?
+  shower=''
   if [ "$shown" = 124 ]; then
     overdue=yes
     printf '\nended after %d s, since no more time was left\n' "$seconds" | tee -a "$log"
@@ -181,7 +185,8 @@ attempt() {
 
 end_attempt() {
   local group=$attempted
-  attempted=
+  attempted=''
+  [ -z "$shower" ] || kill -TERM "$shower" 2>/dev/null || true
   [ -n "$group" ] && kill -TERM -- "-$group" 2>/dev/null || return 0
   local tries
   for tries in {1..50}; do
