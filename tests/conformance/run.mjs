@@ -50,7 +50,8 @@ process.exit(clients.every(({ results }) => results.every((result) => !result.st
 
 /** Leads one client through the story, up to the first step that fails. Resolves to a result for each step. */
 async function play({ name, kind, Driver, program }) {
-  const script = answers(Driver);
+  let nowTyped;
+  const script = answers(Driver, new Promise((resolve) => { nowTyped = resolve; }));
   const world = Driver === VsCode
     ? await startVsCode({
       vsix: path.resolve(values.vsix), files, answers: script,
@@ -63,7 +64,7 @@ async function play({ name, kind, Driver, program }) {
   const results = [];
   try {
     await client.start();
-    for (const { step, does, expects, within = PATIENCE } of steps) {
+    for (const { step, does, expects, typed, within = PATIENCE } of steps) {
       if (lacks(step)) {
         results.push('none');
         continue;
@@ -71,6 +72,7 @@ async function play({ name, kind, Driver, program }) {
       try {
         const shown = Object.entries(expects).filter(([what]) => !lacks(step, what));
         results.push(`${await take(world, client, does, shown, within)} ms`);
+        if (typed) nowTyped();
         console.log(`ok: ${name}: ${step} (${results.at(-1)})`);
       } catch (error) {
         results.push('FAILED');

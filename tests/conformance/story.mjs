@@ -1,7 +1,8 @@
 // The story that every client of Azimuth is led through, as data: what the user does, and what holds then.
 //
 // `does` names verbs of the drivers (`neovim.mjs`, `vscode.mjs`, `plain.mjs`). `expects` names what a driver or the world
-// can see: a list is texts that must be there, anything else must be equal. `within` is the deadline in milliseconds.
+// can see: a list is texts that must be there, anything else must be equal. `within` is the deadline in milliseconds. After a step
+// that is `typed`, the command has what it waits for.
 
 /** The file that is edited, and its text at each point of the story. */
 export const file = 'lib.rs';
@@ -14,10 +15,14 @@ export const files = { [file]: onDisk, 'greet.sh': 'printf "name? "\nread name\n
 
 const edit = (old_text, new_text) => ({ tool: 'edit_replace_exact', input: { path: file, old_text, new_text } });
 
-/** What the model answers, request by request. Where there is no terminal, the command's answer is in the command. */
-export const answers = ({ terminal }) => [
+/**
+ * What the model answers, request by request. Where there is no terminal, the command's answer is in the command. A user who
+ * takes longer than a second or so to type it, which is all that the call waits, is waited for until `typed`.
+ */
+export const answers = ({ terminal }, typed) => [
   { text: 'streamed\n', delayMs: 20, forever: true },
   { text: 'I ask first. ', calls: [{ tool: 'shell_run', input: { command: terminal ? 'sh greet.sh' : 'echo Ada | sh greet.sh' } }] },
+  { again: ({ messages }) => !JSON.stringify(messages).includes('hello Ada'), until: typed, calls: [{ tool: 'shell_read', input: { terminal: 'shell' } }] },
   { calls: [edit('    1\n', '    10\n'), edit('    2\n', '    20\n'), edit('    3\n', '    30\n')] },
   { text: 'All three are proposed.' },
   { text: 'Still here.' },
@@ -65,6 +70,7 @@ export const steps = [
     step: 'keys typed there reach it',
     does: [['typeInTerminal', 'Ada']],
     expects: { terminal: ['hello Ada'] },
+    typed: true,
   },
   {
     step: 'three hunks are proposed, and nothing is changed by it',

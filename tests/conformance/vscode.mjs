@@ -24,7 +24,7 @@ export class VsCode {
   }
 
   async openChat() {
-    await e2e.azimuth(this.world, 'Open Chat');
+    await e2e.openChat(this.world);
     await e2e.status(this.world, /ready/);
   }
 
@@ -82,9 +82,7 @@ export class VsCode {
     this.second = new VsCode({ ...this.world, ...await this.world.open() });
     await this.second.openChat();
     // Another window of the browser remembers nothing of this one: the session is chosen, as a person would.
-    await e2e.azimuth(this.second.world, 'Open Session');
-    const { page } = this.second.world;
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: file }).first().click();
+    await e2e.choose(this.second.world, 'Open Session', file);
   }
 
   hunksInSecondWindow() {

@@ -38,8 +38,7 @@ const told = (what) => console.log(`ok: ${what}`);
 const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
 
 try {
-  await steps.azimuth(world, 'Open Chat');
-  let frame = await steps.chatFrame(world);
+  let frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   if (values.wide) {
     await page.setViewportSize({ width: 1920, height: 1000 });
@@ -196,8 +195,7 @@ try {
   await steps.until('the end of the chat', () => frame.isDetached());
   process.kill(pid, 'SIGKILL');
   await page.locator('.notification-list-item', { hasText: 'The chat still has what you wrote' }).first().waitFor();
-  await steps.azimuth(world, 'Open Chat');
-  const later = await steps.chatFrame(world);
+  const later = await steps.openChat(world);
   await steps.until('the prompt again', async () => (await later.locator('textarea').inputValue()) === 'Hear me.');
   await shot('refused');
   told('a prompt that is not taken while the chat is hidden is told, and there again');

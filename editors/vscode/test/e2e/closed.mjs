@@ -41,8 +41,7 @@ async function turn(...calls) {
 }
 
 await tell(world, shots, async () => {
-  await steps.azimuth(world, 'Open Chat');
-  await steps.chatFrame(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
 
   const rename = (symbol, new_name) => ({ tool: 'lsp_rename', input: { symbol, path: 'src/shape.ts', new_name } });

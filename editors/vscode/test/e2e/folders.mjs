@@ -24,8 +24,7 @@ const { page, project, server } = world;
 try {
   await page.goto(`${server.url}/?ew=true`);
   await page.locator('.monaco-workbench .activitybar').waitFor();
-  await steps.azimuth(world, 'Open Chat');
-  const empty = await steps.chatFrame(world);
+  const empty = await steps.openChat(world);
   await steps.status(world, /ready/);
   await empty.locator('.banner', { hasText: 'no folder open' }).getByRole('button', { name: 'Open a folder' }).waitFor();
   await empty.locator('textarea').click();
@@ -46,8 +45,7 @@ try {
     const folder = page.locator('.explorer-folders-view .monaco-list-row', { hasText: 'second' });
     return folder.first().waitFor({ timeout: 10_000 }).then(() => true, () => false);
   });
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Print something.');
   await frame.locator('.entry.end').waitFor();

@@ -33,7 +33,7 @@ async function typeMine(text) {
 const pause = () => page.waitForTimeout(3_500);
 
 await tell(world, shots, async () => {
-  await steps.azimuth(world, 'Open Chat');
+  await steps.openChat(world);
   await steps.status(world, /ready/);
   const chat = await steps.chatFrame(world);
   await steps.openFile(world, 'mine.txt');

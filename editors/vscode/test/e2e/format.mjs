@@ -30,8 +30,7 @@ for (const mode of ['lines', 'file']) {
   const onDisk = () => fs.readFileSync(path.join(project, 'data.json'), 'utf8');
   try {
     await steps.openFile(world, 'data.json');
-    await steps.azimuth(world, 'Open Chat');
-    const frame = await steps.chatFrame(world);
+    const frame = await steps.openChat(world);
     await steps.status(world, /ready/);
     await steps.ask(world, 'Change it.');
     await steps.pendingHunks(world, 1);
@@ -84,8 +83,7 @@ for (const mode of ['lines', 'file']) {
   try {
     await steps.openFile(world, 'data.json');
     await steps.openFile(world, 'other.txt');
-    await steps.azimuth(world, 'Open Chat');
-    const frame = await steps.chatFrame(world);
+    const frame = await steps.openChat(world);
     await steps.status(world, /ready/);
     await steps.ask(world, 'Change it.');
     await steps.pendingHunks(world, 1);

@@ -40,8 +40,7 @@ async function nothingRan(frame) {
 }
 
 try {
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await frame.evaluate(() => {
     globalThis.violations = [];
@@ -89,8 +88,7 @@ try {
   await frame.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
   await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
   await steps.until('the end of the chat', () => frame.isDetached());
-  await steps.azimuth(world, 'Open Chat');
-  const opened = await steps.chatFrame(world);
+  const opened = await steps.openChat(world);
   await opened.locator('.entry.answer', { hasText: 'Still here.' }).waitFor();
   assert.ok((await opened.locator('.entry.answer').nth(1).innerText()).startsWith('deep'));
   told('a text that a parser cannot take is shown all the same, with what comes after it and when the chat is opened again');
@@ -128,8 +126,7 @@ try {
   model.add({ calls: [{ tool: 'edit_create_file', input: { path: name, content: `${markup}\n${bidi}\n` } }] }, { text: 'Proposed.' });
   await steps.ask(world, 'Propose something evil.');
   await steps.pendingHunks(world, 1);
-  await steps.azimuth(world, 'Open Chat');
-  const again = await steps.chatFrame(world);
+  const again = await steps.openChat(world);
   await again.locator('.changes .row.head').waitFor();
   assert.equal(await again.locator('#chat').locator('img, script, iframe').count(), 0);
   assert.equal((await again.locator('#chat').innerText()).match(marks), null);

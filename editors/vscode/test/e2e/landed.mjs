@@ -37,8 +37,7 @@ const row = (text) => page.locator('.pane', { has: page.locator('.pane-header[ar
 
 try {
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Tidy up.');
   await steps.answer(world, 'Allow once');

@@ -98,8 +98,7 @@ async function ready(type, more) {
 const lines = (locations) => locations.map((one) => `${fileOf(one.uri)}:${one.range.start.line}:${one.range.start.character}`).toSorted();
 
 await tell(world, shots, async () => {
-  await steps.azimuth(world, 'Open Chat');
-  await steps.chatFrame(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
 
   // No file is open, and TypeScript does not run yet.

@@ -43,8 +43,7 @@ function held(tool, input, ...marks) {
 
 try {
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.widenChat(world, 560);
 

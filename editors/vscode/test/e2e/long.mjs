@@ -42,8 +42,7 @@ const { page, model } = world;
 const shot = (name) => page.screenshot({ path: path.join(shots, `${name}.png`) });
 
 try {
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await traceMessages();
   const before = await heap();

@@ -139,8 +139,7 @@ async function proposeWaves() {
 
 try {
   await steps.openFile(world, 'greeter.mjs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   if (values.images) await takeImages(frame);
   else await takeLooks(frame);
@@ -153,8 +152,7 @@ try {
 console.log(`screenshots: ${shots}`);
 
 async function takeLooks(frame) {
-  await steps.azimuth(world, 'Open Session…');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'What does' }).first().click();
+  await steps.choose(world, 'Open Session…', 'What does');
   await frame.locator('.entry.answer', { hasText: 'for the 11th time' }).waitFor();
   await looks('long');
 

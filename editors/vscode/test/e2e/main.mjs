@@ -43,8 +43,7 @@ try {
   assert.equal(await steps.bufferText(world), mine + onDisk);
   assert.equal(await page.locator('.statusbar-item[id$="azimuth.status"]').count(), 0, 'it is activated unasked');
 
-  await steps.azimuth(world, 'Open Chat');
-  await steps.chatFrame(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
   await shot('chat');
   told('the extension starts when its chat is opened, and not before');

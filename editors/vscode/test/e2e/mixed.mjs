@@ -58,8 +58,7 @@ const marks = () => pick.locator('.monaco-list-row').evaluateAll((rows) => rows.
 
 try {
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Both ways.');
   await steps.answer(world, 'Allow once');

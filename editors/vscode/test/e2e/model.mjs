@@ -3,8 +3,9 @@ import http from 'node:http';
 
 /**
  * Starts it; resolves to `{ url, asked, keys, strays, add(...answers), stop() }`: the requests to the model, the keys that
- * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until? }`:
+ * came with them, and the addresses of any other request. An answer is `{ thinking?, text?, calls?, delayMs?, forever?, until?, again? }`:
  * its text comes in words, `delayMs` apart, and `forever` goes on saying it until the client leaves. What follows the text waits for `until`.
+ * With `again` it is given for each request of which that is true, which may be none.
  * A call is `{ tool, input, pieces? }`: its input comes as one, or piece by piece as the generator `pieces` cuts it, which may wait in between.
  */
 export async function startModel(...answers) {
@@ -19,7 +20,8 @@ export async function startModel(...answers) {
     }
     asked.push(JSON.parse(body));
     keys.push(request.headers.authorization);
-    const answer = queue.shift();
+    while (queue[0]?.again?.(asked.at(-1)) === false) queue.shift();
+    const answer = queue[0]?.again === undefined ? queue.shift() : queue[0];
     if (answer === undefined) {
       return response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'the test has no answer left' } }));
     }

@@ -145,8 +145,7 @@ function settled(type, more) {
 }
 
 await tell(world, shots, async () => {
-  await steps.azimuth(world, 'Open Chat');
-  await steps.chatFrame(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
 
   const early = await timed('definition', about('silent'), 1_500);

@@ -58,8 +58,7 @@ const parentOf = (pid) => Number(/^\d+ \(.*\) \S (\d+)/.exec(fs.readFileSync(`/p
 
 try {
   await steps.openFile(world, 'lib.rs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
 
   // Typing above a hunk, below it, and in its own lines.

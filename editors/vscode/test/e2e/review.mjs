@@ -49,8 +49,7 @@ const openThread = () => steps.until('the thread', async () => {
 
 try {
   await steps.openFile(world, 'numbers.rs');
-  await steps.azimuth(world, 'Open Chat');
-  await steps.chatFrame(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Rename some numbers.');
   await steps.pendingHunks(world, 3);
@@ -96,8 +95,7 @@ try {
   told('a comment is there after the window was loaded again');
 
   const other = { ...world, ...await world.open() };
-  await steps.azimuth(other, 'Open Session');
-  await other.page.locator('.quick-input-list .monaco-list-row', { hasText: 'Rename some numbers' }).first().click();
+  await steps.choose(other, 'Open Session', 'Rename some numbers');
   await steps.pendingHunks(other, 3);
   await steps.openReview(other);
   await steps.chord(other, 'c');

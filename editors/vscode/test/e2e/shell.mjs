@@ -103,8 +103,7 @@ async function freePort() {
 
 try {
   await steps.openFile(world, 'one.txt');
-  await steps.azimuth(world, 'Open Chat');
-  frame = await steps.chatFrame(world);
+  frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.widenChat(world, 520);
 
@@ -323,8 +322,7 @@ try {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await frame.locator('.status button', { hasText: 'mode: agent' }).waitFor();
-    await steps.azimuth(world, 'Select Mode…');
-    await row('Bypass').click();
+    await steps.choose(world, 'Select Mode…', 'Bypass');
     await dialog.waitFor();
     await page.keyboard.press('Enter');
     await frame.locator('.banner .bypass').waitFor();

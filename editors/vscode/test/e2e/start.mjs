@@ -55,10 +55,8 @@ try {
   });
   told('the walkthrough asks for a key, and the server gets it');
 
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
-  await steps.azimuth(world, 'Select Model…');
-  await row('model-2').click();
+  const frame = await steps.openChat(world);
+  await steps.choose(world, 'Select Model…', 'model-2');
   await frame.locator('.status button', { hasText: 'test/model-2' }).waitFor();
   model.add({ text: 'Hello.' });
   await steps.ask(world, 'Say hello.');
@@ -74,8 +72,7 @@ try {
   await steps.openFile(world, 'lib.rs');
   const auto = page.locator('.statusbar-item[id$="azimuth.auto"]');
   assert.equal(await auto.isVisible(), false);
-  await steps.azimuth(world, 'Accept Edits Automatically…');
-  await row('Accept edits in this session').click();
+  await steps.choose(world, 'Accept Edits Automatically…', 'Accept edits in this session');
   await auto.getByText('accepts edits', { exact: true }).waitFor();
   await frame.getByRole('button', { name: 'edits: as they come, in this session' }).waitFor();
   const edit = { tool: 'edit_replace_exact', input: { path: 'lib.rs', old_text: '    1\n', new_text: '    10\n' } };
@@ -100,8 +97,7 @@ try {
   await auto.waitFor({ state: 'hidden' });
   told('they are reviewed again once the switch says so');
 
-  await steps.azimuth(world, 'Accept Edits Automatically…');
-  await row('Accept edits in this project').click();
+  await steps.choose(world, 'Accept Edits Automatically…', 'Accept edits in this project');
   await auto.getByText('accepts edits in project').waitFor();
   await frame.getByText('Edits are accepted as they come, in every session of this project, from here on.').waitFor();
   await shot('edits-project');
@@ -111,8 +107,7 @@ try {
   await row('Review edits in this project again').click();
   await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
   await auto.waitFor({ state: 'hidden' });
-  await steps.azimuth(world, 'Open Session…');
-  await row('Say hello').click();
+  await steps.choose(world, 'Open Session…', 'Say hello');
   await frame.getByRole('button', { name: 'edits: reviewed' }).waitFor();
   told('in a project they are accepted in each of its sessions, until one of them says otherwise');
 

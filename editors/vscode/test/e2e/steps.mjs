@@ -40,6 +40,41 @@ export async function azimuth(world, title) {
   await command(world, `Azimuth: ${title}`);
 }
 
+/**
+ * Runs a command of ours that shows a list, and chooses the row that holds `text`. A list that something closes meanwhile by taking
+ * the keyboard, such as a webview that has loaded, is shown anew. Gives what the list says of itself.
+ */
+export async function choose(world, title, text) {
+  const { page } = world;
+  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
+  let problem;
+  let said;
+  await until(`"${text}" in the list of ${title}`, async () => {
+    await azimuth(world, title);
+    try {
+      await row.waitFor({ timeout: 10_000 });
+      said = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder', { timeout: 2_000 });
+      await row.click({ timeout: 2_000 });
+      return true;
+    } catch (error) {
+      problem = error;
+      await page.keyboard.press('Escape');
+      return false;
+    }
+  }, 60_000, async () => `${problem?.message}; the keyboard is at ${await keyboardAt(page)}`);
+  return said ?? '';
+}
+
+/** Shows the chat. It takes the keyboard once its page has loaded, and with it closes whatever list was opened meanwhile. Gives its frame. */
+export async function openChat(world) {
+  await azimuth(world, 'Open Chat');
+  return until('the keyboard in the chat', async () => {
+    const frame = await chatFrame(world);
+    const there = await frame.evaluate(() => document.hasFocus() && document.activeElement?.tagName === 'TEXTAREA').catch(() => false);
+    return there ? frame : undefined;
+  }, 60_000, async () => `it is at ${await keyboardAt(world.page)}`);
+}
+
 /** Opens a file of the project in an editor. */
 export async function openFile({ page }, name) {
   const input = page.locator('.quick-input-widget:visible input.input');
@@ -117,14 +152,8 @@ export async function ask(world, text) {
 
 /** Waits for a question and answers it with the option of which the name holds `option`. Gives what was asked. */
 export async function answer(world, option) {
-  const { page } = world;
   await status(world, /asks you/);
-  await azimuth(world, 'Answer Question…');
-  const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: option }).first();
-  await row.waitFor();
-  const asked = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder');
-  await row.click();
-  return asked;
+  return choose(world, 'Answer Question…', option);
 }
 
 /** Waits until our status bar item says this, and gives all it says. */

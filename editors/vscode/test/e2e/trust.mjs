@@ -41,8 +41,7 @@ const made = (name) => fs.existsSync(path.join(project, name));
 try {
   await page.getByRole('button', { name: /No, I don.t trust/ }).click();
   await page.locator('.statusbar-item', { hasText: 'Restricted Mode' }).waitFor();
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await frame.locator('.banner', { hasText: 'not trusted' }).waitFor();
   const mode = frame.locator('.status button', { hasText: 'mode: ask' });
@@ -95,8 +94,7 @@ try {
   await frame.locator('.banner', { hasText: 'not trusted' }).waitFor({ state: 'detached' });
   await steps.until('the choice of a mode', () => frame.locator('.status button', { hasText: 'mode:' }).isEnabled());
   await shot('trusted');
-  await steps.azimuth(world, 'Select Mode…');
-  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'Everything, within the permissions' }).click();
+  await steps.choose(world, 'Select Mode…', 'Everything, within the permissions');
   await frame.locator('.status button', { hasText: 'mode: agent' }).waitFor();
   model.add(
     { calls: [shell('touch ran'), shell('touch more'), { tool: 'edit_create_file', input: { path: 'made.md', content: 'made\n' } }] },

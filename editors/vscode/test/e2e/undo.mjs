@@ -42,8 +42,7 @@ const marks = () => pick.locator('.monaco-list-row').evaluateAll((rows) => rows.
 try {
   // One of the five is open in an editor, the others are not.
   await steps.openFile(world, 'one.rs');
-  await steps.azimuth(world, 'Open Chat');
-  const frame = await steps.chatFrame(world);
+  const frame = await steps.openChat(world);
   await steps.status(world, /ready/);
   await steps.ask(world, 'Rename it everywhere.');
   await steps.pendingHunks(world, 5);

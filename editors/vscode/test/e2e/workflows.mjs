@@ -37,8 +37,7 @@ async function choose(place, title, name) {
 }
 
 await tell(world, shots, async () => {
-  await steps.azimuth(world, 'Open Chat');
-  const chat = await steps.chatFrame(world);
+  const chat = await steps.openChat(world);
   await steps.status(world, /ready/);
   const prompt = chat.locator('textarea');
   const hasKeyboard = () => steps.until('the keyboard in the chat', () => prompt.evaluate((element) => document.hasFocus() && document.activeElement === element));
