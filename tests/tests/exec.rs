@@ -486,7 +486,7 @@ fn is_harmless(shown: &str) -> bool {
     let colours =
         shown.split("\u{1b}[").skip(1).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
     let marks = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let mut bare = shown.replace("\u{1b}[", "").replace("\r\n", "\n");
+    let mut bare = shown.replace("\u{1b}[", "").replace("\r\r\n", "\n").replace("\r\n", "\n");
     bare.retain(|c| c != '\n' && c != '\t');
     colours.into_iter().all(|rest| rest.starts_with('m')) && !bare.contains(|c: char| c.is_control() || marks(c))
 }

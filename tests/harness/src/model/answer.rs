@@ -109,7 +109,9 @@ impl Answer {
 
     /// The answer with the mark of files where its texts have [`MARK`].
     pub(crate) fn with_mark(mut self, mark: &str) -> Self {
-        if let Self::Streamed { steps, .. } = &mut self {
+        if let Self::Streamed { steps, .. } = &mut self
+            && !mark.is_empty()
+        {
             for step in steps {
                 if let Step::Text(text) = step {
                     *text = text.replace(MARK, mark);
