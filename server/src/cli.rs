@@ -19,6 +19,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use protocol::session::Mode;
 
+use crate::visible;
+
 /// Exit code where the arguments are not right, as clap has it.
 const USAGE: u8 = 2;
 
@@ -176,8 +178,13 @@ pub fn main() -> ExitCode {
         Err(Failure::Said(text)) => (ExitCode::FAILURE, text),
         Err(Failure::Usage(text)) => (ExitCode::from(USAGE), text),
     };
-    let _ = writeln!(std::io::stderr(), "azimuth: {text}");
+    complain(&text);
     code
+}
+
+/// Says what is wrong, with what is not ours in it made visible.
+fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "azimuth: {}", visible::text(text));
 }
 
 /// Why a command failed.

@@ -2,7 +2,8 @@
 //! into a program. It is a library too, so that tests and benchmarks can use the real thing in memory.
 //!
 //! Reading order: [`cli`], [`serve`], [`lsp`] (which only converts), [`hub`] (sessions), [`sockets`] (where
-//! processes meet), `words` (what several views say in the same words), [`config`], [`log`].
+//! processes meet), `words` (what several views say in the same words), `visible` (text
+//! that is not ours, on a terminal), [`config`], [`log`].
 
 // Linux is built and tested, macOS stands behind `cfg` and is untested (design D11).
 #[cfg(not(unix))]
@@ -15,4 +16,5 @@ pub mod log;
 pub mod lsp;
 pub mod serve;
 pub mod sockets;
+mod visible;
 mod words;

@@ -478,6 +478,87 @@ fn questions_are_answered_at_the_terminal() {
     assert!(world.project().join("made").exists(), "{shown}");
 }
 
+/// What a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other orders of words.
+const NASTY: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}]0;mine\u{7}\u{1b}[?1049h\u{1b}[6n\u{9b}2J\u{202e}\u{2066}\u{200f}";
+
+/// Whether nothing is there that a terminal would obey but colours, and what the line discipline makes of a line's end.
+fn is_harmless(shown: &str) -> bool {
+    let colours =
+        shown.split("\u{1b}[").skip(1).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
+    let marks = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut bare = shown.replace("\u{1b}[", "").replace("\r\r\n", "\n").replace("\r\n", "\n");
+    bare.retain(|c| c != '\n' && c != '\t');
+    colours.into_iter().all(|rest| rest.starts_with('m')) && !bare.contains(|c: char| c.is_control() || marks(c))
+}
+
+#[test]
+fn what_models_files_commands_and_titles_say_to_a_terminal_is_shown_and_not_obeyed() {
+    let world = World::new();
+    world.write("a.txt", &format!("one {NASTY}\n"));
+    let command = "printf '\\033[32mgreen \\033]52;c;eA==\\007\\033[?1049h\\033[6n\\033[8mhidden\\n'; cat a.txt";
+    let steps = json!([
+        { "text": format!("I say {NASTY} so."), "calls": [
+            { "tool": "shell_run", "input": { "command": format!("{command} # {NASTY}") } },
+            { "tool": "edit_replace_exact", "input": { "path": "a.txt", "old_text": "one", "new_text": format!("two {NASTY}") } },
+            { "tool": "read_file", "input": { "path": format!("no {NASTY}") } }
+        ] },
+        { "text": "Done." }
+    ]);
+    let script = world.script(&steps);
+    let prompt = format!("Do {NASTY} it");
+    let mut terminal = world.terminal(&["exec", "--script", &script, &prompt]);
+    terminal.until("1-");
+    terminal.keys("1\n");
+    terminal.until("accept (y) or reject (n)");
+    terminal.keys("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown:?}");
+    assert!(
+        shown.contains("I say \\u{1b}]52;c;eA==") && shown.contains("\u{1b}[32mgreen \u{1b}[8mhidden"),
+        "{shown:?}"
+    );
+    assert!(shown.contains("\u{1b}[0m") && is_harmless(&shown), "{shown:?}");
+
+    // Without a terminal it may come to one later, as by `less -r`.
+    let piped = text(&world.azimuth(&["exec", "--yes", "--script", &script, &prompt]));
+    assert!(is_harmless(&piped) && piped.contains("I say \\u{1b}"), "{piped:?}");
+    let lines = text(&world.azimuth(&["exec", "--yes", "--json", "--script", &script, &prompt]));
+    assert!(is_harmless(&lines) && lines.contains("\\u202e") && lines.contains("\\u009b"), "{lines:?}");
+    let listed = text(&world.azimuth(&["sessions", "list"]));
+    assert!(is_harmless(&listed), "{listed:?}");
+    let id = listed.split_whitespace().next().unwrap();
+    for arguments in
+        [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["sessions", "list", "--json"]]
+    {
+        let shown = text(&world.azimuth(arguments));
+        assert!(shown.contains("Do ") && is_harmless(&shown), "{arguments:?} {shown:?}");
+    }
+    let missing = text(&world.azimuth(&["sessions", "show", NASTY]));
+    assert!(!missing.is_empty() && is_harmless(&missing), "{missing:?}");
+}
+
+#[test]
+fn an_imported_session_begins_in_mode_agent() {
+    let world = World::new();
+    let script = world.script(&json!([{ "text": "First." }, { "text": "Second." }]));
+    let made = world.azimuth(&["exec", "--mode", "accept-edits", "--script", &script, "Begin."]);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made));
+    let id = text(&world.azimuth(&["sessions", "list"])).split_whitespace().next().unwrap().to_owned();
+    let exported = world.azimuth(&["sessions", "export", &id]).stdout;
+    // Whoever made the file may have written any mode into it.
+    let bypassing = String::from_utf8(exported).unwrap().replace("acceptEdits", "bypass");
+    for (name, text_of) in [("bypass", &bypassing), ("accepting", &bypassing.replace("bypass", "acceptEdits"))] {
+        let file = world.project().join(name);
+        std::fs::write(&file, text_of).unwrap();
+        let imported = text(&world.azimuth(&["sessions", "import", file.to_str().unwrap()]));
+        let id = imported.split_whitespace().nth(1).unwrap().to_owned();
+        let lines = text(&world.azimuth(&["sessions", "list", "--json"]));
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let session = lines.iter().find(|session| session["sessionId"] == id.as_str()).unwrap();
+        assert_eq!(session["mode"], "agent", "{name}: {session}");
+    }
+}
+
 #[test]
 fn each_hunk_is_asked_once_though_the_agent_edits_on_meanwhile() {
     let world = World::new();

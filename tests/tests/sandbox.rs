@@ -335,9 +335,6 @@ async fn ordinary_work_goes_on_in_the_sandbox() {
     if is_installed("ssh-keygen") {
         world.works("ssh-keygen -q -t ed25519 -N '' -f made && cat made.pub").await;
     }
-    if is_installed("script") {
-        world.works("script -qec 'tty && echo in a terminal' /dev/null").await;
-    }
     if is_installed("perl") {
         let listen = "perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(0, INADDR_LOOPBACK)) or die $!; listen(S, 1) or die $!'";
         world.works(listen).await;
@@ -510,5 +507,82 @@ async fn what_the_sandbox_refuses_runs_outside_it_once_the_user_has_said_so() {
     world.window.until_end(&world.session, StopReason::EndTurn).await;
     let told = world.model.asked().last().unwrap().last_results()[0].to_owned();
     assert!(told.contains(SECRET), "{told}");
+    world.window.close().await;
+}
+
+/// A terminal of the user's, and what it shows.
+struct Screen {
+    script: std::process::Child,
+    name: String,
+}
+
+impl Screen {
+    fn open(place: &Path) -> Self {
+        let told = place.join("terminal");
+        let line = format!("tty > {0}.new && mv {0}.new {0} && exec sleep 100", told.display());
+        let mut script = std::process::Command::new("script");
+        script.args(["-qfc", &line, "/dev/null"]).stdin(std::process::Stdio::null());
+        let script = script.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while !told.exists() {
+            assert!(Instant::now() < until, "the terminal does not say its name");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self { script, name: std::fs::read_to_string(&told).unwrap().trim().to_owned() }
+    }
+
+    /// Ends it. Gives all that it has shown.
+    fn shown(mut self) -> String {
+        // What was written before this was shown before it.
+        std::fs::write(&self.name, "the last of it\n").unwrap();
+        let mut shown = Vec::new();
+        let mut output = self.script.stdout.take().unwrap();
+        while !String::from_utf8_lossy(&shown).contains("the last of it") {
+            let mut some = [0; 4096];
+            let count = std::io::Read::read(&mut output, &mut some).unwrap();
+            assert!(count > 0, "the terminal has ended");
+            shown.extend_from_slice(&some[..count]);
+        }
+        self.script.kill().unwrap();
+        self.script.wait().unwrap();
+        String::from_utf8(shown).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_sandboxed_command_cannot_write_to_or_read_from_any_terminal_but_its_own() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    if !is_installed("script") {
+        return harness::not_tried("there is no script(1) to make a terminal with");
+    }
+    let screen = Screen::open(&world.home);
+    let name = &screen.name;
+    for command in [
+        format!("echo painted over > {name}"),
+        format!("echo painted over >> /proc/self/root{name}"),
+        "for t in /dev/pts/[0-9]*; do [ $t = $(tty) ] || echo painted over > $t; done; false".to_owned(),
+        format!("setsid -w sh -c 'echo painted over > {name}'"),
+        format!("head -c 1 {name}"),
+        format!("stty -F {name} -echo"),
+    ] {
+        let told = world.run(&command).await;
+        assert!(told.contains("ermission denied") && !told.contains("[exit code 0"), "{command}\n{told}");
+    }
+    let shown = screen.shown();
+    assert!(!shown.contains("painted over"), "{shown}");
+
+    let told = world.works("echo mine > $(tty); echo too > /dev/tty; stty -a < $(tty) | head -n 1; stty sane").await;
+    assert!(told.contains("mine") && told.contains("too") && told.contains("speed"), "{told}");
+    let told = world.run("script -qec 'echo in a terminal' /dev/null").await;
+    assert!(!told.contains("[exit code 0"), "{told}");
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn who_opens_the_terminals_can_have_programs_make_some() {
+    let Some(world) = World::new(User::Same, "sandbox_write = [\"/dev/pts\"]").await else { return };
+    if is_installed("script") {
+        world.works("script -qec 'tty && stty -echo && echo in a terminal' /dev/null").await;
+    }
     world.window.close().await;
 }

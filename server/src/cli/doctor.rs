@@ -17,7 +17,7 @@ use super::Failure;
 use super::setup::{configuration, environment, log_file};
 use super::style::Style;
 use crate::config::{Config, dirs};
-use crate::serve;
+use crate::{serve, visible};
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
 pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
@@ -207,6 +207,6 @@ impl Report {
     }
 
     fn line(&mut self, mark: &str, what: &str, text: &str) -> Result<(), Failure> {
-        writeln!(self.out, "{mark} {what}: {text}").map_err(Failure::new)
+        writeln!(self.out, "{mark} {}: {}", visible::line(what), visible::text(text)).map_err(Failure::new)
     }
 }

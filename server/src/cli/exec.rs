@@ -2,7 +2,7 @@
 
 mod watch;
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ use super::setup::{Setup, log_file};
 use super::signals::Signals;
 use super::style::Style;
 use super::view::{View, is_job};
-use super::{Exec, Failure};
+use super::{Exec, Failure, complain};
 use crate::hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub, Reply, Request};
-use crate::{lsp, serve};
+use crate::{lsp, serve, visible};
 
 /// What is said where what was accepted, or came of a slash command, is not there in time.
 const LATE: &str = "the turn is over, but what came of it did not arrive in time; look at the files before you go on";
@@ -198,7 +198,7 @@ impl Job {
             && !folders.contains(&self.folder)
         {
             let said = format!("this session works in {}, where it began, not in the current folder", first.display());
-            let _ = writeln!(io::stderr(), "azimuth: {said}");
+            complain(&said);
         }
         Ok(Watch::new(info.session_id, folders, seq))
     }
@@ -214,7 +214,7 @@ impl Job {
         turn.note(&event.event);
         if self.json {
             let line = serde_json::to_string(event).map_err(Failure::new)?;
-            view.line(&line).map_err(Failure::new)?;
+            view.line(&visible::json(&line)).map_err(Failure::new)?;
         } else {
             if let Event::TerminalEnded { terminal_id, offset, .. } = &event.event
                 && !is_job(terminal_id)
@@ -315,7 +315,7 @@ impl Job {
                 // The file changed meanwhile. The turn goes on, and its model hears of it.
                 Err(error) if error.code == ErrorCode::OperationFailed => {
                     turn.not_accepted(&proposal.proposal_id, hunks);
-                    let _ = writeln!(io::stderr(), "azimuth: {error}");
+                    complain(&error.to_string());
                 }
                 Err(error) => return Err(Failure::new(error)),
             }
@@ -354,7 +354,7 @@ impl Editor for Terminal {
     }
 
     fn alert(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "azimuth: {text}");
+        complain(text);
     }
 
     async fn apply(&self, _edit: DocumentEdit) -> Result<(), EditorError> {

@@ -1,7 +1,7 @@
 //! `azimuth sessions` and `azimuth models`: what there is.
 
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +15,7 @@ use super::setup::Setup;
 use super::style::Style;
 use super::view::View;
 use super::{Failure, Sessions};
+use crate::visible;
 
 /// Lists, shows, deletes, exports and imports sessions.
 pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
@@ -29,10 +30,10 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             for session in &sessions {
                 if json {
                     let line = serde_json::to_string(session).map_err(Failure::new)?;
-                    writeln!(out, "{line}").map_err(Failure::new)?;
+                    writeln!(out, "{}", visible::json(&line)).map_err(Failure::new)?;
                     continue;
                 }
-                let title = if session.title.is_empty() { "(no title)" } else { &session.title };
+                let title = if session.title.is_empty() { "(no title)".into() } else { visible::line(&session.title) };
                 let cost = format_cost(session.cost);
                 writeln!(out, "{}  {title}  {cost}", session.session_id).map_err(Failure::new)?;
             }
@@ -48,13 +49,13 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             for event in &events {
                 if json {
                     let line = serde_json::to_string(event).map_err(Failure::new)?;
-                    view.line(&line).map_err(Failure::new)?;
+                    view.line(&visible::json(&line)).map_err(Failure::new)?;
                     continue;
                 }
                 if let Event::TurnStarted { prompt, .. } | Event::Steered { prompt, .. } = &event.event {
                     for block in prompt {
                         if let PromptBlock::Text { text } = block {
-                            view.line(&style.bold(format!("> {text}"))).map_err(Failure::new)?;
+                            view.line(&style.bold(format!("> {}", visible::text(text)))).map_err(Failure::new)?;
                         }
                     }
                 }
@@ -69,6 +70,12 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             store.delete(&session).map_err(Failure::new)?;
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
+        Sessions::Export { id } if io::stdout().is_terminal() => {
+            let mut exported = Vec::new();
+            store.export(&SessionId::new(id), &mut exported).map_err(Failure::new)?;
+            let exported = String::from_utf8_lossy(&exported);
+            out.write_all(visible::json(&exported).as_bytes()).map_err(Failure::new)?;
+        }
         Sessions::Export { id } => store.export(&SessionId::new(id), &mut out).map_err(Failure::new)?,
         Sessions::Import { file } => {
             let imported = match &file {
@@ -78,7 +85,7 @@ pub(super) fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCod
             let Imported { session_id, events, warning } = imported.map_err(Failure::new)?;
             writeln!(out, "session {session_id} is imported, with {events} events").map_err(Failure::new)?;
             if let Some(warning) = warning {
-                writeln!(io::stderr(), "{warning}").map_err(Failure::new)?;
+                writeln!(io::stderr(), "{}", visible::text(&warning)).map_err(Failure::new)?;
             }
         }
     }
@@ -100,12 +107,16 @@ pub(super) async fn models(json: bool, log: Option<String>) -> Result<ExitCode, 
     let mut out = io::stdout().lock();
     for model in &models {
         let line = if json {
-            serde_json::to_string(model).map_err(Failure::new)?
-        } else if model.available {
-            format!("{}  {}  {}k tokens", style.green(&model.id), model.name, model.context_tokens / 1000)
+            let line = serde_json::to_string(model).map_err(Failure::new)?;
+            visible::json(&line).into_owned()
         } else {
-            let why = model.unavailable_because.as_deref().unwrap_or("cannot be used");
-            style.dim(format!("{}  {}  {why}", model.id, model.name))
+            let model = visible::within(model).map_err(Failure::new)?;
+            if model.available {
+                format!("{}  {}  {}k tokens", style.green(&model.id), model.name, model.context_tokens / 1000)
+            } else {
+                let why = model.unavailable_because.as_deref().unwrap_or("cannot be used");
+                style.dim(format!("{}  {}  {why}", model.id, model.name))
+            }
         };
         writeln!(out, "{line}").map_err(Failure::new)?;
     }

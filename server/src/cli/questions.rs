@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 
 use super::signals::Signals;
 use super::style::Style;
-use super::view::{View, visible};
+use super::view::View;
+use crate::visible;
 
 /// Who answers.
 pub(super) enum Answerer {
@@ -93,7 +94,7 @@ impl Answerer {
         match self {
             // Whoever says yes to what this run does has not said so of the folder for good. The run goes on.
             Self::Yes | Self::Nobody if request.about == PermissionAbout::Trust => {
-                view.line(&style.yellow(format!("  {} {NOT_TRUSTED}", request.title)))?;
+                view.line(&style.yellow(format!("  {} {NOT_TRUSTED}", visible::line(&request.title))))?;
                 Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
             }
             Self::Yes => {
@@ -101,17 +102,17 @@ impl Answerer {
                 Ok(allow.or(reject).map(|option| chosen(option, None)))
             }
             Self::Nobody => {
-                view.line(&style.yellow(format!("  {}: rejected, {NOBODY}", request.title)))?;
+                view.line(&style.yellow(format!("  {}: rejected, {NOBODY}", visible::line(&request.title))))?;
                 Ok(reject.map(|option| chosen(option, Some(NOBODY.into()))))
             }
             Self::User(user) => {
-                view.line(&style.bold(visible(&request.title)))?;
+                view.line(&style.bold(visible::line(&request.title)))?;
                 for line in request.detail.lines() {
-                    view.line(&format!("  {}", visible(line)))?;
+                    view.line(&format!("  {}", visible::line(line)))?;
                 }
-                view.line(&style.dim(format!("  {}", visible(&request.reason))))?;
+                view.line(&style.dim(format!("  {}", visible::line(&request.reason))))?;
                 for (number, option) in request.options.iter().enumerate() {
-                    view.line(&format!("  {} {}", style.cyan(number + 1), visible(&option.name)))?;
+                    view.line(&format!("  {} {}", style.cyan(number + 1), visible::line(&option.name)))?;
                 }
                 loop {
                     view.prompt(&format!("  1-{}> ", request.options.len()))?;
@@ -141,7 +142,8 @@ impl Answerer {
             Self::Yes => Ok(Some(Decided { accepted: all, ..Decided::default() })),
             _ if allowed => Ok(Some(Decided { accepted: all, ..Decided::default() })),
             Self::Nobody => {
-                view.line(&style.yellow(format!("  the change of {} is rejected: {NOBODY}", proposal.path)))?;
+                let path = visible::line(&proposal.path);
+                view.line(&style.yellow(format!("  the change of {path} is rejected: {NOBODY}")))?;
                 // It is no word of the user's, which the turn would have to answer.
                 Ok(Some(Decided { rejected: all, ..Decided::default() }))
             }

@@ -1,6 +1,5 @@
 //! A session's events on a terminal, or piped: what a person reads of a headless turn.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -14,6 +13,7 @@ use providers::cost::format_cost;
 use workspace::paths;
 
 use super::style::Style;
+use crate::visible::{self, Colours};
 use crate::words;
 
 /// The longest piece of a tool result's summary that is shown, in characters.
@@ -25,6 +25,9 @@ pub(super) struct View<W> {
     style: Style,
     /// The message whose text was written last.
     message: Option<MessageId>,
+    /// Whether a command's output was written last.
+    in_output: bool,
+    colours: Colours,
     /// Whether the last thing written ended its line.
     at_line_start: bool,
     /// Whether commands' output is shown as it comes. Where it is not, it is shown plain when they have ended.
@@ -44,7 +47,8 @@ impl<W: Write> View<W> {
     pub(super) fn new(out: W, style: Style) -> Self {
         let (commands, starting, jobs) = (Vec::new(), Vec::new(), HashMap::new());
         let (message, at_line_start, live, plan) = (None, true, false, Vec::new());
-        Self { out, style, message, at_line_start, live, commands, starting, jobs, plan }
+        let (in_output, colours) = (false, Colours::default());
+        Self { out, style, message, in_output, colours, at_line_start, live, commands, starting, jobs, plan }
     }
 
     /// A view of what happens, on a terminal.
@@ -54,7 +58,7 @@ impl<W: Write> View<W> {
 
     /// Writes a step of a plan.
     fn step(&mut self, entry: &PlanEntry) -> io::Result<()> {
-        let (style, content) = (self.style, visible(&entry.content));
+        let (style, content) = (self.style, visible::line(&entry.content));
         self.line(&match entry.status {
             PlanEntryStatus::Pending => style.dim(format!("  ○ {content}")),
             PlanEntryStatus::InProgress => format!("  {} {content}", style.cyan("▸")),
@@ -67,10 +71,10 @@ impl<W: Write> View<W> {
         self.live
     }
 
-    /// Writes what an event says to a person.
+    /// Writes what an event says to a person. Nothing in it is obeyed by a terminal.
     pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {
         let style = self.style;
-        match event {
+        match &visible::within(event)? {
             Event::ModelChanged { model, scripted: true } => {
                 self.line(&style.yellow(format!("{model} plays a script: no model is asked. All else is real.")))
             }
@@ -81,7 +85,7 @@ impl<W: Write> View<W> {
                 let seconds = (delay_ms + 500) / 1000;
                 self.line(&style.yellow(format!("{reason}; retry {attempt} in {seconds} s")))
             }
-            Event::ToolCallStarted { title, .. } => self.line(&format!("{} {}", style.cyan("●"), visible(title))),
+            Event::ToolCallStarted { title, .. } => self.line(&format!("{} {}", style.cyan("●"), visible::line(title))),
             Event::PlanUpdated { entries, .. } => {
                 let before = std::mem::replace(&mut self.plan, entries.clone());
                 entries.iter().filter(|entry| !before.contains(entry)).try_for_each(|entry| self.step(entry))
@@ -98,7 +102,8 @@ impl<W: Write> View<W> {
             }
             Event::TerminalChanged { terminal } => self.job(terminal),
             Event::ToolCallEnded { result, summary, .. } => {
-                let summary = if summary.is_empty() { first_line(&result.text) } else { summary.clone() };
+                let summary =
+                    if summary.is_empty() { first_line(&result.text) } else { visible::line(summary).into_owned() };
                 let mut said = summary.is_empty();
                 let started = self.starting.extract_if(.., |(call, _)| *call == result.tool_call_id);
                 self.jobs.extend(started.map(|(_, terminal)| (terminal, String::new())));
@@ -118,7 +123,7 @@ impl<W: Write> View<W> {
             }
             Event::EditApplied { uri, outcome: ApplyOutcome::Failed { reason }, .. } => {
                 let path = paths::from_uri(uri).map_or_else(|_| uri.clone(), |path| path.display().to_string());
-                self.line(&style.red(format!("  {path} was not changed: {reason}")))
+                self.line(&style.red(format!("  {} was not changed: {reason}", visible::line(&path))))
             }
             Event::Notice { severity, text } => self.line(&match severity {
                 Severity::Info => style.dim(text),
@@ -166,7 +171,7 @@ impl<W: Write> View<W> {
             Some(said) if *said != words && (!job.alive || job.ready.is_some()) => said.clone_from(&words),
             _ => return Ok(()),
         }
-        self.line(&self.style.dim(visible(&words)))
+        self.line(&self.style.dim(visible::line(&words)))
     }
 
     /// Writes a proposal's pending hunks as a coloured diff. Where there are several, each has its number.
@@ -177,7 +182,7 @@ impl<W: Write> View<W> {
             FileChange::Modify => "",
             FileChange::Delete => " (deleted)",
         };
-        self.line(&format!("  {}{change}", style.bold(visible(&proposal.path))))?;
+        self.line(&format!("  {}{change}", style.bold(visible::line(&proposal.path))))?;
         let count = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
         let (mut number, mut shift) = (0, 0);
         // A hunk on its way moves those below it as much as one that waits.
@@ -200,7 +205,7 @@ impl<W: Write> View<W> {
     /// Writes lines of one side of a diff.
     fn side(&mut self, mark: char, text: &str, paint: fn(Style, String) -> String) -> io::Result<()> {
         for line in text.lines() {
-            self.line(&paint(self.style, format!("  {mark}{}", visible(line))))?;
+            self.line(&paint(self.style, format!("  {mark}{}", visible::line(line))))?;
         }
         if mark != ' ' && !text.is_empty() && !text.ends_with('\n') {
             self.line(&self.style.dim("  \\ No newline at end of file"))?;
@@ -208,15 +213,20 @@ impl<W: Write> View<W> {
         Ok(())
     }
 
-    /// Writes bytes of a terminal as they are.
+    /// Writes a command's output, with its colours and nothing else that a terminal would obey.
     pub(super) fn terminal(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.end_line()?;
-        self.out.write_all(bytes)?;
-        self.at_line_start = bytes.last().is_none_or(|byte| *byte == b'\n');
+        if !self.in_output {
+            self.end_line()?;
+            self.in_output = true;
+            self.colours.begin_line();
+        }
+        let shown = self.colours.push(bytes);
+        self.out.write_all(shown.as_bytes())?;
+        self.at_line_start = self.colours.is_at_line_start();
         self.out.flush()
     }
 
-    /// Writes a line of its own.
+    /// Writes a line of its own, as it is: what is not ours in it has been made visible.
     pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
         self.end_line()?;
         self.message = None;
@@ -245,12 +255,15 @@ impl<W: Write> View<W> {
         if text.is_empty() {
             return Ok(());
         }
-        write!(self.out, "{text}")?;
+        write!(self.out, "{}", visible::text(text))?;
         self.at_line_start = text.ends_with('\n');
         self.out.flush()
     }
 
     fn end_line(&mut self) -> io::Result<()> {
+        self.in_output = false;
+        // What comes next is not painted by a command, nor hidden.
+        write!(self.out, "{}", self.colours.pause())?;
         if !self.at_line_start {
             self.at_line_start = true;
             writeln!(self.out)?;
@@ -272,17 +285,6 @@ fn head(hunk: &Hunk, shift: i64) -> String {
 
 fn lines(text: &str) -> i64 {
     i64::try_from(text.lines().count()).unwrap_or(i64::MAX)
-}
-
-/// Text that comes from a model or a file, with its control characters made visible: in a question, they could show
-/// something else than what would be done.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let hides = |char: char| char.is_control() && char != '\t';
-    if !text.contains(hides) {
-        return text.into();
-    }
-    let shown = |char: char| if hides(char) { char.escape_default().to_string() } else { char.to_string() };
-    text.chars().map(shown).collect::<String>().into()
 }
 
 fn first_line(text: &str) -> String {

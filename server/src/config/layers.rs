@@ -224,6 +224,9 @@ pub fn load(sources: Sources<'_>) -> Config {
         Err(error) => config.distrust(&error.place, &error.problem),
     }
     let mut config = config.with_projects(folders);
+    for problem in config.errors.iter_mut().map(|error| &mut error.problem) {
+        *problem = words::without_keys(problem);
+    }
     if !config.errors.is_empty() {
         config.rules.allow.clear();
         config.accept_edits = false;
@@ -258,6 +261,9 @@ impl Config {
                 config.projects.push(folder.clone());
                 config.restrict_by(folder);
             }
+        }
+        for warning in &mut config.warnings {
+            *warning = words::without_keys(warning);
         }
         config
     }

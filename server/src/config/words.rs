@@ -1,5 +1,10 @@
 //! What is wrong with a configuration, in words that hold none of its values: one of them may be a key.
 
+/// A message without what looks like a key that stands where a name belongs.
+pub(super) fn without_keys(message: &str) -> String {
+    providers::keys::left_out(message).into_owned()
+}
+
 /// What a TOML file's error says, with its line.
 pub(super) fn toml(error: &toml::de::Error, text: &str) -> String {
     let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);

@@ -14,6 +14,7 @@ mod commanded;
 mod commands;
 mod complete;
 mod confinement;
+mod file_mark;
 mod formatting;
 mod lang;
 mod load;

@@ -214,9 +214,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             let last = asked.said().last().cloned();
             state.wrong.push(format!("nothing is scripted for a request that ends in {last:?}"));
         }
+        let mark = asked.file_mark();
         state.asked.push(asked);
         shared.asked.notify_waiters();
-        scripted
+        scripted.map(|answer| answer.with_mark(&mark))
     };
     Ok(match answer {
         None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),

@@ -67,6 +67,8 @@ pub(crate) struct Gate {
     pub(crate) limits: Limits,
     /// Whether the model reads its edits as they were applied.
     pub(crate) canonical_edits: bool,
+    /// The mark of files in its answers, where they are taken.
+    pub(crate) file_mark: Option<Arc<str>>,
 }
 
 /// How a call ended. Its event is recorded.
@@ -163,8 +165,13 @@ impl Gate {
     pub(crate) async fn close_if_proposed(&self, call: &OpenCall) -> Option<Ended> {
         let proposed = self.session.proposed(&call.id).await?;
         let mut outcome = Outcome::default().with(&proposed);
-        outcome.remark(file_blocks::go_on(call));
+        outcome.remark(self.go_on(call));
         Some(self.end(call, outcome, Instant::now()))
+    }
+
+    /// What is said with the result of a call that was the beginning of a file.
+    fn go_on(&self, call: &OpenCall) -> Option<String> {
+        file_blocks::go_on(call, self.file_mark.as_deref().unwrap_or_default())
     }
 
     /// Whether a call, once begun, may have changed something outside.
@@ -309,7 +316,7 @@ impl Gate {
             remarks.extend(not_as_seen(&changed));
         }
         if !outcome.is_error && outcome.refused.is_none() {
-            remarks.extend(file_blocks::go_on(call));
+            remarks.extend(self.go_on(call));
         }
         outcome.remark(remarks);
         outcome

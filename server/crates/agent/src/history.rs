@@ -16,6 +16,7 @@
 
 mod words;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ use protocol::{AssistantBlock, Event, MessageId, ToolCallId, ToolResult};
 use serde_json::Value;
 
 use crate::model::{Message, UserBlock};
+use crate::tags;
 
 /// What the model reads in place of a result that never came.
 pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
@@ -276,7 +278,11 @@ impl History {
         let Some(round) = &mut self.round else { return };
         let id = &result.tool_call_id;
         if round.calls.iter().any(|call| call.id == *id) && !round.results.contains_key(id) {
-            round.results.insert(id.clone(), result.clone());
+            let mut result = result.clone();
+            if let Cow::Owned(quoted) = tags::quoted(&result.text) {
+                result.text = quoted;
+            }
+            round.results.insert(id.clone(), result);
             if round.results.len() == round.calls.len() {
                 self.close_round();
             }

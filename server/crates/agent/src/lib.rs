@@ -20,6 +20,7 @@ pub mod permission;
 pub mod prompt;
 pub mod session;
 pub mod store;
+mod tags;
 pub mod title;
 pub mod tool;
 pub mod turn;

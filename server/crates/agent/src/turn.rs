@@ -76,8 +76,8 @@ pub struct TurnContext {
     pub thinking_tokens: Option<u64>,
     /// Whether an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
     pub stop_early: bool,
-    /// Whether files in an answer's text become calls ([`crate::file_blocks`]).
-    pub file_blocks: bool,
+    /// The mark of files in an answer's text, where these become calls ([`crate::file_blocks`]).
+    pub file_blocks: Option<Arc<str>>,
     /// Whether the model reads its edits as they were applied, where it had slipped.
     pub canonical_edits: bool,
     /// How often the turn goes on by itself where it would end with errors that its edits brought.
@@ -177,7 +177,6 @@ struct Turn {
     tools: Arc<[ToolSpec]>,
     thinking_tokens: Option<u64>,
     stop_early: bool,
-    file_blocks: bool,
     gate: Gate,
     history: History,
     budget: Budget,
@@ -236,8 +235,8 @@ impl Turn {
             tools,
             thinking_tokens: context.thinking_tokens,
             stop_early: context.stop_early,
-            file_blocks: context.file_blocks,
             gate: Gate {
+                file_mark: context.file_blocks,
                 turn_id: context.turn_id,
                 tools: context.tools,
                 mode: context.mode,
@@ -405,9 +404,9 @@ impl Turn {
         }
         let cost = self.pay(usage);
         let mut content: Vec<_> = content.into_iter().map(file_blocks::without_claim).collect();
-        if self.file_blocks {
+        if let Some(mark) = &self.gate.file_mark {
             let missed;
-            (content, missed) = file_blocks::into_calls(content, &self.message_id(), &self.history.messages());
+            (content, missed) = file_blocks::into_calls(content, &self.message_id(), &self.history.messages(), mark);
             self.untold = self.untold.take().or(missed);
         }
         let (content, calls) = self.tidy(content, stop);

@@ -16,6 +16,7 @@ use protocol::model::ModelInfo;
 use self::entry::Entry;
 use self::listing::Listing;
 use crate::http::Http;
+use crate::keys;
 use crate::scripted::Recorder;
 use crate::settings::{Provider, Settings};
 
@@ -37,6 +38,9 @@ struct State {
     /// What was last heard from each provider, in their order.
     listings: Vec<Listing>,
 }
+
+/// A longer name, in bytes, is no model's: to look for those like it takes as long as the names are.
+const LONGEST_NAME: usize = 200;
 
 /// A model that cannot be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -118,6 +122,10 @@ impl Catalog {
     /// There is no such model, or its provider does not tell.
     pub async fn resolve(&self, name: &str) -> Result<Arc<dyn Model>, CatalogError> {
         let name = name.trim();
+        if name.len() > LONGEST_NAME {
+            let name = format!("{}…", name.get(..name.floor_char_boundary(LONGEST_NAME)).unwrap_or_default());
+            return Err(CatalogError::Unknown { name: keys::left_out(&name).into_owned(), near: Vec::new() });
+        }
         let state = self.state();
         let added = self.added();
         let by_id = added.iter().rev().find(|model| model.info().id == name);
@@ -146,11 +154,11 @@ impl Catalog {
             return Ok(self.give(model));
         }
         if let Some(problem) = problem {
-            return Err(CatalogError::Unlisted { name: name.to_owned(), problem });
+            return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
         let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
-        Err(CatalogError::Unknown { name: name.to_owned(), near: near::near(name, ids) })
+        Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
     }
 
     /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on

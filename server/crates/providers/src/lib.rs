@@ -11,6 +11,7 @@
 
 pub mod catalog;
 pub mod cost;
+pub mod keys;
 pub mod scripted;
 pub mod settings;
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::keys;
 use crate::wire::Wire;
 
 /// How long a server may be silent within an answer.
@@ -168,6 +169,9 @@ impl Settings {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || !name.chars().all(is_plain) || name == "scripted" {
             return Err(format!("providers.{name}: a provider's name is letters, digits, `-`, `_` and `.`"));
+        }
+        if keys::left_out(name) != name {
+            return Err("providers.…: the name looks like a key; a key stands in `key_env` or `key`".into());
         }
         let wire = match wire {
             None => None,

@@ -3,7 +3,8 @@
 use std::io::{BufRead, Write};
 
 use agent::store::{Store, StoreError};
-use protocol::{SequencedEvent, SessionId};
+use protocol::session::Mode;
+use protocol::{Event, SequencedEvent, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -89,8 +90,10 @@ impl SqliteStore {
                 Line::End => break None,
             }
         };
+        let count = events.len() as u64;
+        begin_in_agent(&mut events);
         let session_id = self.insert_whole(header.session_id, &events)?;
-        Ok(Imported { session_id, events: events.len() as u64, warning })
+        Ok(Imported { session_id, events: count, warning })
     }
 
     /// Stores a session with all its events in one transaction, under its id or a new one.
@@ -122,6 +125,21 @@ impl SqliteStore {
         use std::hash::{BuildHasher, RandomState};
         // Each state hashes with random keys of its own.
         SessionId::new(format!("{:06x}", RandomState::new().hash_one(clock::now()) & 0x00ff_ffff))
+    }
+}
+
+/// Has a session be in mode `agent` after its events: those that ask less are chosen by who is asked, and the file may be
+/// anybody's.
+fn begin_in_agent(events: &mut Vec<SequencedEvent>) {
+    let mode = events.iter().rev().find_map(|event| match event.event {
+        Event::ModeChanged { mode } => Some(mode),
+        _ => None,
+    });
+    if let Some(last) = events.last()
+        && mode.is_some_and(|mode| mode != Mode::Agent)
+    {
+        let (seq, at) = (last.seq + 1, last.at);
+        events.push(SequencedEvent { seq, at, event: Event::ModeChanged { mode: Mode::Agent } });
     }
 }
 

@@ -253,6 +253,28 @@ fn with_restrictions_that_are_wrong_every_action_is_asked_and_the_others_count()
 }
 
 #[test]
+fn a_key_where_a_name_belongs_is_not_told() {
+    let key = "sk-ant-api03-AbCdEf0123456789AbCdEf0123456789";
+    for text in [
+        format!("[providers.{key}]\nwire = 'openai-chat'"),
+        format!("[providers.\"{key}!\"]\nbase_url = 'https://o.example'"),
+        format!("[providers.mine]\nbase_url = 'https://o.example'\nwire = '{key}'"),
+        format!("[permissions]\nallow = ['{key}(']"),
+        format!("log = '{key}=loud'"),
+        format!("\"{key}\" = 1"),
+    ] {
+        let project = text.replace("allow", "deny");
+        for config in [Home::new().user(&text).load(), Home::new().project(&project).load()] {
+            let told: Vec<_> = config.errors.iter().map(ToString::to_string).chain(config.warnings.clone()).collect();
+            assert!(!told.is_empty() && !told.concat().contains("AbCdEf"), "{text}: {told:?}");
+        }
+    }
+    let options = json!({ "providers": { key: { "wire": 1 } } });
+    let config = Home::new().options(options).load();
+    assert!(!config.errors.is_empty() && !format!("{:?}", config.errors).contains("AbCdEf"), "{:?}", config.errors);
+}
+
+#[test]
 fn a_key_never_shows_in_debug_output() {
     let user = "[providers.openrouter]\nbase_url = 'https://o.example'\nkey_env = 'MY_KEY'";
     let config = Home::new().user(user).variable("MY_KEY", "sk-very-secret").load();

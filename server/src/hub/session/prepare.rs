@@ -21,7 +21,7 @@ use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::shell::Shell;
 
-use super::{Caller, GivenAnswer, accepting, default_model, permissions, resolve_model};
+use super::{Caller, GivenAnswer, accepting, default_model, file_mark, permissions, resolve_model};
 use crate::config::Config;
 use crate::hub::feed::blocking;
 use crate::hub::router::{Message, Post, Shared};
@@ -90,6 +90,8 @@ pub(super) struct NewTurn {
     pub(super) title: Option<String>,
     pub(super) model: Result<Arc<dyn Model>, Error>,
     pub(super) system: Arc<str>,
+    /// The mark of files in the model's answers, where they are taken.
+    pub(super) file_mark: Option<Arc<str>>,
     /// The form in which the model edits.
     pub(super) form: EditForm,
     /// The tools that the model is told of.
@@ -214,10 +216,14 @@ async fn new_turn(
     let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
     let form = config.edit_mode.unwrap_or_else(usual);
     let offered = offered(tools, mode, form, &config.edit_tools);
-    let file_blocks = config.file_blocks;
+    let file_mark = match config.file_blocks {
+        true => Some(file_mark::of(&shared.parts.store, &info.session_id).await),
+        false => None,
+    };
+    let file_blocks = file_mark.as_deref();
     let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, rules: &text };
     let system = agent::prompt::system(&parts);
-    NewTurn { prompt, context, title, model, system, form, offered, always, grants }
+    NewTurn { prompt, context, title, model, system, file_mark, form, offered, always, grants }
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

@@ -229,7 +229,7 @@ impl Session {
                     folders: self.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking_tokens: None,
                     stop_early: self.config.stop_early,
-                    file_blocks: self.config.file_blocks,
+                    file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mends(),
                     model,

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+/// What stands in an answer's texts for the mark of files, which the system prompt tells.
+pub const MARK: &str = "MARK";
+
 /// An answer of the model.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -102,6 +105,20 @@ impl Answer {
     /// An answer that says something.
     pub fn says(text: &str) -> Self {
         Self::nothing().text(text)
+    }
+
+    /// The answer with the mark of files where its texts have [`MARK`].
+    pub(crate) fn with_mark(mut self, mark: &str) -> Self {
+        if let Self::Streamed { steps, .. } = &mut self
+            && !mark.is_empty()
+        {
+            for step in steps {
+                if let Step::Text(text) = step {
+                    *text = text.replace(MARK, mark);
+                }
+            }
+        }
+        self
     }
 
     /// An answer that calls a tool.

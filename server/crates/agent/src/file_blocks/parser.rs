@@ -37,8 +37,10 @@ pub struct Head {
 }
 
 /// Tells files from text as an answer comes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Parser {
+    /// What an opening tag must have as its `mark`. A model that only quotes a file quotes tags without it.
+    mark: String,
     /// The line that is read, as far as it has come.
     line: String,
     /// How much of it has been given.
@@ -51,6 +53,12 @@ pub struct Parser {
 }
 
 impl Parser {
+    /// One for answers in which files have this mark.
+    pub fn new(mark: &str) -> Self {
+        let (mark, line) = (mark.to_owned(), String::new());
+        Self { mark, line, given: 0, fence: None, in_file: false, tag_in_text: false }
+    }
+
     /// Takes the next piece.
     pub fn push(&mut self, piece: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
@@ -84,7 +92,7 @@ impl Parser {
     /// A call comes: a file that is open goes on no more. What follows is text.
     pub fn cut(&mut self) {
         if self.in_file {
-            *self = Self::default();
+            *self = Self::new(&self.mark);
         }
     }
 
@@ -104,7 +112,8 @@ impl Parser {
         if self.given == 0 && self.in_file && is_closing(&self.line) {
             (self.in_file, self.tag_in_text) = (false, false);
             pieces.push(Piece::Ended);
-        } else if let Some(head) = head(&self.line).filter(|_| self.given == 0 && !self.in_file && self.fence.is_none())
+        } else if let Some(head) =
+            head(&self.line, Some(&self.mark)).filter(|_| self.given == 0 && !self.in_file && self.fence.is_none())
         {
             self.in_file = true;
             pieces.push(Piece::Begun(head));
@@ -156,24 +165,26 @@ fn is_like_opening(line: &str) -> bool {
 
 /// Whether a file may have ended, or another begun, within these lines.
 pub(super) fn is_unclear(content: &str, is_cut: bool) -> bool {
-    content.lines().any(|line| head(line).is_some() || (is_cut && line.trim_end().ends_with(CLOSING)))
+    content.lines().any(|line| head(line, None).is_some() || (is_cut && line.trim_end().ends_with(CLOSING)))
 }
 
-/// What an opening tag says; none for any other line.
-fn head(line: &str) -> Option<Head> {
+/// What an opening tag with this mark, or with any or none, says; none for any other line.
+fn head(line: &str, mark: Option<&str>) -> Option<Head> {
     let mut rest = line.strip_prefix(OPENING)?.trim_end().strip_suffix('>')?;
-    let (mut path, mut appends) = (None, false);
+    let (mut path, mut appends, mut marked) = (None, false, None);
     while let Some(attribute) = rest.strip_prefix(char::is_whitespace).map(str::trim_start) {
         let (name, value) = attribute.split_once("=\"")?;
         let (value, behind) = value.split_once('"')?;
         match name {
             "path" if path.is_none() && !value.trim().is_empty() => path = Some(value.trim().to_owned()),
             "mode" if value == "append" => appends = true,
+            "mark" if marked.is_none() => marked = Some(value),
             _ => return None,
         }
         rest = behind;
     }
-    rest.is_empty().then_some(Head { path: path?, appends })
+    let is_ours = mark.is_none_or(|mark| marked == Some(mark));
+    (rest.is_empty() && is_ours).then_some(Head { path: path?, appends })
 }
 
 /// The fence that the text is in after a line.
@@ -198,7 +209,7 @@ mod tests {
 
     /// What a text comes to, cut into these pieces: neighbouring pieces of one kind are one.
     fn parsed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Vec<Piece> {
-        let mut parser = Parser::default();
+        let mut parser = Parser::new("k");
         let mut all: Vec<Piece> = Vec::new();
         let mut found: Vec<Piece> = pieces.into_iter().flat_map(|piece| parser.push(piece)).collect();
         found.extend(parser.pause());
@@ -226,43 +237,47 @@ mod tests {
 
     #[test]
     fn a_file_is_told_from_the_text_around_it() {
-        let answer = "Here it is:\n<azimuth_file path=\"src/a b.rs\">\nfn a() {}\n\n</azimuth_file>\nDone.";
+        let answer = "Here it is:\n<azimuth_file mark=\"k\" path=\"src/a b.rs\">\nfn a() {}\n\n</azimuth_file>\nDone.";
         let file =
             [text("Here it is:\n"), begun("src/a b.rs", false), content("fn a() {}\n\n"), Piece::Ended, text("Done.")];
         assert_eq!(parsed([answer]), file);
-        let rest = "<azimuth_file path=\"a\" mode=\"append\">  \r\nx\r\n</azimuth_file> \r\n<azimuth_file mode=\"append\" path=\"b\">\n</azimuth_file>";
+        let rest = "<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">  \r\nx\r\n</azimuth_file> \r\n<azimuth_file mark=\"k\" mode=\"append\" path=\"b\">\n</azimuth_file>";
         let files = [begun("a", true), content("x\r\n"), Piece::Ended, begun("b", true), Piece::Ended];
         assert_eq!(parsed([rest]), files);
         assert_eq!(
-            parsed(["<azimuth_file path=\"a\">\nx\n</azimuth_fi"]),
+            parsed(["<azimuth_file mark=\"k\" path=\"a\">\nx\n</azimuth_fi"]),
             [begun("a", false), content("x\n</azimuth_fi")]
         );
     }
 
     #[test]
     fn within_a_file_only_its_end_is_a_tag() {
-        let inner = "say </azimuth_file> here\n  </azimuth_file>\n</azimuth_file> no\n</azimuth_files>\n<azimuth_file path=\"b\">\n```\n";
-        let answer = format!("<azimuth_file path=\"a\">\n{inner}</azimuth_file>\n");
+        let inner = "say </azimuth_file> here\n  </azimuth_file>\n</azimuth_file> no\n</azimuth_files>\n<azimuth_file mark=\"k\" path=\"b\">\n```\n";
+        let answer = format!("<azimuth_file mark=\"k\" path=\"a\">\n{inner}</azimuth_file>\n");
         assert_eq!(parsed([answer.as_str()]), [begun("a", false), content(inner), Piece::Ended]);
     }
 
     #[test]
     fn what_is_no_tag_of_its_own_line_is_text() {
-        let tag = "<azimuth_file path=\"a\">\n";
+        let tag = "<azimuth_file mark=\"k\" path=\"a\">\n";
         for answer in [
             format!("`{tag}"),
             format!(" {tag}"),
             format!("```xml\n{tag}```\n"),
             format!("   ~~~~\n~~~\n{tag}"),
+            "<azimuth_file path=\"a\">\n".into(),
+            "<azimuth_file mark=\"\" path=\"a\">\n".into(),
+            "<azimuth_file mark=\"kk\" path=\"a\">\n".into(),
+            "<azimuth_file mark=\"x\" mark=\"k\" path=\"a\">\n".into(),
             "<azimuth_file>\n".into(),
-            "<azimuth_file path=\"\">\n".into(),
-            "<azimuth_file path=\"a\" mode=\"x\">\n".into(),
-            "<azimuth_file path=\"a\" path=\"b\">\n".into(),
-            "<azimuth_file path=\"a\"> x\n".into(),
-            "<azimuth_file path=\"a\">".into(),
+            "<azimuth_file mark=\"k\" path=\"\">\n".into(),
+            "<azimuth_file mark=\"k\" path=\"a\" mode=\"x\">\n".into(),
+            "<azimuth_file mark=\"k\" path=\"a\" path=\"b\">\n".into(),
+            "<azimuth_file mark=\"k\" path=\"a\"> x\n".into(),
+            "<azimuth_file mark=\"k\" path=\"a\">".into(),
             "<azimuth_filepath=\"a\">\n".into(),
             "</azimuth_file>\n".into(),
-            format!("<azimuth_file path=\"{}\">\n", "a".repeat(LONGEST_TAG)),
+            format!("<azimuth_file mark=\"k\" path=\"{}\">\n", "a".repeat(LONGEST_TAG)),
         ] {
             let pieces = parsed(answer.split_inclusive(|_| true));
             let texts = pieces.iter().filter_map(|piece| match piece {
@@ -278,11 +293,11 @@ mod tests {
 
     #[test]
     fn what_may_be_a_tag_is_held_back_and_nothing_else() {
-        let mut parser = Parser::default();
+        let mut parser = Parser::new("k");
         assert_eq!(parser.push("Look: <azi"), [text("Look: <azi")]);
         assert_eq!(parser.push("\n<azimuth_f"), [text("\n")]);
         assert_eq!(parser.push("ish>"), [text("<azimuth_fish>")]);
-        assert_eq!(parser.push("\n<azimuth_file path=\"a"), [text("\n")]);
+        assert_eq!(parser.push("\n<azimuth_file mark=\"k\" path=\"a"), [text("\n")]);
         assert_eq!(parser.push("\">\nfirst\n</azimuth"), [begun("a", false), content("first\n")]);
         assert_eq!(parser.push("_x>"), [content("</azimuth_x>")]);
         assert_eq!(parser.push("\n</azimuth_file>"), [content("\n")]);
@@ -293,7 +308,7 @@ mod tests {
         #[test]
         fn wherever_an_answer_is_cut_it_comes_to_the_same_and_nothing_is_lost(
             parts in prop::collection::vec(prop::sample::select(vec![
-                "<azimuth_file path=\"a\">", "<azimuth_file path=\"b\" mode=\"append\">", "</azimuth_file>", "\n", "\n", "\r\n", "```",
+                "<azimuth_file mark=\"k\" path=\"a\">", "<azimuth_file mark=\"k\" path=\"b\" mode=\"append\">", "</azimuth_file>", "\n", "\n", "\r\n", "```",
                 "~~~~", " ", "x", "\u{e9}", "<", "<azimuth", "</azimuth_file", "path",
             ]), 0..24),
             cuts in prop::collection::vec(0usize..200, 0..6),
@@ -321,7 +336,7 @@ mod tests {
         #[test]
         fn a_file_comes_out_as_it_went_in(lines in prop::collection::vec("[a-z<>/ `~_\u{e9}]{0,20}", 0..20), cut in 0usize..300) {
             let file: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let answer = format!("<azimuth_file path=\"a\">\n{file}</azimuth_file>\n");
+            let answer = format!("<azimuth_file mark=\"k\" path=\"a\">\n{file}</azimuth_file>\n");
             let (head, tail) = answer.split_at(answer.floor_char_boundary(cut.min(answer.len())));
             let inner = parsed([head, tail]).into_iter().filter_map(|piece| match piece {
                 Piece::Content(text) => Some(text),

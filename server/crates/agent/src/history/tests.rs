@@ -170,7 +170,7 @@ fn what_is_said_meanwhile_follows_the_results() {
         Message::Assistant(vec![call("a"), call("b")]),
         Message::ToolResults(vec![result("a", "1"), result("b", "2")]),
         user(&["stop that"]),
-        user(&["<note>\nhunk 1 was rejected\n</note>"]),
+        user(&["<azimuth_note>\nhunk 1 was rejected\n</azimuth_note>"]),
     ];
     assert_eq!(messages(&events), expected);
     let early = messages(&events[..5]);
@@ -313,7 +313,7 @@ fn mentions_read_as_paths_with_lines_and_images_stand_in_their_place() {
 
 #[test]
 fn a_command_of_the_users_own_is_part_of_the_conversation_unless_it_is_kept_out() {
-    let note = "<note>\nThe user ran a command in the session's shell:\n$ make\nno rule\n[exit code 2]\n</note>";
+    let note = "<azimuth_note>\nThe user ran a command in the session's shell:\n$ make\nno rule\n[exit code 2]\n</azimuth_note>";
     assert_eq!(messages(&[ran("u", true), ran_out("u", "no rule\n")]), [user(&[note])]);
     assert_eq!(messages(&[ran("u", false), ran_out("u", "no rule\n")]), []);
     assert_eq!(messages(&[ran("u", true)]), [], "it has not come to its end");
@@ -326,7 +326,7 @@ fn a_command_that_ends_while_a_turn_runs_is_said_to_it_or_after_it_and_once() {
     assert_eq!(history.messages().len(), 1, "the turn that is at work does not know of it");
     let untold = history.untold_commands().to_vec();
     let after = |more: &[Event]| messages(&[&begun, more].concat());
-    let note = user(&[&format!("<note>\n{}\n</note>", untold[0])]);
+    let note = user(&[&format!("<azimuth_note>\n{}\n</azimuth_note>", untold[0])]);
     assert_eq!(after(&[over()]), [user(&["go"]), note.clone()]);
     assert_eq!(after(&[noted(&untold[0]), over()]), [user(&["go"]), note]);
 }

@@ -4,6 +4,7 @@ use protocol::checkpoint::{Direction, RestoreOutcome, RestoredFile};
 use protocol::{PromptBlock, Range};
 
 use crate::model::UserBlock;
+use crate::tags::{self, NOTE};
 use crate::uri::path_of;
 
 /// Whether a prompt says nothing.
@@ -14,7 +15,7 @@ pub(super) fn is_empty(prompt: &[PromptBlock]) -> bool {
 /// A user's message: what the mentions came to, then the prompt as it was typed, mentions as `@path` in their place.
 pub(super) fn user(context: &str, prompt: &[PromptBlock]) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
-    push_text(&mut blocks, context.to_owned());
+    push_text(&mut blocks, tags::quoted(context).into_owned());
     if is_empty(prompt) {
         return blocks;
     }
@@ -47,7 +48,8 @@ pub(super) fn user(context: &str, prompt: &[PromptBlock]) -> Vec<UserBlock> {
 pub(super) fn note(text: &str) -> Vec<UserBlock> {
     let mut blocks = Vec::new();
     if !text.trim().is_empty() {
-        push_text(&mut blocks, format!("<note>\n{}\n</note>", text.trim()));
+        // What it tells of may have been written by anybody.
+        push_text(&mut blocks, format!("<{NOTE}>\n{}\n</{NOTE}>", tags::quoted(text.trim())));
     }
     blocks
 }

@@ -129,6 +129,7 @@ fn deltas(message_id: &MessageId, id: &ToolCallId, pieces: Vec<(String, String)>
 #[derive(Default)]
 pub(super) struct LiveText {
     parser: Option<Parser>,
+    mark: Option<String>,
     /// Whether their diffs are shown.
     shows_files: bool,
     /// How many files have begun, and the one that comes.
@@ -143,9 +144,9 @@ pub(super) struct LiveText {
 }
 
 impl LiveText {
-    /// With `files`, files in it are told apart, and with `shows_files` their diffs shown.
-    pub(super) fn new(files: bool, shows_files: bool) -> Self {
-        Self { parser: files.then(Parser::default), shows_files, ..Self::default() }
+    /// With the mark of files, those in it are told apart, and with `shows_files` their diffs shown.
+    pub(super) fn new(mark: Option<&str>, shows_files: bool) -> Self {
+        Self { parser: mark.map(Parser::new), mark: mark.map(str::to_owned), shows_files, ..Self::default() }
     }
 
     /// A piece comes. Gives what there is to show of it.
@@ -180,7 +181,8 @@ impl LiveText {
     /// What came, if there is a file in it that is worth to be kept.
     pub(super) fn kept(mut self) -> Option<Vec<AssistantBlock>> {
         self.content.truncate(self.kept.unwrap_or(self.content.len()));
-        file_blocks::is_worth_keeping(&self.content).then_some(self.content)
+        let mark = self.mark?;
+        file_blocks::is_worth_keeping(&self.content, &mark).then_some(self.content)
     }
 
     /// Whether a file has begun.
@@ -327,8 +329,8 @@ mod tests {
 
     #[test]
     fn what_follows_a_call_within_a_file_is_not_taken_for_more_of_the_file() {
-        let (id, mut text) = (MessageId::from("m1"), LiveText::new(true, true));
-        text.grow(&id, "<azimuth_file path=\"a\">\none\ntw".to_owned());
+        let (id, mut text) = (MessageId::from("m1"), LiveText::new(Some("k"), true));
+        text.grow(&id, "<azimuth_file mark=\"k\" path=\"a\">\none\ntw".to_owned());
         text.cut(&id);
         let shown = text.grow(&id, "So it is.\n".to_owned());
         assert!(matches!(shown.as_slice(), [Event::MessageDelta { text, .. }] if text == "So it is.\n"), "{shown:?}");

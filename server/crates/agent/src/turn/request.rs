@@ -161,8 +161,10 @@ impl Turn {
         let cancelled = cancel.cancelled();
         tokio::pin!(cancelled);
         let message_id = self.message_id();
-        let (mut calls, mut text) =
-            (LiveCalls::default(), LiveText::new(self.file_blocks, self.gate.changing(file_blocks::CREATE).is_some()));
+        let (mut calls, mut text) = (
+            LiveCalls::default(),
+            LiveText::new(self.gate.file_mark.as_deref(), self.gate.changing(file_blocks::CREATE).is_some()),
+        );
         let mut has_called = false;
         loop {
             // What an edit finds may be changed by a file that comes before it.

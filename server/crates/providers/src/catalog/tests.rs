@@ -172,3 +172,13 @@ async fn no_client_is_made_before_somebody_is_asked() {
     catalog.default_model().await.unwrap();
     assert!(catalog.state().http.is_unused());
 }
+
+#[tokio::test]
+async fn a_name_that_no_model_can_have_is_refused_at_once_and_a_key_is_not_told() {
+    let began = std::time::Instant::now();
+    let Err(error) = catalog(&[]).resolve(&"sonnet ".repeat(150_000)).await else { panic!("no such model") };
+    assert!(began.elapsed() < std::time::Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(error.to_string().len() < 400, "{error}");
+    let Err(error) = catalog(&[]).resolve("sk-ant-api03-abcdefgh").await else { panic!("no such model") };
+    assert!(!error.to_string().contains("abcdefgh"), "{error}");
+}

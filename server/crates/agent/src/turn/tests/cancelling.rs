@@ -31,8 +31,8 @@ fn eventful(steps: Steps) -> Stage {
                 call("d", "shell", json!({})),
             ]),
             answer(vec![call("e", "look", json!({ "say": "3" }))]),
-            breaking("I write it.\n<azimuth_file path=\"a\">\none\ntw", ModelErrorKind::Incomplete),
-            answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>\n")]),
+            breaking("I write it.\n<azimuth_file mark=\"k\" path=\"a\">\none\ntw", ModelErrorKind::Incomplete),
+            answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>\n")]),
             answer(vec![says("all done")]),
         ],
     )

@@ -658,7 +658,7 @@ impl Stage {
             answered: self.answered,
             thinking_tokens: None,
             stop_early: self.stop_early,
-            file_blocks: true,
+            file_blocks: Some("k".into()),
             canonical_edits: self.canonical_edits,
             mend_errors: self.mend_errors,
             limits: self.limits,

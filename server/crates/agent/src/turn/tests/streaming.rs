@@ -103,7 +103,7 @@ fn writing(scripts: Vec<Script>) -> Stage {
 }
 
 fn block(path: &str, lines: &str) -> String {
-    format!("<azimuth_file path=\"{path}\">\n{lines}</azimuth_file>\n")
+    format!("<azimuth_file mark=\"k\" path=\"{path}\">\n{lines}</azimuth_file>\n")
 }
 
 /// The input with which a call was made.
@@ -157,9 +157,9 @@ async fn a_file_in_an_answers_text_is_shown_as_a_diff_and_made_a_call_in_its_pla
 async fn a_file_that_the_length_of_answers_cuts_goes_on_in_the_next_one() {
     let cut = |text: &str| ending(vec![says(text)], Stop::MaxTokens);
     let scripts = vec![
-        cut("<azimuth_file path=\"a\">\none\nthe second\nthr"),
-        cut("<azimuth_file path=\"a\" mode=\"append\">\nthe second\nthree\nfour\nfi"),
-        answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\nfive\n</azimuth_file>")]),
+        cut("<azimuth_file mark=\"k\" path=\"a\">\none\nthe second\nthr"),
+        cut("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\nthe second\nthree\nfour\nfi"),
+        answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\nfive\n</azimuth_file>")]),
         answer(vec![says("done")]),
     ];
     let left = writing(scripts).play().await;
@@ -178,8 +178,8 @@ async fn a_file_that_the_length_of_answers_cuts_goes_on_in_the_next_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_file_that_a_broken_connection_cuts_goes_on_and_what_never_came_is_asked_for_again() {
-    let broken = breaking("I write it.\n<azimuth_file path=\"a\">\none\ntw", Incomplete);
-    let rest = answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let broken = breaking("I write it.\n<azimuth_file mark=\"k\" path=\"a\">\none\ntw", Incomplete);
+    let rest = answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
     let left = writing(vec![broken, rest, answer(vec![says("done")])]).play().await;
     assert_eq!(left.outcome.stop, StopReason::EndTurn);
     assert!(!left.story().contains(&"discarded".to_owned()), "{:?}", left.story());
@@ -187,10 +187,10 @@ async fn a_file_that_a_broken_connection_cuts_goes_on_and_what_never_came_is_ask
     assert_eq!(input(&left, "file-t1-m2-1"), json!({ "path": "a", "line": 2, "behind": "one\n", "content": "two\n" }));
     assert!(notices(&left)[0].contains("The files that came are kept"), "{:?}", notices(&left));
 
-    let nothing = breaking("<azimuth_file path=\"a\">\non", Incomplete);
+    let nothing = breaking("<azimuth_file mark=\"k\" path=\"a\">\non", Incomplete);
     let left = writing(vec![nothing, answer(vec![says("done")])]).play().await;
     assert_eq!(left.story(), ["%+on", "discarded", "retry 1", "~done", "completed", "EndTurn"]);
-    let refused = breaking("<azimuth_file path=\"a\">\none\n", Rejected);
+    let refused = breaking("<azimuth_file mark=\"k\" path=\"a\">\none\n", Rejected);
     assert_eq!(writing(vec![refused]).play().await.outcome.stop, StopReason::Error);
 }
 
@@ -207,7 +207,7 @@ fn notes(left: &Left) -> Vec<&str> {
 async fn answers_that_break_off_in_a_row_are_waited_for_and_given_up_as_others_are() {
     let broken = |round: usize| {
         let mode = if round == 0 { "" } else { " mode=\"append\"" };
-        breaking(&format!("<azimuth_file path=\"a\"{mode}>\nline {round}\n"), Incomplete)
+        breaking(&format!("<azimuth_file mark=\"k\" path=\"a\"{mode}>\nline {round}\n"), Incomplete)
     };
     let left = writing((0..4).map(broken).collect()).play().await;
     assert_eq!(left.outcome.stop, StopReason::Error);
@@ -221,8 +221,8 @@ async fn answers_that_break_off_in_a_row_are_waited_for_and_given_up_as_others_a
 #[tokio::test(start_paused = true)]
 async fn what_an_answer_used_that_broke_off_is_paid_for_once() {
     let used = Usage { input: 100, output: 3, ..Usage::default() };
-    let broken = breaking("<azimuth_file path=\"a\">\none\n", Incomplete).using(used);
-    let rest = answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let broken = breaking("<azimuth_file mark=\"k\" path=\"a\">\none\n", Incomplete).using(used);
+    let rest = answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
     let left = writing(vec![broken, rest, answer(vec![says("done")])]).play().await;
     assert_eq!(left.outcome.usage.output, 3 + 10 + 10);
     let completed = left.log.iter().find_map(|event| match event {
@@ -255,7 +255,7 @@ async fn the_model_is_told_of_a_block_that_is_nearly_one_and_writes_it_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_behind_a_file_that_is_open_is_made_after_it_and_not_at_all_if_it_may_be_cut() {
-    let content = || vec![says("<azimuth_file path=\"a\">\none\ntw"), call("b", "edit", json!({}))];
+    let content = || vec![says("<azimuth_file mark=\"k\" path=\"a\">\none\ntw"), call("b", "edit", json!({}))];
     let left = writing(vec![answer(content()), answer(vec![says("done")])]).play().await;
     let calls: Vec<_> = left.story().into_iter().filter(|line| line.starts_with('+')).collect();
     assert_eq!(calls, ["+file-t1-m1-1-cut1", "+b"]);
@@ -265,8 +265,8 @@ async fn a_call_behind_a_file_that_is_open_is_made_after_it_and_not_at_all_if_it
 
 #[tokio::test(start_paused = true)]
 async fn a_file_that_was_whole_but_for_its_tag_is_ended_by_an_empty_rest() {
-    let cut = ending(vec![says("<azimuth_file path=\"a\">\none\n")], Stop::MaxTokens);
-    let rest = answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\n</azimuth_file>")]);
+    let cut = ending(vec![says("<azimuth_file mark=\"k\" path=\"a\">\none\n")], Stop::MaxTokens);
+    let rest = answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\n</azimuth_file>")]);
     let left = writing(vec![cut, rest, answer(vec![says("done")])]).play().await;
     assert_eq!(left.result("file-t1-m2-1"), ("a is whole as it is: nothing was missing.", false));
     assert_eq!((left.proposed.len(), notices(&left)), (1, vec![]));
@@ -275,7 +275,7 @@ async fn a_file_that_was_whole_but_for_its_tag_is_ended_by_an_empty_rest() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_never_becomes_whole_is_proposed_as_it_is_and_the_user_is_told() {
     let cut = |mode: &str, line: usize| {
-        ending(vec![says(&format!("<azimuth_file path=\"a\"{mode}>\n{line}\n"))], Stop::MaxTokens)
+        ending(vec![says(&format!("<azimuth_file mark=\"k\" path=\"a\"{mode}>\n{line}\n"))], Stop::MaxTokens)
     };
     let append = " mode=\"append\"";
     let scripts = vec![cut("", 1), cut(append, 2), cut(append, 3), cut(append, 4), answer(vec![says("done")])];
@@ -287,11 +287,11 @@ async fn a_file_that_never_becomes_whole_is_proposed_as_it_is_and_the_user_is_to
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_ends_before_a_file_is_whole_says_so_once() {
-    let cut = || ending(vec![says("<azimuth_file path=\"a\">\none\n")], Stop::MaxTokens);
+    let cut = || ending(vec![says("<azimuth_file mark=\"k\" path=\"a\">\none\n")], Stop::MaxTokens);
     let left = writing(vec![cut(), answer(vec![says("I would rather not.")])]).play().await;
     let not_whole = ["a is not whole: the model's answers ended within it. What came of it is proposed."];
     assert_eq!((left.outcome.stop, notices(&left)), (StopReason::EndTurn, not_whole.to_vec()));
-    let rest = || answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let rest = || answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
     let whole = writing(vec![cut(), rest(), answer(vec![says("done")])]).play().await;
     assert_eq!(notices(&whole), [""; 0]);
     let mut later = writing(vec![answer(vec![says("hello")])]);
@@ -322,8 +322,8 @@ async fn a_file_is_an_edit_like_any_other_but_may_be_long_and_about_anything() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_killed_within_a_file_leaves_a_log_to_go_on_with() {
-    let broken = breaking("I write it.\n<azimuth_file path=\"a\">\none\ntw", Incomplete);
-    let rest = || answer(vec![says("<azimuth_file path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
+    let broken = breaking("I write it.\n<azimuth_file mark=\"k\" path=\"a\">\none\ntw", Incomplete);
+    let rest = || answer(vec![says("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\ntwo\n</azimuth_file>")]);
     let whole = writing(vec![broken, rest(), answer(vec![says("done")])]).play().await;
     let mut joined = 0;
     for length in 1..whole.log.len() {

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -90,8 +92,16 @@ fn grants(policy: &Policy, reads: &[PathBuf]) -> BTreeMap<PathBuf, BitFlags<Acce
     }
     policy.temporary.iter().for_each(|place| grant(place.clone(), write));
     policy.devices.iter().for_each(|place| grant(place.clone(), device));
+    own_terminal().into_iter().for_each(|terminal| grant(terminal, device));
     reads.iter().for_each(|file| grant(file.clone(), AccessFs::ReadFile.into()));
     grants
+}
+
+/// The terminal that the program is started in: all others are closed to it, since what is written there is shown to whoever
+/// sits at them, such as over a question of ours. None for a program without one.
+fn own_terminal() -> Option<PathBuf> {
+    let name = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok()?;
+    Some(PathBuf::from(OsString::from_vec(name.into_bytes())))
 }
 
 /// A place, or where something hidden lies in it, all that is in it but that: Landlock cannot take anything back. `split` gets

@@ -249,9 +249,12 @@ const CACHE_FILES: &[&str] =
 /// What tests and browsers have downloaded for them. They are read.
 const DOWNLOADS: &[&str] = &["$CACHE/Cypress", "$CACHE/electron", "$CACHE/ms-playwright", "$CACHE/puppeteer"];
 
-/// Devices that programs expect. `/dev/pts` has the terminals of programs that make some, and those of others.
+/// Devices that programs expect. A terminal of the program's own is granted when it enters the sandbox.
 const DEVICES: &[&str] =
-    &["/dev/full", "/dev/null", "/dev/ptmx", "/dev/pts", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+    &["/dev/full", "/dev/null", "/dev/ptmx", "/dev/random", "/dev/tty", "/dev/urandom", "/dev/zero"];
+
+/// Where all terminals are: those that programs make, and those of others. Landlock cannot tell them apart.
+const TERMINALS: &str = "/dev/pts";
 
 /// Beside a folder with programs, what these need.
 const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
@@ -301,12 +304,14 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         world.own.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
     });
     read.extend(also_read);
+    let mut devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+    // Whoever names it wants terminals to be made, for which it is not enough to write there.
+    devices.extend(also_write.iter().filter(|named| *named == Path::new(TERMINALS)).cloned());
     match settings.mode {
         SandboxMode::ReadOnly => read.extend(also_write),
         _ => write.extend(also_write),
     }
 
-    let mut devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
     for list in [&mut read, &mut write, &mut temporary, &mut devices, &mut hidden] {
         list.sort();
         list.dedup();
