@@ -92,6 +92,8 @@ async fn no_command_job_or_command_outside_gets_a_secret_and_the_model_is_told_o
     project.write(".azimuth/config.toml", "pass_environment = [\"LET_THROUGH_TOKEN\", \"GITHUB_TOKEN\"]\n");
     let pass = "pass_environment = [\"LET_THROUGH_TOKEN\", \"PLAINLY_CALLED\"]";
     let world = World::new(pass, project, Profile::panel(), &all()).await;
+    let warning: Value = world.window.notification("window/showMessage").await;
+    assert!(warning["message"].as_str().is_some_and(|text| text.contains("pass_environment ignored")), "{warning}");
     let told = world.call("shell_run", json!({ "command": "env > inside.txt" })).await;
     for (name, _) in SECRETS {
         assert!(told.contains(name), "it is not told of {name}: {told}");
@@ -131,9 +133,10 @@ async fn programs_of_a_folder_that_is_not_trusted_are_not_run_by_a_path_with_rel
     let path = format!(":.:tools:{}:/usr/local/bin:/usr/bin:/bin:", project.path("bin").display());
     let restricted = Profile { trust: Some("restricted"), ..Profile::panel() };
     let world = World::new("", project, restricted, &[("PATH", &path), ("PGPASSWORD", "hidden-2")]).await;
-    let told = world.call("shell_run", json!({ "command": "git status --short; ls; echo \"PATH is $PATH.\"" })).await;
+    let told = world.call("shell_run", json!({ "command": "git status --short; ls; which -a git ls" })).await;
     assert_eq!(world.written("mark.txt"), "", "{told}");
-    assert!(told.contains("PATH is /usr/local/bin:/usr/bin:/bin."), "{told}");
+    assert!(told.contains("/usr/bin/git"), "{told}");
+    assert!(!told.contains(world.project.folder().to_str().unwrap()), "{told}");
 }
 
 #[tokio::test]
