@@ -503,7 +503,7 @@ impl Shell {
             None => std::env::vars_os().collect(),
         };
         let size = start.size;
-        let missing = environment::withheld(start.environment.iter().cloned(), &start.pass);
+        let missing = withheld(start.environment.iter().cloned(), &start.pass);
         let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
         let typed = self.recorder();
         let open = move || {
