@@ -120,6 +120,8 @@ pub struct Config {
     pub sandbox_write: Vec<String>,
     /// What commands may read besides.
     pub sandbox_read: Vec<String>,
+    /// Environment variables that commands get although they look like secrets.
+    pub pass_environment: Vec<String>,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,
     /// What was ignored and why, for the user.
@@ -161,6 +163,7 @@ impl Default for Config {
             sandbox_network: true,
             sandbox_write: Vec::new(),
             sandbox_read: Vec::new(),
+            pass_environment: Vec::new(),
             projects: Vec::new(),
             warnings: Vec::new(),
             errors: Vec::new(),

@@ -8,6 +8,7 @@ mod crash;
 mod disk;
 mod docs;
 mod edits;
+mod environment;
 mod exec;
 mod faults;
 mod folders;

@@ -1,7 +1,7 @@
 //! `azimuth doctor`: what is wrong here, and how to mend it.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use store::{Finding, SqliteStore};
 use workspace::lang::pool::{Servers, ServersConfig};
 use workspace::paths::Roots;
 use workspace::shell::sandbox::{self, Support};
-use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust};
+use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
 
 use super::Failure;
 use super::setup::{configuration, environment, log_file};
@@ -46,6 +46,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     };
     if let Some(config) = config {
         sandbox(&mut report, &config)?;
+        surroundings(&mut report, &config)?;
         models(&mut report, config.providers).await?;
     }
     match shell(&folder).await {
@@ -83,6 +84,32 @@ fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
             report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
         }
     }
+}
+
+/// What programs do not get of the environment.
+fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
+    let entries = programs::dropped(&std::env::var_os("PATH").unwrap_or_default());
+    let named = |entry: &PathBuf| {
+        if entry.as_os_str().is_empty() { "an empty one".into() } else { format!("`{}`", entry.display()) }
+    };
+    let entries: Vec<String> = entries.iter().map(named).collect();
+    if !entries.is_empty() {
+        let text = format!(
+            "{} left out: such an entry means another folder wherever you stand, and a project could put its programs there; \
+             name folders from the root on",
+            entries.join(", ")
+        );
+        report.warn("PATH", &text)?;
+    }
+    let names = withheld(std::env::vars_os(), &config.pass_environment);
+    if !names.is_empty() {
+        let names = names.join(", ");
+        let text = format!(
+            "commands do not get {names}, which hold keys or passwords or look as if they did; `pass_environment` lets named ones through"
+        );
+        report.note("environment", &text)?;
+    }
+    Ok(())
 }
 
 async fn models(report: &mut Report, settings: providers::Settings) -> Result<(), Failure> {

@@ -94,6 +94,9 @@ pub struct Layer {
     /// What commands in the sandbox may read besides.
     #[serde(alias = "sandboxRead")]
     pub sandbox_read: Option<Vec<String>>,
+    /// Environment variables that commands get although they look like secrets.
+    #[serde(alias = "passEnvironment")]
+    pub pass_environment: Option<Vec<String>>,
     /// Whether shells begin with what the user's start files define.
     #[serde(alias = "shellRc")]
     pub shell_rc: Option<bool>,
@@ -233,6 +236,7 @@ pub fn load(sources: Sources<'_>) -> Config {
         config.sandbox = config.sandbox.min(Sandbox::WorkspaceWrite);
         config.sandbox_write.clear();
         config.sandbox_read.clear();
+        config.pass_environment.clear();
     }
     config
 }
@@ -336,7 +340,10 @@ impl Config {
         self.sandbox_write = layer.sandbox_write.unwrap_or_else(|| std::mem::take(&mut self.sandbox_write));
         self.sandbox_read = layer.sandbox_read.unwrap_or_else(|| std::mem::take(&mut self.sandbox_read));
         self.shell_rc = layer.shell_rc.unwrap_or(self.shell_rc);
+        self.pass_environment = layer.pass_environment.unwrap_or_else(|| std::mem::take(&mut self.pass_environment));
         for (name, provider) in layer.providers {
+            // Also where the key itself stands beside it, which counts more.
+            provider.key_env.as_deref().into_iter().for_each(workspace::shell::holds_a_key);
             let key = match (provider.key, provider.key_env) {
                 (Some(key), _) => Some(key),
                 (None, Some(variable)) => environment(&variable),
@@ -428,6 +435,12 @@ impl Config {
         }
         ignored.extend(layer.sandbox_write.is_some().then_some("sandbox_write"));
         ignored.extend(layer.sandbox_read.is_some().then_some("sandbox_read"));
+        // Fewer may be let through, and no others.
+        if let Some(fewer) = layer.pass_environment {
+            ignored
+                .extend(fewer.iter().any(|name| !self.pass_environment.contains(name)).then_some("pass_environment"));
+            self.pass_environment.retain(|name| fewer.contains(name));
+        }
         // What a project's file allows is void until its folder is trusted. Of settings it is not known whose they are.
         let is_heard = kind == Kind::Project;
         ignored.extend((!is_heard && !layer.permissions.allow.is_empty()).then_some("permissions.allow"));

@@ -60,6 +60,10 @@ mod screen;
 
 mod environment;
 
+mod secrets;
+
+pub mod programs;
+
 mod git;
 
 mod start_files;
@@ -100,10 +104,12 @@ mod parse;
 
 pub use access::Excerpt;
 pub use attended::{Asked, InFlight, Outcome, Status, Waits};
+pub use environment::withheld;
 pub use jobs::{Job, Jobs};
 pub use launch::Confinement;
 pub use outside::{OUTSIDE_FOLDER, Outside};
 pub use parse::parse;
+pub use secrets::holds_a_key;
 pub use spool::Spool;
 pub use start_files::StartFiles;
 pub use types::{Observer, Ran, RunOptions, ShellConfig, ShellError, Trust};
@@ -166,6 +172,8 @@ struct State {
     handed_back: Option<Taken>,
     /// What else the model has yet to hear.
     news: Vec<String>,
+    /// The variables that the first shell was started without; none once the model has heard of them.
+    missing: Option<Vec<String>>,
 }
 
 impl Shell {
@@ -202,6 +210,7 @@ impl Shell {
             taken: None,
             handed_back: None,
             news: Vec::new(),
+            missing: Some(Vec::new()),
         };
         let common = Common {
             state: Arc::new(Mutex::new(state)),
@@ -271,6 +280,12 @@ impl Shell {
             running.note = self.gave_way(running.is_prompt);
         }
         let terminal = self.terminal().await?;
+        if !self.is_jobs && options.by == Typist::Model {
+            let missing = self.state().missing.take().and_then(|names| environment::told(&names));
+            running.note = missing
+                .map(|told| running.note.take().map_or(told.clone(), |note| format!("{note} {told}")))
+                .or(running.note.take());
+        }
         // From here on nothing but this command changes the folder.
         let home = self.cwd();
         if options.cwd.is_none() && options.home.as_ref().is_some_and(|judged| *judged != home) {
@@ -461,13 +476,14 @@ impl Shell {
                 None => {}
             }
             Start {
-                program: self.config.program.clone().or_else(find_shell).ok_or_else(|| {
-                    ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned())
-                })?,
+                program: self.config.program.clone().or_else(|| find_shell(&self.config.trust.folders)).ok_or_else(
+                    || ShellError::Start("there is neither bash nor sh in PATH or /bin; install bash".to_owned()),
+                )?,
                 cwd: state.cwd.clone(),
                 folder: self.config.folder.clone(),
                 pass: self.config.pass.clone(),
                 of_git: Vec::new(),
+                without: Vec::new(),
                 confinement: self.config.confinement.clone(),
                 environment: Vec::new(),
                 size: state.size,
@@ -487,11 +503,13 @@ impl Shell {
             None => std::env::vars_os().collect(),
         };
         let size = start.size;
+        let missing = withheld(start.environment.iter().cloned(), &start.pass);
         let (spool, folders) = (Arc::clone(&self.spool), self.config.trust.folders.clone());
         let typed = self.recorder();
         let open = move || {
             if !trusted {
                 start.of_git = git::untrusted(&folders);
+                start.without = folders;
             }
             Terminal::open(&start, spool, typed)
         };
@@ -515,6 +533,7 @@ impl Shell {
         }
         state.terminal = Some(Arc::clone(&terminal));
         state.is_lax = trusted;
+        state.missing.iter_mut().for_each(|names| names.clone_from(&missing));
         Ok(terminal)
     }
 
@@ -620,16 +639,9 @@ fn beginning(command: &str) -> String {
     }
 }
 
-/// Bash, or where there is none, `sh`.
-fn find_shell() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    ["bash", "sh"].into_iter().find_map(|name| {
-        std::env::split_paths(&path)
-            .chain(["/bin".into(), "/usr/bin".into()])
-            .filter(|folder| folder.is_absolute())
-            .map(|folder| folder.join(name))
-            .find(|program| program.is_file())
-    })
+/// Bash, or where there is none, `sh`; none of the workspace's.
+fn find_shell(workspace: &[PathBuf]) -> Option<PathBuf> {
+    ["bash", "sh"].into_iter().find_map(|name| programs::find(name, workspace))
 }
 
 #[cfg(test)]

@@ -275,6 +275,19 @@ fn a_key_where_a_name_belongs_is_not_told() {
 }
 
 #[test]
+fn a_project_lets_fewer_variables_through_and_no_others() {
+    let home = || Home::new().user("pass_environment = ['A_TOKEN', 'B_TOKEN']");
+    assert_eq!(home().load().pass_environment, ["A_TOKEN", "B_TOKEN"]);
+    let config = home().project("pass_environment = ['B_TOKEN', 'C_TOKEN']").load();
+    assert_eq!(config.pass_environment, ["B_TOKEN"]);
+    assert!(config.warnings[0].contains("pass_environment ignored"), "{:?}", config.warnings);
+    let config = home().settings(json!({ "passEnvironment": [] })).load();
+    assert!(config.pass_environment.is_empty() && config.warnings.is_empty(), "{:?}", config.warnings);
+    let config = home().options(json!({ "mdoel": 1 })).load();
+    assert!(config.pass_environment.is_empty(), "what is wrong may have said less");
+}
+
+#[test]
 fn a_key_never_shows_in_debug_output() {
     let user = "[providers.openrouter]\nbase_url = 'https://o.example'\nkey_env = 'MY_KEY'";
     let config = Home::new().user(user).variable("MY_KEY", "sk-very-secret").load();

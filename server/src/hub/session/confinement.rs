@@ -46,6 +46,8 @@ fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<
     if settings.mode == SandboxMode::WorkspaceWrite {
         sandbox::make_caches(&environment);
     }
-    let world = World { folders, repositories: &repositories, own: &own, environment: &environment };
+    let credentials = sandbox::settings_with_credentials(&environment);
+    let (repositories, environment) = (&repositories, &environment);
+    let world = World { folders, repositories, own: &own, credentials: &credentials, environment };
     (Policy::new(settings, &world).map(Policy::resolved), None)
 }

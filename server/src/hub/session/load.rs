@@ -116,7 +116,8 @@ pub(super) async fn load(
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
-    let held = ShellConfig { cwd, folder, pass: Vec::new(), program: None, trust: trusted, confinement };
+    let pass = config.pass_environment.clone();
+    let held = ShellConfig { cwd, folder, pass, program: None, trust: trusted, confinement };
     let named = [terminal.clone(), terminals::of_outside(&id)];
     let (shell, outside, jobs) = shells(&own, held, spool, named, state.last_job + 1, config.shell_rc);
     let seen = Seen::default();

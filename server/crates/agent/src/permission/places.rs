@@ -4,8 +4,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{Links, SimpleCommand, Word};
 
-/// Folders that hold nothing of lasting worth.
-const TEMPORARY: &[&str] = &["/tmp", "/var/tmp"];
 /// Folders whose files make programs do things.
 pub(super) const OWN: &[&str] = &[".git", ".azimuth"];
 /// Files that swallow or pass on what is written to them.
@@ -46,8 +44,7 @@ impl<'a> Places<'a> {
         Self { folders, current, links }
     }
 
-    /// Whether what a path as written names lies in the workspace or a temporary folder, wherever the line may be and
-    /// whatever link it goes through.
+    /// Whether what a path as written names lies in the workspace, wherever the line may be and whatever link it goes through.
     pub(super) fn holds(&self, written: &str) -> bool {
         self.reached(written).is_some_and(|paths| paths.iter().all(|path| self.is_inside(path)))
     }
@@ -144,9 +141,7 @@ impl<'a> Places<'a> {
     }
 
     fn is_inside(&self, path: &Path) -> bool {
-        self.folders.iter().any(|folder| path.starts_with(folder))
-            || TEMPORARY.iter().any(|folder| path.starts_with(folder))
-            || path.to_str().is_some_and(is_harmless)
+        self.folders.iter().any(|folder| path.starts_with(folder)) || path.to_str().is_some_and(is_harmless)
     }
 }
 

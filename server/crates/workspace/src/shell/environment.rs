@@ -1,22 +1,10 @@
 //! What a command sees of the server's environment.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use super::git;
-
-/// Names that end like this hold secrets, whatever their case: keys and tokens of model vendors and of others. A
-/// command does not get them unless the user's configuration passes them on by name.
-const SECRET_ENDS: &[&str] = &[
-    "_API_KEY",
-    "_AUTH_KEY",
-    "_ACCESS_KEY",
-    "_SECRET_KEY",
-    "_PRIVATE_KEY",
-    "_TOKEN",
-    "_SECRET",
-    "_PASSWORD",
-    "_CREDENTIALS",
-];
+use super::secrets::{self, Secrets};
+use super::{git, programs};
 
 /// What would change how our shell itself behaves: start files, prompts, options, history, automatic logout.
 const SHELLS_OWN: &[&str] = &[
@@ -46,11 +34,13 @@ const SHELLS_OWN: &[&str] = &[
 
 /// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
 /// change the shell itself, without pagers, which would wait for a key, and with settings of git
-/// that hold over those of any repository: [`git::ALWAYS`], and these, which only a workspace that is not trusted has.
+/// that hold over those of any repository: [`git::ALWAYS`], and these, which only a workspace that is not trusted has. Programs
+/// are not looked for in the folders `but`.
 pub(super) fn for_shell(
     server: impl IntoIterator<Item = (OsString, OsString)>,
     pass: &[String],
     of_git: &[(String, String)],
+    but: &[PathBuf],
 ) -> Vec<(OsString, OsString)> {
     let ours = [
         // The view is a real terminal and shows colours; a model reads the text without them.
@@ -62,12 +52,9 @@ pub(super) fn for_shell(
         ("PS1", ""),
         ("PS2", ""),
     ];
-    let kept = server.into_iter().filter(|(name, _)| {
-        let name = name.to_string_lossy();
-        let passed = pass.iter().any(|pass| *pass == name);
-        passed || !(is_secret(&name) || SHELLS_OWN.contains(&name.as_ref()) || ours.iter().any(|(our, _)| *our == name))
-    });
-    let mut environment: Vec<_> = kept.chain(ours.map(|(name, value)| (name.into(), value.into()))).collect();
+    let mut environment = cleaned(server, pass, but);
+    environment.retain(|(name, _)| !ours.iter().any(|(our, _)| *our == name));
+    environment.extend(ours.map(|(name, value)| (name.into(), value.into())));
     configure_git(&mut environment, of_git);
     if !of_git.is_empty() {
         let (name, value) = git::NO_FETCH;
@@ -77,15 +64,58 @@ pub(super) fn for_shell(
     environment
 }
 
-/// The environment in which the user's start files run: the server's without secrets, but for those named in `pass`,
-/// and without what would change the shell itself.
-pub(super) fn for_start_files(
+/// The environment of what we start ourselves: git, language servers, the shell that runs the user's start files. Ours without
+/// secrets, without what would change a shell, and without places of programs and libraries that depend on the folder.
+pub(crate) fn of_ours(pass: &[String]) -> Vec<(OsString, OsString)> {
+    cleaned(std::env::vars_os(), pass, &[])
+}
+
+/// The names of the variables that [`for_shell`] takes out as secrets, in order.
+pub fn withheld(server: impl IntoIterator<Item = (OsString, OsString)>, pass: &[String]) -> Vec<String> {
+    let server: Vec<_> = server.into_iter().collect();
+    let secrets = Secrets::of(&server, pass);
+    let taken = server.iter().filter(|(name, value)| secrets.has(name, value));
+    let mut names: Vec<_> = taken.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What the model is told of such names.
+pub(super) fn told(names: &[String]) -> Option<String> {
+    /// More of them say nothing more.
+    const MOST: usize = 40;
+    let more = names.len().saturating_sub(MOST);
+    let (list, more) = (names.get(..names.len().min(MOST))?.join(", "), if more > 0 { ", and more" } else { "" });
+    (!names.is_empty()).then(|| {
+        format!(
+            "Commands do not get these variables of the user's, which hold secrets or look as if they did: {list}{more}. Where \
+             one is needed, say so: the user lets it through by `pass_environment` in their configuration."
+        )
+    })
+}
+
+fn cleaned(
     server: impl IntoIterator<Item = (OsString, OsString)>,
     pass: &[String],
+    but: &[PathBuf],
 ) -> Vec<(OsString, OsString)> {
-    let is_kept =
-        |name: &str| pass.iter().any(|pass| *pass == name) || !(is_secret(name) || SHELLS_OWN.contains(&name));
-    server.into_iter().filter(|(name, _)| is_kept(&name.to_string_lossy())).collect()
+    let mut server: Vec<_> = server.into_iter().collect();
+    let secrets = Secrets::of(&server, pass);
+    let is_passed = |name: &OsString| pass.iter().any(|pass| name == pass.as_str());
+    server.retain_mut(|(name, value)| {
+        if secrets.has(name, value) {
+            // Git reads as many settings as are counted: an empty one takes those before it away.
+            value.clear();
+            return name.to_string_lossy().starts_with("GIT_CONFIG_VALUE_");
+        }
+        is_passed(name) || !SHELLS_OWN.iter().any(|own| *own == *name)
+    });
+    server.retain_mut(|(name, value)| programs::settle(name, value, but));
+    if !server.iter().any(|(name, _)| name == "PATH") {
+        server.push(("PATH".into(), programs::path(None, but)));
+    }
+    server
 }
 
 /// Adds settings of git after those that the user's environment has.
@@ -113,7 +143,7 @@ pub(super) fn without_secrets(line: &str) -> String {
         let name = before.strip_suffix('+').unwrap_or(before);
         let name = name.strip_suffix(']').and_then(|name| Some(name.rsplit_once('[')?.0)).unwrap_or(name);
         let name = name.rsplit(|one: char| !one.is_alphanumeric() && one != '_').next().unwrap_or_default();
-        let length = if is_secret(name) { word(after) } else { 0 };
+        let length = if secrets::is_named_so(name) { word(after) } else { 0 };
         told.push_str(if length > 0 { "…" } else { "" });
         rest = after.get(length..).unwrap_or_default();
     }
@@ -145,11 +175,6 @@ fn word(text: &str) -> usize {
         before = one;
     }
     text.len()
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_ENDS.iter().any(|end| name.ends_with(end) || name == end.trim_start_matches('_'))
 }
 
 #[cfg(test)]
@@ -188,13 +213,13 @@ mod tests {
     fn names(server: &[&str], pass: &[&str]) -> Vec<String> {
         let server = server.iter().map(|name| (OsString::from(name), OsString::from("value")));
         let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
-        for_shell(server, &pass, &[]).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+        for_shell(server, &pass, &[], &[]).into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
     }
 
     #[test]
     fn gits_settings_of_the_user_stay_before_ours() {
         let user = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "user.name"), ("GIT_CONFIG_VALUE_0", "me")];
-        let environment = for_shell(user.map(|(name, value)| (name.into(), value.into())), &[], &[]);
+        let environment = for_shell(user.map(|(name, value)| (name.into(), value.into())), &[], &[], &[]);
         let value = |name: &str| {
             let mut all =
                 environment.iter().filter(|(known, _)| known == name).map(|(_, value)| value.to_str().unwrap());
@@ -208,7 +233,7 @@ mod tests {
     #[test]
     fn git_fetches_nothing_by_itself_where_it_has_settings_for_a_workspace_that_is_not_trusted() {
         let fetches = |of_git: &[(String, String)]| {
-            let environment = for_shell([("GIT_NO_LAZY_FETCH".into(), "0".into())], &[], of_git);
+            let environment = for_shell([("GIT_NO_LAZY_FETCH".into(), "0".into())], &[], of_git, &[]);
             let all = environment.into_iter().filter(|(name, _)| name == "GIT_NO_LAZY_FETCH");
             all.map(|(_, value)| value.into_string().unwrap()).collect::<Vec<_>>()
         };

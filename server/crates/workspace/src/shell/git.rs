@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::{environment, programs};
 use crate::paths;
 
 mod found;
@@ -101,7 +102,10 @@ struct Silent;
 pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
     let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
     let held = |why: &str| vec![pair(HELD.0, &format!("{} {why}", HELD.1))];
-    let found = found::repositories(folders);
+    // Where there is none outside the workspace, no command of the shell's finds one either.
+    let program = programs::find("git", folders);
+    let program = program.as_deref();
+    let found = found::repositories(program, folders);
     if found.is_cut {
         return held("it has more repositories or folders than could be looked at");
     }
@@ -110,13 +114,14 @@ pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
     let mut bytes = 0;
     let kept = found.kept.iter().map(|folder| (folder, true));
     for (folder, is_kept) in found.work_trees.iter().map(|folder| (folder, false)).chain(kept) {
-        let settings = if began.elapsed() > PATIENCE_FOR_ALL { Err(Silent) } else { settings(folder, is_kept) };
+        let settings =
+            if began.elapsed() > PATIENCE_FOR_ALL { Err(Silent) } else { settings(program, folder, is_kept) };
         let Ok(settings) = settings else {
             tracing::warn!(repository = %folder.display(), "git does not say what its settings are");
             return held(&format!("git did not say in time what the settings of {} are", folder.display()));
         };
         let settings = settings.unwrap_or_default();
-        if let Some(why) = unguarded(&settings, folder, is_kept) {
+        if let Some(why) = unguarded(program, &settings, folder, is_kept) {
             return held(&format!("{} {why}", folder.display()));
         }
         let new = against(&settings).into_iter().filter(|guard| known.insert(guard.clone()));
@@ -129,7 +134,7 @@ pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
 }
 
 /// Why settings that come with a repository cannot be guarded against by others.
-fn unguarded(settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'static str> {
+fn unguarded(git: Option<&Path>, settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'static str> {
     let local = |is_it: fn(&str) -> bool| settings.iter().any(|it| it.is_local && is_it(&it.key));
     if local(|key| matches!(parts(key), ("include" | "includeif", "path"))) {
         return Some("includes settings from a file that can change (include.path)");
@@ -143,13 +148,13 @@ fn unguarded(settings: &[Setting], folder: &Path, is_kept: bool) -> Option<&'sta
         return Some("has settings whose names are not UTF-8");
     }
     let work_tree = settings.iter().rev().find(|it| it.is_local && it.key == "core.worktree")?;
-    let is_its_own = if is_kept { stays_with_keeper(folder, &work_tree.value) } else { is_top(folder) };
+    let is_its_own = if is_kept { stays_with_keeper(folder, &work_tree.value) } else { is_top(git, folder) };
     (!is_its_own).then_some("has its files elsewhere (core.worktree)")
 }
 
 /// Whether git takes a folder for the top of its work tree.
-fn is_top(folder: &Path) -> bool {
-    let Ok(Some(top)) = git(&["rev-parse", "--show-toplevel"], folder) else { return false };
+fn is_top(program: Option<&Path>, folder: &Path) -> bool {
+    let Ok(Some(top)) = git(program, &["rev-parse", "--show-toplevel"], folder) else { return false };
     let top = Path::new(OsStr::from_bytes(top.strip_suffix(b"\n").unwrap_or(&top)));
     top.canonicalize().is_ok_and(|top| folder.canonicalize().is_ok_and(|folder| top == folder))
 }
@@ -214,18 +219,21 @@ fn pair(key: &str, value: &str) -> (String, String) {
 
 /// What git reads in a work tree, or in a repository itself, whose own settings come after the user's. None where git is not
 /// there or does not take it for one; then no command of the shell's reads it either.
-fn settings(folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
+fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Result<Option<Vec<Setting>>, Silent> {
     // The work tree that the settings themselves name may come to be there later only.
     let list = ["--work-tree=.", "config", "--show-scope", "--includes", "--null", "--list"];
-    let told = if is_repository { git(&[&["--git-dir=."], &list[..]].concat(), folder) } else { git(&list, folder) };
+    let in_it = [&["--git-dir=."], &list[..]].concat();
+    let told = git(program, if is_repository { &in_it } else { &list }, folder);
     Ok(told?.map(|text| read(&String::from_utf8_lossy(&text))))
 }
 
 /// What git says in a folder; none where it fails or is not there. It gets only arguments with which it runs nothing and
 /// fetches nothing.
 #[expect(clippy::disallowed_methods, reason = "a repository is asked, and nothing of it is changed")]
-fn git(arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
-    let mut git = Command::new("git");
+fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
+    let Some(program) = program else { return Ok(None) };
+    let mut git = Command::new(program);
+    git.env_clear().envs(environment::of_ours(&[]));
     git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
     git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
     let Ok(mut git) = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {

@@ -14,7 +14,7 @@ use std::process::{ExitStatus, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::environment;
+use super::{environment, programs};
 #[cfg(target_os = "linux")]
 use super::{processes, supervisor};
 
@@ -64,9 +64,9 @@ impl Held {
             _ => Command::new(program),
         };
         command.args(args).current_dir(folder);
-        command.env_clear().envs(environment::for_start_files(std::env::vars_os(), &[]));
+        command.env_clear().envs(environment::of_ours(&[]));
         if let Some(path) = path {
-            command.env("PATH", path);
+            command.env("PATH", programs::path(Some(path), &[]));
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A key in our terminal is none of its business.

@@ -25,7 +25,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::enter;
-pub use places::make_caches;
+pub use places::{make_caches, settings_with_credentials};
 pub use repositories::repositories;
 
 /// The argument that begins a policy on a command line.
@@ -58,6 +58,8 @@ pub struct World<'a> {
     pub repositories: &'a [PathBuf],
     /// Our own files, which no command may read: the data folder and the configuration.
     pub own: &'a [PathBuf],
+    /// Settings of tools that hold credentials; see [`settings_with_credentials`].
+    pub credentials: &'a [PathBuf],
     /// The environment.
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
 }

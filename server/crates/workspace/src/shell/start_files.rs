@@ -114,12 +114,7 @@ impl StartFiles {
     /// # Errors
     /// Why it could not be taken over, in words for the user.
     pub(super) async fn made(&self, bash: &Path, pass: &[String]) -> &Result<Made, String> {
-        self.made
-            .get_or_init(|| async {
-                let environment = environment::for_start_files(std::env::vars_os(), pass);
-                run(bash, environment).await
-            })
-            .await
+        self.made.get_or_init(|| async { run(bash, environment::of_ours(pass)).await }).await
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Start {
     pub(super) pass: Vec<String>,
     /// Settings of git beside the usual ones.
     pub(super) of_git: Vec<(String, String)>,
+    /// Folders in which no program is looked for by its name: those of a workspace that is not trusted.
+    pub(super) without: Vec<PathBuf>,
     /// What its processes are held by.
     pub(super) confinement: Confinement,
     /// What the shell's environment is made of: the server's, or what the user's start files make of it.
@@ -448,7 +450,7 @@ fn program(start: &Start, pipe: &Path, mark: &str) -> Program {
         program: start.program.clone(),
         args,
         cwd: start.cwd.clone(),
-        environment: environment::for_shell(start.environment.clone(), &start.pass, &start.of_git),
+        environment: environment::for_shell(start.environment.clone(), &start.pass, &start.of_git, &start.without),
         mark: mark.to_owned(),
         reads: vec![pipe.to_owned()],
         folder: start.folder.clone(),

@@ -18,7 +18,7 @@ pub struct ShellConfig {
     pub cwd: PathBuf,
     /// A private folder that exists, for the terminal's output and the shell's control pipe.
     pub folder: PathBuf,
-    /// Environment variables that commands see although their names look like secrets. From the user's configuration.
+    /// Environment variables that commands see although they look like secrets. From the user's configuration.
     pub pass: Vec<String>,
     /// The shell, absolute; without it bash, and where there is none `sh`.
     pub program: Option<PathBuf>,

@@ -27,8 +27,8 @@ pub(super) struct Found {
 }
 
 /// The repositories that folders lie in, with their submodules, and all that lie in the folders, however deep. Blocks.
-pub(super) fn repositories(folders: &[PathBuf]) -> Found {
-    let mut search = Search { found: Found::default(), left: MOST_FOLDERS, until: Instant::now() + PATIENCE };
+pub(super) fn repositories(git: Option<&Path>, folders: &[PathBuf]) -> Found {
+    let mut search = Search { git, found: Found::default(), left: MOST_FOLDERS, until: Instant::now() + PATIENCE };
     for folder in folders {
         if let Some(top) = folder.ancestors().find(|folder| has_git(folder))
             && top != folder
@@ -48,13 +48,15 @@ impl Found {
     }
 }
 
-struct Search {
+struct Search<'a> {
+    /// The program.
+    git: Option<&'a Path>,
     found: Found,
     left: usize,
     until: Instant,
 }
 
-impl Search {
+impl Search<'_> {
     /// Takes a repository that is not in the workspace but around it, and the submodules that its index has.
     fn around(&mut self, top: &Path) {
         let mut waiting = vec![top.to_path_buf()];
@@ -64,9 +66,9 @@ impl Search {
             }
             self.take(&top);
             // An index that is kept sparse is not made whole, for which git would fetch.
-            let listed = match git(&["ls-files", "--sparse", "--stage", "-z"], &top) {
+            let listed = match git(self.git, &["ls-files", "--sparse", "--stage", "-z"], &top) {
                 // Git before 2.36 knows no `--sparse`.
-                Ok(None) => git(&["ls-files", "--stage", "-z"], &top),
+                Ok(None) => git(self.git, &["ls-files", "--stage", "-z"], &top),
                 listed => listed,
             };
             let Ok(listed) = listed else {
@@ -136,6 +138,11 @@ mod tests {
     use std::ffi::OsString;
 
     use super::*;
+    use crate::shell::programs;
+
+    fn found_in(folders: &[PathBuf]) -> Found {
+        repositories(programs::find("git", &[]).as_deref(), folders)
+    }
 
     #[test]
     fn repositories_below_the_workspace_are_found_however_deep_and_those_it_lies_in_with_their_submodules() {
@@ -148,12 +155,12 @@ mod tests {
             std::fs::write(at(path).join("HEAD"), "").unwrap();
             std::fs::create_dir(at(path).join("refs")).unwrap();
         }
-        let found = repositories(&[place.path().to_path_buf()]);
+        let found = found_in(&[place.path().to_path_buf()]);
         let work_trees = ["", "node_modules/x", "target/a/b/c/d/e/f"].map(at);
         assert_eq!(found.work_trees, work_trees.map(|it| it.components().collect()).into());
         assert_eq!(found.kept, [".git/modules/x", ".git/modules/x/modules/y"].map(at).into());
         assert!(!found.is_cut);
-        assert_eq!(repositories(&[at("src")]).work_trees, [place.path().to_path_buf()].into());
+        assert_eq!(found_in(&[at("src")]).work_trees, [place.path().to_path_buf()].into());
     }
 
     #[test]
@@ -167,11 +174,11 @@ mod tests {
             std::fs::write(at(path), "").unwrap();
         }
         std::os::unix::fs::symlink("refs/nowhere", at(".git/objects/ab/HEAD")).unwrap();
-        let found = repositories(&[place.path().to_path_buf()]);
+        let found = found_in(&[place.path().to_path_buf()]);
         let work_trees = ["", ".git/evil", ".git/evil/.git/x"].map(at);
         assert_eq!(found.work_trees, work_trees.map(|it| it.components().collect()).into());
         assert_eq!(found.kept, [".git/objects/ab", ".git/worktrees/y"].map(at).into());
-        assert!(repositories(&[at(".git/objects/ab/refs")]).kept.contains(&at(".git/objects/ab")));
+        assert!(found_in(&[at(".git/objects/ab/refs")]).kept.contains(&at(".git/objects/ab")));
     }
 
     #[test]
@@ -184,7 +191,7 @@ mod tests {
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o111)).unwrap();
         // Root lists all.
         let is_listed = std::fs::read_dir(&folder).is_ok();
-        assert_eq!(repositories(&[place.path().to_path_buf()]).is_cut, !is_listed);
+        assert_eq!(found_in(&[place.path().to_path_buf()]).is_cut, !is_listed);
     }
 
     #[test]
@@ -206,7 +213,7 @@ mod tests {
             entry.push(path);
             git(&["update-index".as_ref(), "--add".as_ref(), "--cacheinfo".as_ref(), &entry]);
         }
-        let found = repositories(&[at("workspace")]);
+        let found = found_in(&[at("workspace")]);
         assert_eq!(found.work_trees, [place.path().to_path_buf(), at("beside"), place.path().join(strange)].into());
         assert!(!found.is_cut);
     }
@@ -217,6 +224,6 @@ mod tests {
         for number in 0..=MOST_REPOSITORIES {
             std::fs::create_dir_all(place.path().join(number.to_string()).join(".git")).unwrap();
         }
-        assert!(repositories(&[place.path().to_path_buf()]).is_cut);
+        assert!(found_in(&[place.path().to_path_buf()]).is_cut);
     }
 }

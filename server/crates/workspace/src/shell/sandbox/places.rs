@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::terminal::SandboxMode;
 
+use super::super::secrets;
 use super::{Policy, Settings, World, is_plain, path_in};
 
 /// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
@@ -94,14 +95,17 @@ const HOME: &[&str] = &[
     // Toolchains and what they install.
     ".asdf",
     ".bun",
-    ".cabal",
+    ".cabal/bin",
+    ".cabal/config",
     ".cargo",
     ".dart-tool",
     ".deno",
     ".dotnet",
     ".elan",
     ".fnm",
-    ".foundry",
+    ".foundry/bin",
+    ".foundry/share",
+    ".foundry/versions",
     ".ghcup",
     ".goenv",
     ".gradle",
@@ -117,12 +121,19 @@ const HOME: &[&str] = &[
     ".local/share/mise",
     ".local/share/pipx",
     ".local/share/pnpm",
-    ".local/share/uv",
-    ".luarocks",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
+    ".luarocks/bin",
+    ".luarocks/lib",
+    ".luarocks/share",
     ".m2/wrapper",
     ".mix",
     ".moon",
-    ".nimble",
+    ".nimble/bin",
+    ".nimble/nimbledata2.json",
+    ".nimble/packages_official.json",
+    ".nimble/pkgs",
+    ".nimble/pkgs2",
     ".nix-profile",
     ".nodenv",
     ".nvm",
@@ -141,7 +152,8 @@ const HOME: &[&str] = &[
     ".swiftly",
     ".volta",
     ".zig",
-    "go",
+    "go/bin",
+    "go/pkg",
     "miniconda3",
     "miniforge3",
     "anaconda3",
@@ -157,6 +169,10 @@ const HOME_SECRETS: &[&str] = &[
     ".bundle/config",
     ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".conda",
+    ".condarc",
+    ".config/NuGet",
+    ".config/cabal",
     ".composer/auth.json",
     ".config/BraveSoftware",
     ".config/Bitwarden",
@@ -174,21 +190,28 @@ const HOME_SECRETS: &[&str] = &[
     ".config/sops",
     ".dart-tool/pub-credentials.json",
     ".docker",
+    ".dotnet/corefx",
     ".electrum",
+    ".foundry/keystores",
     ".gem/credentials",
     ".git-credentials",
     ".gnupg",
     ".gradle/gradle.properties",
+    ".hex",
     ".kube",
     ".local/share/fish/fish_history",
     ".local/share/keyrings",
+    ".local/share/uv/credentials",
+    ".luarocks/upload_config.lua",
     ".m2/settings-security.xml",
     ".m2/settings.xml",
     ".mozilla",
     ".my.cnf",
     ".netrc",
+    ".nimble/github_api_token",
     ".node_repl_history",
     ".npmrc",
+    ".nuget/NuGet",
     ".password-store",
     ".pgpass",
     ".pub-cache/credentials.json",
@@ -197,6 +220,7 @@ const HOME_SECRETS: &[&str] = &[
     ".python_history",
     ".s3cfg",
     ".ssh",
+    ".stack/upload",
     ".terraform.d/credentials.tfrc.json",
     ".thunderbird",
     ".vault-token",
@@ -208,6 +232,20 @@ const HOME_SECRETS: &[&str] = &[
     "Library/Keychains",
     "Library/Messages",
     "Library/Safari",
+];
+
+/// Settings that tools cannot do without, and in which some people keep credentials: they are hidden where there are any.
+const WITH_CREDENTIALS: &[&str] = &[
+    "$CARGO_HOME/config",
+    "$CARGO_HOME/config.toml",
+    ".cabal/config",
+    ".config/mise/config.toml",
+    ".gradle/init.d",
+    ".gradle/init.gradle",
+    ".gradle/init.gradle.kts",
+    "anaconda3/.condarc",
+    "miniconda3/.condarc",
+    "miniforge3/.condarc",
 ];
 
 /// Package caches in the home folder, by the program that fills them. No folder is among them whose programs are run by
@@ -230,7 +268,7 @@ const CACHES: &[(&str, &[&str])] = &[
     ("sccache", &["$CACHE/sccache"]),
     ("mvn", &[".m2/repository"]),
     ("gradle", &[".gradle/caches", ".gradle/daemon", ".gradle/native", ".gradle/wrapper"]),
-    ("dotnet", &[".nuget/packages", ".local/share/NuGet"]),
+    ("dotnet", &[".nuget/packages", ".local/share/NuGet/http-cache", ".local/share/NuGet/v3-cache"]),
     ("composer", &["$CACHE/composer"]),
     ("bundle", &[".bundle/cache"]),
     ("zig", &["$CACHE/zig"]),
@@ -265,13 +303,23 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let holds_home = |folder: &Path| home.as_deref().is_some_and(|home| home.starts_with(folder));
 
     let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
+    hidden.extend(world.credentials.iter().cloned());
     hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
     hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     read.extend(HOME.iter().chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
-    let homes = ["$CARGO_HOME", "$RUSTUP_HOME", "$GOPATH", "$GOROOT", "$JAVA_HOME", "$NVM_DIR", "$PYENV_ROOT"];
+    let homes = [
+        "$CARGO_HOME",
+        "$RUSTUP_HOME",
+        "$GOPATH/bin",
+        "$GOPATH/pkg",
+        "$GOROOT",
+        "$JAVA_HOME",
+        "$NVM_DIR",
+        "$PYENV_ROOT",
+    ];
     read.extend(homes.iter().filter_map(|name| dirs.find(name)));
     let programs = (world.environment)("PATH").unwrap_or_default();
     for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
@@ -317,6 +365,32 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         list.dedup();
     }
     Policy { mode: settings.mode, network: settings.network, read, write, temporary, devices, hidden }
+}
+
+/// Settings of tools in which credentials stand now, to be hidden beside what always is. Blocks.
+pub fn settings_with_credentials(environment: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let home = path_in(environment("HOME").as_deref());
+    let dirs = Dirs { home: home.as_deref(), environment };
+    let found = WITH_CREDENTIALS.iter().filter_map(|name| dirs.find(name));
+    found.filter(|path| has_credentials(path)).collect()
+}
+
+/// Whether a file has credentials in it, or a file of a folder. What is no file, or large, or cannot be read, may have some.
+fn has_credentials(path: &Path) -> bool {
+    /// Such settings are some lines long.
+    const MOST_BYTES: u64 = 1 << 20;
+    const MOST_FILES: usize = 64;
+    let Ok(about) = path.metadata() else { return false };
+    if about.is_dir() {
+        let entries: Vec<PathBuf> = path.read_dir().into_iter().flatten().flatten().map(|it| it.path()).collect();
+        return entries.len() > MOST_FILES || entries.iter().any(|path| !path.is_dir() && has_credentials(path));
+    }
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return true;
+    }
+    #[expect(clippy::disallowed_methods, reason = "the user's settings are no project files")]
+    let text = std::fs::read(path);
+    text.map_or(true, |text| secrets::holds_secret(&String::from_utf8_lossy(&text)))
 }
 
 /// Makes the folders of the caches whose programs are there, since what is not there cannot be granted. Blocks.

@@ -9,6 +9,7 @@ fn policy(settings: &Settings, more: &[(&str, &str)]) -> Policy {
         folders: &[PathBuf::from("/home/ada/project")],
         repositories: &[PathBuf::from("/home/ada/main/.git")],
         own: &[PathBuf::from("/home/ada/.local/share/azimuth"), PathBuf::from("/home/ada/.config/azimuth")],
+        credentials: &[PathBuf::from("/home/ada/.cargo/config.toml")],
         environment: &|name| environment.get(name).map(OsString::from),
     };
     Policy::new(settings, &world).expect("there is a sandbox")
@@ -79,6 +80,74 @@ fn the_system_and_toolchains_are_read_and_keys_are_not() {
 }
 
 #[test]
+fn folders_of_toolchains_are_read_without_the_credentials_and_the_projects_in_them() {
+    let policy = policy(&Settings::default(), &[]);
+    for path in [
+        ".cabal/bin/hlint",
+        ".cabal/store/x",
+        ".cargo/registry/x",
+        ".foundry/bin/forge",
+        ".gradle/wrapper/x",
+        ".local/share/uv/python/x",
+        ".luarocks/share/lua/x",
+        ".nimble/pkgs2/x",
+        "go/bin/gopls",
+        "go/pkg/mod/x",
+    ] {
+        assert!(may(&policy, Use::Read, &format!("/home/ada/{path}")), "{path}");
+    }
+    for path in [
+        ".cabal/world",
+        ".cargo/config.toml",
+        ".condarc",
+        ".dotnet/corefx/cryptography/x509stores/my/x",
+        ".foundry/foundry.toml",
+        ".foundry/keystores/mine",
+        ".local/share/uv/credentials/credentials.toml",
+        ".luarocks/config-5.4.lua",
+        ".luarocks/upload_config.lua",
+        ".nimble/github_api_token",
+        ".nuget/NuGet/NuGet.Config",
+        ".local/share/NuGet/x",
+        ".stack/upload/credentials.json",
+        "go/src/example.org/mine/main.go",
+    ] {
+        assert!(!may(&policy, Use::Read, &format!("/home/ada/{path}")), "{path}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+fn settings_that_tools_need_are_hidden_where_credentials_stand_in_them() {
+    let home = tempfile::tempdir().unwrap();
+    let environment = |name: &str| (name == "HOME").then(|| home.path().as_os_str().to_owned());
+    let found = |files: &[(&str, &str)]| {
+        for (name, text) in files {
+            let path = home.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let found = settings_with_credentials(&environment);
+        found.iter().map(|path| path.strip_prefix(home.path()).unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let plain = [
+        (".cargo/config.toml", "[build]\njobs = 4\n[registries.mine]\nindex = \"sparse+https://x.example/index/\"\n"),
+        (".cabal/config", "-- username:\n-- password:\nrepository hackage\n  url: https://hackage.example/\n"),
+        (".gradle/init.d/mirror.gradle", "allprojects { repositories { maven { url 'https://x.example/m2' } } }\n"),
+        ("miniconda3/.condarc", "channels:\n  - conda-forge\n"),
+    ];
+    assert_eq!(found(&plain), Vec::<PathBuf>::new());
+    let secret = [
+        (".cargo/config.toml", "[registries.mine]\ntoken = \"abcdefgh12\"\n"),
+        (".cabal/config", "password: hunter2\n"),
+        (".gradle/init.d/mirror.gradle", "credentials { username 'a'; password = 'hunter2' }\n"),
+        ("miniconda3/.condarc", "channels:\n  - https://conda.example/t/x\n  - https://a:b@conda.example/\n"),
+    ];
+    let expected = [".cargo/config.toml", ".cabal/config", ".gradle/init.d", "miniconda3/.condarc"].map(PathBuf::from);
+    assert_eq!(found(&secret), expected);
+}
+
+#[test]
 fn read_only_writes_temporary_files_only() {
     let policy = policy(&Settings { mode: SandboxMode::ReadOnly, ..Settings::default() }, &[]);
     assert!(may(&policy, Use::Read, "/home/ada/project/a") && may(&policy, Use::Write, "/tmp/a"));
@@ -89,7 +158,7 @@ fn read_only_writes_temporary_files_only() {
 
 #[test]
 fn without_a_sandbox_there_is_no_policy() {
-    let world = World { folders: &[], repositories: &[], own: &[], environment: &|_| None };
+    let world = World { folders: &[], repositories: &[], own: &[], credentials: &[], environment: &|_| None };
     assert_eq!(Policy::new(&Settings { mode: SandboxMode::Full, ..Settings::default() }, &world), None);
 }
 

@@ -1,0 +1,146 @@
+//! Where programs are looked for: in the absolute folders of `PATH`, and those that we start ourselves never in the workspace.
+//!
+//! An empty or relative entry means another folder wherever one stands, so that a project could put its own `git` before the
+//! system's.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::paths;
+
+/// Where programs are looked for if `PATH` names no folder. An empty one would mean the folder one stands in.
+const USUAL: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Variables that name folders with programs or libraries, which are run by whatever is started or loaded into it.
+const LISTS: &[&str] = &["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "GIT_EXEC_PATH"];
+/// Those that name libraries, parted by blanks too; one without a slash is looked for among the system's.
+const LIBRARIES: &[&str] = &["LD_PRELOAD", "LD_AUDIT"];
+
+/// Leaves out of a variable what would mean another program or library in each folder, and of `PATH` what lies in these
+/// folders. Gives whether anything is left; of other variables nothing is left out.
+pub(super) fn settle(name: &OsStr, value: &mut OsString, but: &[PathBuf]) -> bool {
+    if name == "PATH" {
+        *value = path(Some(value), but);
+    } else if LISTS.iter().any(|list| *list == name) {
+        return absolute(value, &[]).map(|kept| *value = kept).is_some();
+    } else if LIBRARIES.iter().any(|list| *list == name) {
+        let text = value.to_string_lossy();
+        let kept = text.split([':', ' ']).filter(|it| !it.is_empty() && (it.starts_with('/') || !it.contains('/')));
+        *value = kept.collect::<Vec<_>>().join(":").into();
+        return !value.is_empty();
+    }
+    true
+}
+
+/// A list with its absolute entries alone, but for those in these folders; none where nothing is left.
+fn absolute(value: &OsStr, but: &[PathBuf]) -> Option<OsString> {
+    let is_kept = |entry: &PathBuf| entry.is_absolute() && !lies_in(entry, but);
+    let kept: Vec<PathBuf> = std::env::split_paths(value).filter(is_kept).collect();
+    if kept.is_empty() { None } else { std::env::join_paths(kept).ok() }
+}
+
+/// The `PATH` that programs are started with.
+pub(crate) fn path(value: Option<&OsStr>, but: &[PathBuf]) -> OsString {
+    value.and_then(|value| absolute(value, but)).unwrap_or_else(|| USUAL.into())
+}
+
+/// The entries of a `PATH` that no program is looked for in, as they are written.
+pub fn dropped(value: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(value).filter(|entry| !entry.is_absolute()).collect()
+}
+
+/// A program by its name, in none of these folders: neither its own place nor where its links lead. Asks the disk.
+pub(crate) fn find(name: &str, but: &[PathBuf]) -> Option<PathBuf> {
+    find_in(&path(std::env::var_os("PATH").as_deref(), but), name, but)
+}
+
+fn find_in(path: &OsStr, name: &str, but: &[PathBuf]) -> Option<PathBuf> {
+    let usual = std::env::split_paths(USUAL);
+    let mut places = std::env::split_paths(path).chain(usual).map(|folder| folder.join(name));
+    places.find(|program| is_program(program) && !lies_in(program, but))
+}
+
+/// Whether a path lies in one of these folders, by its name or by where its links lead.
+fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
+    let is_in = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    // What cannot be resolved counts as inside: nobody knows where it leads.
+    let real = || path.canonicalize().or_else(|_| paths::canonical(path));
+    !folders.is_empty() && (is_in(path) || real().map_or(true, |path| is_in(&path)))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn only_absolute_entries_stay_and_none_at_all_is_the_usual_ones() {
+        let cases = [
+            ("/a:/b", "/a:/b"),
+            (":/a", "/a"),
+            ("/a:", "/a"),
+            ("/a::/b", "/a:/b"),
+            (".:/a:./b:../c:node_modules/.bin:~/bin", "/a"),
+            ("", USUAL),
+            (".", USUAL),
+            ("::", USUAL),
+        ];
+        for (value, kept) in cases {
+            assert_eq!(path(Some(OsStr::new(value)), &[]), kept, "{value}");
+        }
+        assert_eq!(path(None, &[]), USUAL);
+        let entries: Vec<String> = dropped(OsStr::new(":/a:.:b")).iter().map(|it| it.display().to_string()).collect();
+        assert_eq!(entries, ["", ".", "b"]);
+    }
+
+    #[test]
+    fn libraries_are_not_loaded_from_the_folder_that_one_stands_in() {
+        let cases = [
+            ("LD_LIBRARY_PATH", ":/a/lib:lib", "/a/lib"),
+            ("LD_LIBRARY_PATH", ":", ""),
+            ("LD_PRELOAD", "libjemalloc.so.2 ./evil.so:/a/x.so", "libjemalloc.so.2:/a/x.so"),
+            ("GIT_EXEC_PATH", "git-core", ""),
+            ("PYTHONPATH", "src:.", "src:."),
+        ];
+        for (name, value, kept) in cases {
+            let mut told = OsString::from(value);
+            let is_there = settle(OsStr::new(name), &mut told, &[]);
+            assert_eq!(if is_there { told } else { OsString::new() }, kept, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_program_of_ours_is_not_taken_from_the_workspace_by_any_name() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        for file in ["ws/bin/git", "ws/tool", "users/git"] {
+            std::fs::create_dir_all(place.join(file).parent().unwrap()).unwrap();
+            std::fs::write(place.join(file), "").unwrap();
+            std::fs::set_permissions(place.join(file), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        std::fs::create_dir(place.join("links")).unwrap();
+        symlink(place.join("ws/tool"), place.join("links/git")).unwrap();
+        symlink(place.join("ws/bin"), place.join("linked")).unwrap();
+        let find = |entries: &[&str], but: &[PathBuf]| {
+            let path = std::env::join_paths(entries.iter().map(|entry| place.join(entry))).unwrap();
+            find_in(&path, "git", but)
+        };
+        let all = ["ws/bin", "linked", "links", "ws/../ws/bin", "users"];
+        assert_eq!(find(&all, &[place.join("ws")]), Some(place.join("users/git")));
+        assert_eq!(find(&all, &[]), Some(place.join("ws/bin/git")));
+    }
+}

@@ -1,0 +1,237 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const NAMES: &[&str] = &[
+    "OPENAI_KEY",
+    "PGPASSWORD",
+    "MYSQL_PWD",
+    "SSHPASS",
+    "GH_PAT",
+    "AZURE_DEVOPS_EXT_PAT",
+    "NPM_CONFIG__AUTH",
+    "npm_config__auth",
+    "npm_config_//registry.example/:_authToken",
+    "DOCKER_AUTH_CONFIG",
+    "SENTRY_DSN",
+    "GITHUB_TOKEN",
+    "GITHUB_TOKEN_2",
+    "TOKEN",
+    "REDISCLI_AUTH",
+    "TF_VAR_db_password",
+    "DBPASS",
+    "DB_PASS",
+    "dbPassword",
+    "apiKey",
+    "MYSQL_ROOT_PASSWORD",
+    "RAILS_MASTER_KEY",
+    "SECRET_KEY_BASE",
+    "GPG_PASSPHRASE",
+    "SECRET_OF_MINE",
+    "VAULT_SECRET_ID",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "GOOGLE_CREDENTIALS",
+    "GCLOUD_SERVICE_KEY",
+    "STRIPE_KEYS",
+    "API_KEY_OPENAI",
+    "COMPOSER_AUTH",
+    "CI_JOB_JWT",
+    "SESSION_COOKIE",
+    "BW_SESSION",
+    "OP_SESSION_my",
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "POETRY_HTTP_BASIC_X_PASSWORD",
+    "TWILIO_AUTHTOKEN",
+    "BORG_PASSPHRASE",
+    "SLACK_WEBHOOK",
+    "DEPLOY_KEY_STAGING",
+    "HTTP_AUTHORIZATION",
+];
+
+const VALUES: &[&str] = &[
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "github_pat_11ABCDEFG0abcdefghijklmn",
+    "glpat-abcdefghij0123456789",
+    "sk-ant-api03-abcdefghijklmnop",
+    "sk-proj-0123456789abcdef",
+    "sk_live_0123456789",
+    "AKIAIOSFODNN7EXAMPLE",
+    "xoxb-123456789012-abcdef",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
+    "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+    "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+    "token is ghp_0123456789abcdefghij",
+    "--api-key=sk-0123456789abcdefghijkl",
+    "postgres://app:hunter2@db.example/app",
+    "postgres://app:hun/ter@db.example/app",
+    "mongodb+srv://a:b@cluster.example",
+    "redis://:secret@localhost:6379/0",
+    "jdbc:mysql://db/app?user=a&password=hunter2",
+    "http://me:pw@proxy.example:3128",
+    "me:pw@proxy.example:3128",
+    "https://0123456789abcdef@github.com/a/b",
+    "https://one.example https://a:b@two.example/simple",
+    "https://a:b@x.example,direct",
+    "https://0f1e2d@o1.ingest.sentry.io/1",
+    "cloudinary://123:abc@demo",
+    "Server=db;User Id=a;Password=hunter2;",
+    "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=abcdefgh012345==",
+    "-Djavax.net.ssl.keyStorePassword=hunter2",
+    "Authorization: Basic dXNlcjpwYXNz",
+    "Bearer 0123456789abcdef",
+    "{\"auths\":{\"x\":{\"auth\":\"dXNlcjpwYXNz\"}}}",
+    "{\"type\": \"service_account\", \"private_key\": \"abcdefghijkl\"}",
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nabc",
+    "https://hooks.slack.com/services/T0/B0/x",
+    "'http.extraheader=AUTHORIZATION: basic eHh4eHh4'",
+    "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+];
+
+/// What builds, tests and tools are told by their environment.
+const HARMLESS: &[(&str, &str)] = &[
+    ("PATH", "/usr/bin:/home/ada/sk-0123456789abcdefgh/bin"),
+    ("HOME", "/home/ada"),
+    ("PWD", "/home/ada"),
+    ("OLDPWD", "/home/ada"),
+    ("LANG", "en_GB.UTF-8"),
+    ("CARGO_HOME", "/home/ada/.cargo"),
+    ("RUSTFLAGS", "-C link-arg=-fuse-ld=lld --cfg=tokio_unstable"),
+    ("CARGO_ENCODED_RUSTFLAGS", "-Clinker=clang"),
+    ("CFLAGS", "-O2 -DKEY=1 -I/usr/include"),
+    ("JAVA_TOOL_OPTIONS", "-Djavax.net.ssl.trustStorePassword=changeit -Dfile.encoding=UTF-8"),
+    ("MAVEN_OPTS", "-Xmx2g"),
+    ("NODE_OPTIONS", "--max-old-space-size=4096"),
+    ("TOKENIZERS_PARALLELISM", "false"),
+    ("MAX_TOKENS", "4096"),
+    ("TOKEN_LIMIT", "4096"),
+    ("KEYBOARD", "uk"),
+    ("KEYTIMEOUT", "1"),
+    ("AUTHOR", "Ada"),
+    ("GIT_AUTHOR_NAME", "Ada"),
+    ("GIT_ASKPASS", "/usr/bin/askpass"),
+    ("SSH_ASKPASS", "/usr/bin/askpass"),
+    ("SSH_AUTH_SOCK", "/run/user/1000/agent"),
+    ("SSH_KEY", "/home/ada/.ssh/id"),
+    ("PASSWORD_STORE_DIR", "/home/ada/.pass"),
+    ("AWS_SHARED_CREDENTIALS_FILE", "/home/ada/.aws/x"),
+    ("OAUTH_TOKEN_URL", "https://login.example/token"),
+    ("DATABASE_URL", "sqlite://db.sqlite"),
+    ("DATABASE_URL", "postgres://localhost:5432/app"),
+    ("DATABASE_URL", "postgres://postgres@localhost/app"),
+    ("REDIS_URL", "redis://localhost:6379/0"),
+    ("HTTPS_PROXY", "http://proxy.example:3128"),
+    ("NO_PROXY", "localhost,.example"),
+    ("GOPROXY", "https://proxy.golang.org,direct"),
+    ("PIP_INDEX_URL", "https://pypi.example/simple"),
+    ("NPM_CONFIG_REGISTRY", "http://localhost:4873/@scope/x"),
+    ("REPOSITORY", "git@github.com:ada/x.git"),
+    ("REPOSITORY", "ssh://git@github.com/ada/x.git"),
+    ("EMAIL", "Ada <ada@example.org>"),
+    ("GITHUB_SHA", "0123456789abcdef0123456789abcdef01234567"),
+    ("INVOCATION_ID", "0123456789abcdef0123456789abcdef"),
+    ("TERM_SESSION_ID", "w0t0p0:0A1B2C3D-0E1F-4A5B-8C9D-0A1B2C3D4E5F"),
+    ("MACHINE", "0A1B2C3D-0E1F-4A5B-8C9D-0A1B2C3D4E5F"),
+    ("npm_package_integrity", "sha512-aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5=="),
+    ("npm_config_user_agent", "npm/10.2.4 node/v20.11.0 linux x64 workspaces/false"),
+    ("LS_COLORS", "rs=0:di=01;34:ln=01;36:*.pem=00;32"),
+    ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/1000/bus,guid=0123456789abcdef0123456789abcdef"),
+    ("NIX_LDFLAGS", "-rpath /nix/store/0a1b2c3d4e5f6g7h8i9j0k1l2m3n4o5p-x/lib"),
+    ("BUILD_TARGET", "MyVeryLongProjectNameWithManyWords2AndMore3Words4"),
+    ("KUBECONFIG", "/home/ada/.kube/config"),
+    ("STRIPE_PUBLISHABLE_KEY", "pk_test_0123456789"),
+    ("CACHE_KEY", "v1-linux"),
+    ("CI", "true"),
+    ("SECRETS_ENABLED", "true"),
+    ("MY_AUTH", "basic"),
+    ("DISPLAY", ":0"),
+    ("XDG_SESSION_ID", "3"),
+    ("PS4", "+ $(date) "),
+    ("GITHUB_TOKEN", ""),
+    ("FONT", "task-based-risk-assessment-of-everything"),
+];
+
+#[test]
+fn what_is_named_as_a_secret_is_one() {
+    for name in NAMES {
+        assert!(is_secret(name, "hunter2hunter"), "{name}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_secret_is_one_whatever_its_name_is() {
+    for value in VALUES {
+        assert!(is_secret("WHATEVER", value), "{value}");
+    }
+}
+
+#[test]
+fn what_builds_need_is_no_secret() {
+    for (name, value) in HARMLESS {
+        assert!(!is_secret(name, value), "{name}={value}");
+    }
+}
+
+#[test]
+fn what_the_configuration_reads_a_key_from_goes_whatever_it_is_called_and_whatever_is_let_through() {
+    holds_a_key("PLAIN_OF_A_TEST");
+    let environment = [("PLAIN_OF_A_TEST", "a plain key"), ("COPY", "a plain key"), ("OTHER", "a plain word")];
+    let environment = environment.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let has = |pass: &[String]| {
+        let secrets = Secrets::of(&environment, pass);
+        environment.each_ref().map(|(name, value)| secrets.has(name, value))
+    };
+    assert_eq!(has(&[]), [true, true, false]);
+    assert_eq!(has(&["PLAIN_OF_A_TEST".to_owned(), "COPY".to_owned()]), [true, false, false]);
+}
+
+proptest! {
+    #[test]
+    fn a_token_of_a_known_service_is_found_wherever_it_stands(
+        which in 0..TOKENS.len(),
+        before in "([a-z]{1,8} |--x=|[a-z]+:|)",
+        rest in "[A-Za-z0-9]{40}",
+        after in "( [a-z]{1,8}|;|)",
+    ) {
+        let token = format!("{before}{}{rest}{after}", TOKENS[which].0);
+        prop_assert!(is_secret("WHATEVER", &token), "{token}");
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_found_wherever_it_stands(
+        scheme in "(https?|postgres(ql)?|mysql|redis|amqps?|mongodb\\+srv|socks5h?|ftp)",
+        user in "[a-z]{0,8}",
+        password in "[A-Za-z0-9!%*._~-]{1,20}",
+        rest in "[a-z]{1,8}(\\.example)?(:[0-9]{2,5})?(/[a-z]{0,5})?",
+        before in "([a-z]+ |--url=|)",
+    ) {
+        let address = format!("{before}{scheme}://{user}:{password}@{rest}");
+        prop_assert!(is_secret("WHATEVER", &address), "{address}");
+    }
+
+    #[test]
+    fn an_address_without_one_is_not(
+        scheme in "(https?|postgres|mysql|redis|file)",
+        host in "[a-z]{1,12}(\\.example)?(:[0-9]{2,5})?",
+        path in "(/[a-z@]{0,8}){0,3}",
+    ) {
+        let address = format!("{scheme}://{host}{path}");
+        prop_assert!(!is_secret("WHATEVER", &address), "{address}");
+    }
+
+    #[test]
+    fn plain_words_paths_and_sums_stay(
+        value in "([a-z]{1,12}( [a-z]{1,12}){0,6}|(/[a-z0-9._-]{1,12}){1,8}|[0-9a-f]{32,64}|[0-9.]{1,12})",
+    ) {
+        let is_token = TOKENS.iter().any(|(begin, _)| value.contains(begin));
+        prop_assert!(is_token || !is_secret("WHATEVER", &value), "{value}");
+    }
+
+    #[test]
+    fn whatever_there_is_it_is_told_without_a_fall(name in "\\PC{0,40}", value in "\\PC{0,80}") {
+        let _ = is_secret(&name, &value);
+        let _ = is_secret("X", &format!("{name}={value}"));
+    }
+}
