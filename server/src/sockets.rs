@@ -1,5 +1,6 @@
 //! Where the processes of one user meet that work on the same data folder: a Unix socket for each that holds a session
-//! (design D2). The folder of the sockets is the user's alone, and on both ends the other's user is looked at.
+//! (design D2). The folder of the sockets is the user's alone, on both ends the other's user and sandbox are looked at, and each
+//! shows the other that it may read the data folder ([`key`]).
 
 #![expect(
     clippy::disallowed_methods,
@@ -16,8 +17,16 @@ use futures_util::FutureExt;
 use rustix::process::{Pid, geteuid};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use workspace::shell::supervisor;
 use workspace::text;
+
+use self::key::Key;
+
+mod key;
+
+/// How many that have connected may be about to show the key.
+const GREETED: usize = 64;
 
 /// How much of the data folder's hash is in a socket's name: enough to tell folders apart. The path of a socket has
 /// little room, about a hundred bytes.
@@ -26,6 +35,7 @@ const HASH: usize = 16;
 /// The sockets of the processes on one data folder.
 pub struct Sockets {
     folder: PathBuf,
+    data_folder: PathBuf,
     /// What stands for the data folder in their names.
     data: String,
     state: Mutex<State>,
@@ -44,6 +54,9 @@ enum State {
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
+    key: Key,
+    /// Those that have connected and are to show the key. One that does not keeps no other waiting.
+    greeted: tokio::sync::Mutex<JoinSet<io::Result<UnixStream>>>,
 }
 
 impl Sockets {
@@ -52,7 +65,7 @@ impl Sockets {
         let data_folder = data_folder.canonicalize().unwrap_or_else(|_| data_folder.to_owned());
         let hash = text::hash(&data_folder.to_string_lossy()).0;
         let data = hash.get(..HASH).unwrap_or(&hash).to_owned();
-        Self { folder, data, state: Mutex::new(State::Unwanted) }
+        Self { folder, data_folder, data, state: Mutex::new(State::Unwanted) }
     }
 
     /// The listener, as soon as there is one. Without somebody who waits for it there never is.
@@ -82,15 +95,17 @@ impl Sockets {
     /// Connects to a process.
     ///
     /// # Errors
-    /// The process does not listen, or is another user's.
+    /// The process does not listen, is another user's or in a sandbox, or does not know the data folder's key.
     pub(crate) async fn connect(&self, process: u32) -> io::Result<UnixStream> {
         check_private(&self.folder, &self.folder.symlink_metadata()?)?;
-        let stream = UnixStream::connect(self.path(process)).await?;
+        let mut stream = UnixStream::connect(self.path(process)).await?;
         check_peer(&stream)?;
+        Key::of(&self.data_folder)?.introduce(&mut stream).await?;
         Ok(stream)
     }
 
     fn bind(&self) -> io::Result<Listener> {
+        let key = Key::of(&self.data_folder)?;
         match DirBuilder::new().mode(0o700).create(&self.folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             _ => check_private(&self.folder, &self.folder.symlink_metadata()?)?,
@@ -106,7 +121,7 @@ impl Sockets {
         let _ = std::fs::remove_file(&unborn);
         let listener = UnixListener::bind(&unborn)?;
         std::fs::rename(&unborn, &path)?;
-        Ok(Listener { listener, path })
+        Ok(Listener { listener, path, key, greeted: tokio::sync::Mutex::default() })
     }
 
     /// Removes what processes left that were killed. Their numbers say nothing: they may live in another container.
@@ -130,16 +145,31 @@ impl Sockets {
 }
 
 impl Listener {
-    /// The next connection of this user.
+    /// The next connection of a process of this user that knows the data folder's key.
     ///
     /// # Errors
     /// The system has no more connections to give.
     pub async fn accept(&self) -> io::Result<UnixStream> {
+        let mut greeted = self.greeted.lock().await;
         loop {
-            let (stream, _) = self.listener.accept().await?;
-            match check_peer(&stream) {
-                Ok(()) => return Ok(stream),
-                Err(error) => tracing::warn!(%error, "a connection was refused"),
+            let is_full = greeted.len() >= GREETED;
+            tokio::select! {
+                accepted = self.listener.accept(), if !is_full => {
+                    let (mut stream, _) = accepted?;
+                    match check_peer(&stream) {
+                        Ok(()) => {
+                            let key = self.key.clone();
+                            greeted.spawn(async move { key.greet(&mut stream).await.map(|()| stream) });
+                        }
+                        Err(error) => tracing::warn!(%error, "a connection was refused"),
+                    }
+                }
+                Some(shown) = greeted.join_next() => match shown.map_err(io::Error::other).and_then(|shown| shown) {
+                    Ok(stream) => return Ok(stream),
+                    // As of a process that only looks whether somebody listens.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+                    Err(error) => tracing::warn!(%error, "a connection was refused"),
+                },
             }
         }
     }
@@ -184,6 +214,7 @@ mod tests {
     async fn processes_of_one_data_folder_find_each_other_and_leave_nothing_behind() {
         let world = tempfile::tempdir().unwrap();
         let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
         let host = Sockets::new(folder.clone(), &data);
         host.listen();
         assert!(!folder.exists(), "nobody waits for connections");
@@ -218,6 +249,7 @@ mod tests {
     async fn what_a_killed_process_left_is_removed_and_what_listens_is_left_alone_whatever_its_number() {
         let world = tempfile::tempdir().unwrap();
         let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
         DirBuilder::new().mode(0o700).create(&folder).unwrap();
         let host = Sockets::new(folder.clone(), &data);
         // Of a process that was killed, in a container where it had the number of one that lives here.
@@ -230,12 +262,14 @@ mod tests {
         drop(UnixListener::bind(host.path(std::process::id())).unwrap());
         let listener = host.listener();
         host.listen();
-        let _listener = listener.await.unwrap();
+        let listener = listener.await.unwrap();
         assert!(!dead.exists() && alive.exists());
         let ours = Sockets::new(folder.clone(), &data);
-        ours.connect(99_999_999).await.unwrap();
+        UnixStream::connect(&alive).await.unwrap();
         other.accept().await.unwrap();
-        ours.connect(std::process::id()).await.unwrap();
+        let (connected, accepted) = tokio::join!(ours.connect(std::process::id()), listener.accept());
+        connected.unwrap();
+        accepted.unwrap();
         assert_eq!(folder.read_dir().unwrap().count(), 2);
     }
 
@@ -243,13 +277,63 @@ mod tests {
     async fn a_process_with_our_number_that_lives_elsewhere_keeps_its_socket() {
         let world = tempfile::tempdir().unwrap();
         let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
         DirBuilder::new().mode(0o700).create(&folder).unwrap();
         let host = Sockets::new(folder, &data);
         let other = UnixListener::bind(host.path(std::process::id())).unwrap();
         let _listener = host.listener();
         host.listen();
-        host.connect(std::process::id()).await.unwrap();
+        UnixStream::connect(host.path(std::process::id())).await.unwrap();
         other.accept().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_takes_the_place_of_a_socket_hears_nothing_of_a_client_without_the_key() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+        let world = tempfile::tempdir().unwrap();
+        let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
+        DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        let ours = Sockets::new(folder, &data);
+        let other = UnixListener::bind(ours.path(7)).unwrap();
+        // It says what the client said, or what a host might have said once.
+        for said in [None, Some("0".repeat(128))] {
+            let impostor = async {
+                let (mut stream, _) = other.accept().await.unwrap();
+                let mut heard = [0; 64];
+                stream.read_exact(&mut heard).await.unwrap();
+                let answer = said.map_or_else(|| heard.repeat(2), String::into_bytes);
+                stream.write_all(&answer).await.unwrap();
+                let mut rest = Vec::new();
+                stream.read_to_end(&mut rest).await.unwrap();
+                rest
+            };
+            let (connected, rest) = tokio::join!(ours.connect(7), impostor);
+            assert_eq!(connected.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            assert!(rest.is_empty());
+        }
+        let key = std::fs::metadata(data.join("socket.key")).unwrap();
+        assert_eq!((key.len(), key.permissions().mode() & 0o777), (64, 0o600));
+    }
+
+    #[tokio::test]
+    async fn who_says_nothing_keeps_no_other_waiting() {
+        let world = tempfile::tempdir().unwrap();
+        let (folder, data) = (world.path().join("run"), world.path().join("data"));
+        std::fs::create_dir(&data).unwrap();
+        let host = Sockets::new(folder, &data);
+        let listener = host.listener();
+        host.listen();
+        let listener = listener.await.unwrap();
+        let mut silent = Vec::new();
+        for _ in 0..GREETED / 2 {
+            silent.push(UnixStream::connect(host.path(std::process::id())).await.unwrap());
+        }
+        let both = async { tokio::join!(host.connect(std::process::id()), listener.accept()) };
+        let (connected, accepted) = tokio::time::timeout(std::time::Duration::from_secs(4), both).await.unwrap();
+        connected.unwrap();
+        accepted.unwrap();
     }
 
     #[tokio::test]

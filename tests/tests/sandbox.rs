@@ -16,6 +16,8 @@ use protocol::{Event, SessionId, methods};
 use serde_json::json;
 use tempfile::TempDir;
 
+mod escapes;
+
 const SECRET: &str = "c2VjcmV0IGtleSBvZiBBZGE";
 const NOBODY: u32 = 65534;
 

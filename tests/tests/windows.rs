@@ -610,3 +610,30 @@ async fn an_attached_editor_without_a_panel_shows_the_hunks_beside_its_text() {
     second.close().await;
     first.close().await;
 }
+
+#[tokio::test]
+async fn who_does_not_know_the_key_of_the_data_folder_is_not_heard_at_the_socket() {
+    let (_model, setup, project) = world([], &[]).await;
+    let window = Window::open(&setup, &project, Profile::panel()).await;
+    let session = window.new_session().await;
+    let folder = setup.home().join("azimuth");
+    let socket = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let ask =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": {} } }).to_string();
+    let ask = format!("Content-Length: {}\r\n\r\n{ask}", ask.len());
+    // One that asks at once, and one that says something of the length of what is to be said first.
+    for before in [Vec::new(), vec![b'a'; 96], vec![0; 96], vec![b'\n'; 4096]] {
+        let mut stream = tokio::net::UnixStream::connect(&socket).await.unwrap();
+        stream.write_all(&[before.as_slice(), ask.as_bytes()].concat()).await.unwrap();
+        let mut heard = Vec::new();
+        // The server may end the connection with what was not read of it.
+        let _ = harness::patiently("the end of the connection", stream.read_to_end(&mut heard)).await;
+        let heard = String::from_utf8_lossy(&heard);
+        assert!(!heard.contains("jsonrpc") && !heard.contains("Content-Length"), "{heard}");
+    }
+    // One with the key is heard, also after that.
+    let second = Window::open(&setup, &project, Profile::panel()).await;
+    show(&second, &session).await;
+    second.close().await;
+    window.close().await;
+}

@@ -25,14 +25,20 @@ pub fn data_folder(environment: &dyn Fn(&str) -> Option<String>) -> Result<PathB
     base(environment, "XDG_DATA_HOME", DATA).map(|base| base.join("azimuth"))
 }
 
-/// The folder in which the processes of this user meet: `azimuth` in `$XDG_RUNTIME_DIR`, else one of the user's own among
-/// the temporary files.
+/// The folder in which the processes of this user meet: `azimuth` in `$XDG_RUNTIME_DIR`, else `run` in the data folder, which
+/// no command in a sandbox can write. Where that is too long for a socket, or there is no data folder, it is one of the user's
+/// own among the temporary files.
 pub fn runtime_folder(environment: &dyn Fn(&str) -> Option<String>) -> PathBuf {
-    match environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
-        Some(folder) => folder.join("azimuth"),
-        None => PathBuf::from(format!("/tmp/azimuth-{}", rustix::process::geteuid().as_raw())),
+    if let Some(folder) = environment("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute()) {
+        return folder.join("azimuth");
     }
+    let own = data_folder(environment).ok().map(|folder| folder.join("run"));
+    own.filter(|folder| folder.is_absolute() && folder.as_os_str().len() <= LONGEST_FOLDER)
+        .unwrap_or_else(|| PathBuf::from(format!("/tmp/azimuth-{}", rustix::process::geteuid().as_raw())))
 }
+
+/// The path of a socket has 103 bytes on macOS, and the longest name that we give one has 33 with its slash.
+const LONGEST_FOLDER: usize = 70;
 
 /// The user's home folder, if one is known.
 pub fn home(environment: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
@@ -64,4 +70,22 @@ fn base(environment: &dyn Fn(&str) -> Option<String>, xdg: &str, below_home: &st
         return Ok(folder);
     }
     home(environment).map(|home| home.join(below_home)).ok_or(NoHome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_meet_where_no_sandboxed_command_can_write() {
+        let meet = |variables: &'static [(&str, &str)]| {
+            runtime_folder(&|name| variables.iter().find(|(known, _)| *known == name).map(|(_, it)| (*it).to_owned()))
+        };
+        assert_eq!(meet(&[("XDG_RUNTIME_DIR", "/run/user/7"), ("HOME", "/h")]), PathBuf::from("/run/user/7/azimuth"));
+        assert!(meet(&[("HOME", "/h")]).starts_with("/h"));
+        assert_eq!(meet(&[("AZIMUTH_DATA_DIR", "/d"), ("HOME", "/h")]), PathBuf::from("/d/run"));
+        const LONG: &str = "/a/home/with/a/path/that/is/too/long/for/any/socket/in/it/of/any/name/at/all";
+        assert!(meet(&[("AZIMUTH_DATA_DIR", LONG)]).starts_with("/tmp"));
+        assert!(meet(&[]).starts_with("/tmp"));
+    }
 }

@@ -10,8 +10,9 @@
 //!    ([`sandbox`](super::sandbox)) and becomes the program. It too is our own program: what a forked copy of a process may
 //!    do between fork and exec is little, and unsafe.
 //!
-//! The supervisor is in a session of its own, so no key reaches it; it is in no sandbox, and with Landlock's ABI 6 no process
-//! in one can signal it.
+//! The supervisor is in a session of its own, so no key reaches it; it is in no sandbox, and no process in one can set its
+//! limits, nor with Landlock's ABI 6 signal it. It sees through `/proc`. Where it cannot, it starts nothing; and where it no
+//! longer can, it still knows whether it has children, and finds and kills them until it has none.
 
 use std::process::ExitCode;
 
@@ -38,8 +39,9 @@ pub fn is_supported() -> bool {
     false
 }
 
-/// Whether a process runs in a sandbox of ours that this process does not run in. Where it cannot be known, because it has
-/// ended or there is no `/proc`, it counts as one on Linux.
+/// Whether a process runs in a sandbox that this process does not run in, of ours or another's: whether it can gain fewer rights
+/// or make fewer calls, which no process can undo, or a supervisor of a sandbox is above it. Where it cannot be known, because
+/// it has ended or there is no `/proc`, it counts as one on Linux.
 ///
 /// Landlock does not keep what is in it from sockets, such as those on which our processes meet. So they ask.
 pub fn is_confined(pid: rustix::process::Pid) -> bool {
@@ -61,16 +63,17 @@ mod linux {
     use std::fs::File;
     use std::io::{self, Write};
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileExt;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::path::Path;
     use std::process::{Command, ExitCode, ExitStatus};
     use std::time::{Duration, Instant};
 
-    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{Mode, OFlags, open};
     use rustix::process::{
-        Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, ioctl_tiocsctty, kill_process, pidfd_open,
-        pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal, setsid, wait,
+        Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, ioctl_tiocsctty, kill_process,
+        pidfd_open, pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal, setsid, wait, waitid,
     };
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
@@ -84,6 +87,9 @@ mod linux {
 
     /// How long processes are killed before those that cannot be, such as another user's, are left alone.
     const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// After so many rounds of killing what is seen, the children are killed by their numbers too.
+    const BLIND: u32 = 100;
 
     /// So often new processes are stopped before all are killed. What forks faster is killed in the next round.
     const STOPS: usize = 50;
@@ -128,28 +134,34 @@ mod linux {
 
     /// Starts the child, and ends with it and all that comes from it.
     fn look_after(mut command: Command, server: rustix::fd::OwnedFd) -> io::Result<ExitCode> {
-        let child = command.spawn()?;
-        // The terminal, or the pipes, end with those who use them.
+        let is_sandboxed = command.get_args().take_while(|word| *word != "--").any(|word| word == sandbox::NAME);
+        // What is needed to find and to end all that comes from the child is there before it is.
         let null = File::options().read(true).write(true).open("/dev/null")?;
-        dup2_stdin(&null)?;
-        dup2_stdout(&null)?;
-        dup2_stderr(&null)?;
-
+        let children = Children::new();
+        if processes::parent(getpid()).is_none() {
+            let why =
+                "/proc does not show this process, so nothing that a command leaves behind could be found; mount it";
+            return Err(io::Error::other(why));
+        }
+        let child = command.spawn()?;
         let shell = Pid::from_child(&child);
-        let handle = pidfd_open(shell, PidfdFlags::empty())?;
-        std::thread::Builder::new().name("server".to_owned()).spawn(move || {
-            let _ = poll(&mut [PollFd::new(&server, PollFlags::IN)], None);
-            // The rest follows.
-            let _ = pidfd_send_signal(&handle, Signal::KILL);
-        })?;
+        if let Err(error) = watch(shell, server) {
+            kill_descendants(&children, is_sandboxed);
+            return Err(error);
+        }
+        // The terminal, or the pipes, end with those who use them.
+        let _ = dup2_stdin(&null).and_then(|()| dup2_stdout(&null)).and_then(|()| dup2_stderr(&null));
         let status = loop {
             match wait(WaitOptions::empty()) {
                 Ok(Some((pid, status))) if pid == shell => break ExitStatus::from_raw(status.as_raw()),
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    kill_descendants(&children, is_sandboxed);
+                    return Err(error.into());
+                }
             }
         };
-        kill_descendants();
+        kill_descendants(&children, is_sandboxed);
         match status.code() {
             Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
             None => {
@@ -158,6 +170,16 @@ mod linux {
                 Ok(ExitCode::FAILURE)
             }
         }
+    }
+
+    /// Kills the child when the server ends. The rest follows.
+    fn watch(shell: Pid, server: rustix::fd::OwnedFd) -> io::Result<()> {
+        let handle = pidfd_open(shell, PidfdFlags::empty())?;
+        std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+            let _ = poll(&mut [PollFd::new(&server, PollFlags::IN)], None);
+            let _ = pidfd_send_signal(&handle, Signal::KILL);
+        })?;
+        Ok(())
     }
 
     /// A handle of the server, our parent, whose id it has told: one that is certainly of it, and neither of a process that has
@@ -169,11 +191,23 @@ mod linux {
         if getppid() == Some(told) { Ok(handle) } else { Err(ended()) }
     }
 
-    /// Kills all that descends from this process, until nothing does.
-    fn kill_descendants() {
+    /// Kills all that descends from this process, until nothing does. What a sandbox holds can be killed, so that is waited for
+    /// however long it takes; other users' processes cannot.
+    ///
+    /// Whether there is any is the kernel's word, and not what can be seen of it: whoever has no children has no descendants.
+    fn kill_descendants(children: &Children, is_sandboxed: bool) {
         let until = Instant::now() + PATIENCE;
-        loop {
-            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+        for round in 1_u32.. {
+            loop {
+                match wait(WaitOptions::NOHANG) {
+                    Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                    Ok(None) => break,
+                    Err(_) => return,
+                }
+            }
+            if !is_sandboxed && Instant::now() > until {
+                return;
+            }
             // What is stopped starts no more.
             let mut stopped: HashSet<Process> = HashSet::new();
             for _ in 0..STOPS {
@@ -184,12 +218,60 @@ mod linux {
                 }
                 new.into_iter().for_each(|process| send(process, Signal::STOP));
             }
-            if stopped.is_empty() || Instant::now() > until {
-                return;
+            // Some live that cannot be seen, or do not end. The children's children become ours with their end.
+            if (stopped.is_empty() && round > 1) || round % BLIND == 0 {
+                children.kill();
             }
             stopped.into_iter().for_each(|process| send(process, Signal::KILL));
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+
+    /// The children of this process, found without `/proc` being readable by then, and without a file to open.
+    struct Children {
+        /// The kernel's list of them, held open; not every kernel has one.
+        list: Option<File>,
+        /// The greatest number that a process can have.
+        greatest: i32,
+    }
+
+    impl Children {
+        fn new() -> Self {
+            let id = getpid().as_raw_nonzero();
+            let number = std::fs::read_to_string("/proc/sys/kernel/pid_max").ok().and_then(|it| it.trim().parse().ok());
+            let list = File::open(format!("/proc/self/task/{id}/children")).ok();
+            // Without it, the greatest that Linux knows.
+            Self { list, greatest: number.unwrap_or(1 << 22) }
+        }
+
+        /// Kills those that there are now. None of their numbers can be another's before they have been waited for.
+        fn kill(&self) {
+            let listed = self.listed();
+            if listed.is_empty() {
+                (1..=self.greatest).filter_map(Pid::from_raw).filter(|pid| is_child(*pid)).for_each(kill_child);
+            } else {
+                listed.into_iter().for_each(kill_child);
+            }
+        }
+
+        fn listed(&self) -> Vec<Pid> {
+            let mut text = [0; 16 << 10];
+            let read = self.list.as_ref().and_then(|list| list.read_at(&mut text, 0).ok()).unwrap_or(0);
+            let mut words: Vec<&[u8]> = text.get(..read).unwrap_or_default().split(|byte| *byte == b' ').collect();
+            // What is behind the last space is cut off, or nothing.
+            words.pop();
+            let number = |word: &[u8]| std::str::from_utf8(word).ok()?.parse().ok().and_then(Pid::from_raw);
+            words.into_iter().filter_map(number).filter(|pid| is_child(*pid)).collect()
+        }
+    }
+
+    /// Whether a number is that of a child of ours that has not been waited for.
+    fn is_child(pid: Pid) -> bool {
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT).is_ok()
+    }
+
+    fn kill_child(pid: Pid) {
+        let _ = kill_process(pid, Signal::KILL);
     }
 
     /// Signals a process, and none that has its id by now.
@@ -237,8 +319,32 @@ mod linux {
     }
 
     pub(super) fn is_confined(pid: Pid) -> bool {
+        // While it is held and has not ended, its number is no other process's.
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return true };
+        let is_held_back = match (bonds(pid), bonds(getpid())) {
+            (Some(theirs), Some(ours)) => theirs.into_iter().zip(ours).any(|(theirs, ours)| theirs > ours),
+            _ => true,
+        };
         let ours: HashSet<Pid> = sandboxing(getpid()).unwrap_or_default().into_iter().collect();
-        sandboxing(pid).is_none_or(|theirs| theirs.iter().any(|supervisor| !ours.contains(supervisor)))
+        let descends = || sandboxing(pid).is_none_or(|all| all.iter().any(|supervisor| !ours.contains(supervisor)));
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let lives = || poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&at_once)).is_ok_and(|ended| ended == 0);
+        is_held_back || descends() || !lives()
+    }
+
+    /// What binds a process and what comes from it for good: that it gains no rights, that its calls are filtered, and by how
+    /// many filters. More is more.
+    fn bonds(process: Pid) -> Option<[u32; 3]> {
+        let path = Path::new("/proc").join(process.as_raw_nonzero().to_string()).join("status");
+        let status = std::fs::read(path).ok()?;
+        let status = String::from_utf8_lossy(&status);
+        let value = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.map(|value| value.trim().parse().ok())
+        };
+        // Before Linux 5.9 the filters are not counted, and a kernel may have none.
+        let counted = |name| value(name).unwrap_or(Some(0));
+        Some([value("NoNewPrivs")??, counted("Seccomp")?, counted("Seccomp_filters")?])
     }
 
     /// The supervisors with a sandbox that a process descends from; none where it is not there.

@@ -12,12 +12,11 @@ use landlock::{
     RulesetCreatedAttr, Scope,
 };
 use rustix::thread::CapabilitySet;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, sock_filter,
-};
+use seccompiler::TargetArch;
 
 use super::{Policy, Support};
+
+mod calls;
 
 /// The newest version of Landlock that this was written for. Older kernels enforce what they can.
 const NEWEST: ABI = ABI::V9;
@@ -32,7 +31,7 @@ const MISSING: &[(u32, &str)] = &[
 
 /// Has this thread, and all that comes from it, live by a policy from now on, and read these files too.
 pub(in crate::shell) fn enter(policy: &Policy, reads: &[PathBuf]) -> Result<(), Box<dyn Error>> {
-    let filter = filter(policy.network)?;
+    let filter = calls::filter(policy.network)?;
     drop_capabilities()?;
     let mut rules =
         Ruleset::default().handle_access(AccessFs::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?.create()?;
@@ -138,6 +137,8 @@ fn drop_capabilities() -> rustix::io::Result<()> {
         .union(CapabilitySet::MAC_OVERRIDE)
         .union(CapabilitySet::MKNOD)
         .union(CapabilitySet::NET_ADMIN)
+        // Packets of any kind, also of other programs' connections.
+        .union(CapabilitySet::NET_RAW)
         .union(CapabilitySet::PERFMON)
         .union(CapabilitySet::SETFCAP)
         .union(CapabilitySet::SYSLOG)
@@ -160,88 +161,3 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     }
     Ok(())
 }
-
-/// Which calls fail, with "operation not permitted".
-fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
-    let argument = |number, op, value: u32| {
-        SeccompCondition::new(number, SeccompCmpArgLen::Dword, op, u64::from(value)).map(|it| vec![it])
-    };
-    // Typing for the user, into any terminal as root.
-    let typing = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32]
-        .map(|request| argument(1, SeccompCmpOp::Eq, request).and_then(SeccompRule::new));
-    rules.insert(libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?);
-    if !network {
-        // Unix sockets, and what the system tells about its interfaces.
-        let mut other = argument(0, SeccompCmpOp::Ne, libc::AF_UNIX as u32)?;
-        other.extend(argument(0, SeccompCmpOp::Ne, libc::AF_NETLINK as u32)?);
-        rules.insert(libc::SYS_socket, vec![SeccompRule::new(other)?]);
-        // It makes sockets past any filter.
-        rules.insert(libc::SYS_io_uring_setup, Vec::new());
-    }
-    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let refused = SeccompAction::Errno(libc::EPERM as u32);
-    let program: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()?;
-    Ok(if arch == TargetArch::x86_64 { without_x32(program) } else { program })
-}
-
-/// Puts before a filter that the calls of the x32 ABI, which have numbers of their own, are not there.
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    const X32: u32 = 0x4000_0000;
-    let not_there = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    let before = [
-        // The call's number is the first thing in what a filter is given.
-        sock_filter { code: LOAD, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: AT_LEAST, jt: 0, jf: 1, k: X32 },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: not_there },
-    ];
-    before.into_iter().chain(program).collect()
-}
-
-/// Calls that no work in a project needs, and that lead out of a sandbox, change the machine, or have led out by their faults.
-const DENIED: &[i64] = &[
-    // The machine's file systems. Landlock forbids them too, from its first version on.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsconfig,
-    libc::SYS_fsmount,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_quotactl,
-    // Files by number, past all paths.
-    libc::SYS_open_by_handle_at,
-    // The kernel itself.
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_kexec_load,
-    libc::SYS_reboot,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_acct,
-    // Keys that the kernel keeps for the user.
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_keyctl,
-    // The machine's time and name.
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_kexec_file_load,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_iopl,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_ioperm,
-];

@@ -1,0 +1,190 @@
+//! Ways out of the sandbox that were found once, and their relatives: other processes, their limits, and our own sockets.
+
+use super::*;
+
+/// The word of a command that was refused a call.
+const REFUSED: &str = "Operation not permitted";
+
+/// A shell's own words for the process that supervises it.
+const SUPERVISOR: &str = "$(cut -d' ' -f4 /proc/$$/stat)";
+
+fn is_tried() -> bool {
+    if !cfg!(target_arch = "x86_64") {
+        harness::not_tried("the numbers of the calls are those of x86-64");
+        return false;
+    }
+    is_installed("perl")
+}
+
+impl World {
+    /// The words of each of these calls in the sandbox, all written in Perl: `ok`, or the reason why not.
+    async fn calls(&self, calls: &[&str]) -> Vec<String> {
+        let calls: String = calls
+            .iter()
+            .map(|call| {
+                // Of a call, -1 is a failure; of Perl's own functions, what is false.
+                let is_call = call.starts_with("syscall");
+                let failed = if is_call { "$r < 0" } else { "!$r" };
+                format!("$! = 0; $r = {call}; print \"said: \", ({failed} ? \"$!\" : \"ok\"), \"\\n\";")
+            })
+            .collect();
+        let told = self.run(&format!("perl -MSocket -e '$x = \"\\0\" x 4096; {calls}'")).await;
+        told.lines().filter_map(|line| line.strip_prefix("said: ")).map(str::to_owned).collect()
+    }
+
+    async fn number_of_the_supervisor(&self) -> String {
+        let told = self.run(&format!("echo {SUPERVISOR}")).await;
+        told.lines().next().unwrap().to_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_command_cannot_blind_its_supervisor_and_come_back_as_an_editor() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
+    let heard = world.project.path("heard");
+    // A daemon without the mark of its terminal that takes all files from its supervisor, waits for its end, and asks the server as an editor would.
+    let daemon = world.project.path("daemon.pl");
+    let script = r#"use Socket; use POSIX; my ($supervisor, $socket, $heard) = @ARGV;
+        exit if fork; POSIX::setsid(); exit if fork; $SIG{$_} = "IGNORE" for qw(HUP TERM INT PIPE);
+        open STDIN, "</dev/null"; open STDOUT, ">/dev/null"; open STDERR, ">/dev/null";
+        sub say_it { open my $f, ">>", $heard; syswrite $f, "@_\n"; }
+        say_it("limited", syscall(302, $supervisor + 0, 7, my $p = pack("QQ", 0, 0), 0));
+        for (1 .. 300) { last unless -e "/proc/$supervisor"; select undef, undef, undef, 0.1; }
+        socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un($socket)) or say_it("no $!");
+        my $m = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}';
+        syswrite(S, "Content-Length: " . length($m) . "\r\n\r\n$m"); sysread(S, my $answer, 4000);
+        say_it("outlived, and heard <$answer>"); sleep 600;"#;
+    std::fs::write(&daemon, script).unwrap();
+    let command = format!(
+        "env -i $(command -v perl) daemon.pl {SUPERVISOR} {} {}; until grep -q limited heard; do sleep 0.05; done; kill -9 $$",
+        socket.display(),
+        heard.display()
+    );
+    let told = world.run(&command).await;
+    assert!(told.contains("The shell ended too"), "{told}");
+    until_none("daemon.pl").await;
+    let heard = std::fs::read_to_string(heard).unwrap();
+    assert_eq!(heard, "limited -1\n");
+    world.works("echo again").await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_command_sets_its_own_limits_and_those_of_no_other_process() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let supervisor = world.number_of_the_supervisor().await;
+    let bystander = std::process::id().to_string();
+    for process in [supervisor, world.window.process().to_string(), bystander] {
+        // Processor time, the size of files, memory, files and processes, set to what they are: asking is setting.
+        let calls =
+            [0, 1, 9, 7, 6].map(|limit| format!("syscall(302, {process}, {limit}, $p = pack(\"QQ\", ~0, ~0), 0)"));
+        let words = world.calls(&calls.each_ref().map(String::as_str)).await;
+        assert_eq!(words, [REFUSED; 5], "of {process}");
+        let words = world.calls(&[&format!("syscall(302, {process}, 7, 0, $x)")]).await;
+        assert_eq!(words, [REFUSED], "of {process}");
+    }
+    assert_eq!(world.calls(&["syscall(302, 0, 1, 0, $x)"]).await, ["ok"]);
+    world.works("(ulimit -n 200 && ulimit -t 100 && ulimit -f 1000 && ls)").await;
+    world.works("prlimit --nofile=100 ls").await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_command_cannot_act_on_processes_outside_its_sandbox() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    // It would become the slowest process there is, were it not refused; so it is one that nobody needs.
+    let mut bystander = tokio::process::Command::new("sleep").arg("600").kill_on_drop(true).spawn().unwrap();
+    let process = bystander.id().unwrap();
+    let calls = [
+        format!("syscall(141, 0, {process}, 5)"),
+        "syscall(141, 2, 0, 5)".to_owned(),
+        format!("syscall(144, {process}, 3, $x)"),
+        format!("syscall(142, {process}, $x)"),
+        format!("syscall(203, {process}, 8, $p = pack(\"Q\", 1))"),
+        format!("syscall(314, {process}, $p = pack(\"LLQlLQQQ\", 48, 3, 0, 0, 0, 0, 0, 0), 0)"),
+        format!("syscall(251, 1, {process}, 3 << 13)"),
+        "syscall(251, 3, 0, 3 << 13)".to_owned(),
+        format!("syscall(310, {process}, $x, 1, $x, 1, 0)"),
+        format!("syscall(311, {process}, $x, 1, $x, 1, 0)"),
+        format!("syscall(312, {process}, {process}, 1, 0, 0)"),
+        format!("syscall(256, {process}, 64, $x, $x)"),
+        format!("syscall(279, {process}, 0, $x, 0, $x, 0)"),
+        "syscall(438, 0, 0, 0)".to_owned(),
+        "syscall(440, 0, 0, 0, 20, 0)".to_owned(),
+        "syscall(448, 0, 0)".to_owned(),
+        format!("syscall(62, {process}, 0)"),
+    ];
+    let words = world.calls(&calls.each_ref().map(String::as_str)).await;
+    assert_eq!(words, [REFUSED; 17], "{calls:#?}");
+    // What it does to itself it goes on doing.
+    world.works("nice -n 1 ls; [ $(nice -n 1 nice) -gt $(nice) ]").await;
+    world
+        .works("ionice -c 3 ls; taskset 1 ls; sleep 60 & kill %1; (sleep 60 & kill -STOP $!; kill -CONT $!; kill $!)")
+        .await;
+    if is_installed("strace") {
+        assert!(world.works("strace -e trace=openat cat a.txt 2>&1").await.contains("\"a.txt\""));
+    }
+    bystander.kill().await.unwrap();
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn a_command_shares_no_memory_reaches_no_other_machine_below_the_network_and_makes_no_setuid_file() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let words = world
+        .calls(&[
+            // Shared memory, semaphores and queues, by System V and POSIX.
+            "syscall(29, 0, 4096, 0600)",
+            "syscall(30, 0, 0, 0)",
+            "syscall(31, 0, 2, $x)",
+            "syscall(64, 0, 1, 0600)",
+            "syscall(68, 0, 0600)",
+            "syscall(240, $x, 0)",
+            // The host of a virtual machine, frames, raw packets, and rings that make sockets past a filter.
+            "socket(S, 40, SOCK_STREAM, 0)",
+            "socket(S, 17, SOCK_RAW, 0)",
+            "socket(S, AF_INET, SOCK_RAW, 1)",
+            "socket(S, 38, SOCK_STREAM, 0)",
+            "syscall(425, 8, $x)",
+            // All that a whole file system sees.
+            "syscall(300, 0, 0)",
+            // Programs with another's rights, however they are made.
+            "syscall(90, $p = \"a.txt\", 04755)",
+            "syscall(268, -100, $p = \"a.txt\", 04755)",
+            "syscall(452, -100, $p = \"a.txt\", 04755, 0)",
+            "syscall(2, $p = \"made\", 0101, 04755)",
+            "syscall(257, -100, $p = \"made\", 0101, 04755)",
+            "syscall(85, $p = \"made\", 04755)",
+            "syscall(133, $p = \"made\", 0104755, 0)",
+        ])
+        .await;
+    assert_eq!(words, [REFUSED; 19]);
+    assert!(!world.project.path("made").exists());
+    assert_eq!(world.calls(&["syscall(437, -100, $p = \"a.txt\", $x, 24)"]).await, ["Function not implemented"]);
+    let mode = std::fs::metadata(world.project.path("a.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7000, 0);
+    let words = world
+        .calls(&[
+            "socket(S, AF_INET, SOCK_STREAM, 0)",
+            "socket(S, AF_INET6, SOCK_DGRAM, 0)",
+            "socket(S, AF_UNIX, SOCK_STREAM, 0)",
+            "socket(S, 16, SOCK_RAW, 0)",
+        ])
+        .await;
+    assert_eq!(words, ["ok"; 4]);
+    world.works("chmod 1755 a.txt; chmod 700 a.txt; mkdir d; chmod +t d; touch d/b; umask 0; touch d/c; ls -l d").await;
+    world.window.close().await;
+}
