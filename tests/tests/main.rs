@@ -12,6 +12,7 @@ mod environment;
 mod exec;
 mod faults;
 mod folders;
+mod foreign;
 mod formatting;
 mod generated;
 mod homes;

@@ -5,10 +5,7 @@
 //! changed since the last time is read again. [`Baseline::advance`] gives what differs since then, too. Both are
 //! bounded: by the number of files, by what is copied, by time, since a command waits for it, and they hold one file at
 //! a time in memory. Of files that are nobody's to keep, and of usual key files, it is only seen that they change.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "it looks at project files as a whole, and its copy is the session's own"
-)]
+#![expect(clippy::disallowed_methods, reason = "its copy is the session's own")]
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
@@ -21,7 +18,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::files::Whole;
+use crate::files::{Whole, open};
 use crate::paths;
 use crate::search::{Scope, Search, SearchError, Shows};
 
@@ -326,7 +323,11 @@ impl State {
         if self.used + size > MAX_COPIED {
             return Ok(Err(TOO_MUCH));
         }
-        let Ok(bytes) = fs::read(path) else { return Ok(Err(UNREADABLE)) };
+        let bytes = match open::bytes(path, MAX_FILE) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(Err(TOO_LARGE)),
+            Err(_) => return Ok(Err(UNREADABLE)),
+        };
         // As git does: texts have no NUL, and what is none shows it early.
         if bytes.iter().take(8000).any(|byte| *byte == 0) && !bytes.starts_with(&[0xFF, 0xFE]) {
             return Ok(Err(NOT_TEXT));
@@ -467,7 +468,11 @@ fn read(path: &Path, size: u64, executable: bool) -> Side {
     if size > MAX_FILE {
         return Side::Unknown(TOO_LARGE);
     }
-    fs::read(path).map_or(Side::Unknown(UNREADABLE), |bytes| whole(bytes, executable))
+    match open::bytes(path, MAX_FILE) {
+        Ok(Some(bytes)) => whole(bytes, executable),
+        Ok(None) => Side::Unknown(TOO_LARGE),
+        Err(_) => Side::Unknown(UNREADABLE),
+    }
 }
 
 fn whole(bytes: Vec<u8>, executable: bool) -> Side {

@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the home of reading and writing project files")]
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
@@ -15,8 +15,10 @@ use agent::edit::TextHash;
 use crate::text::{self, Decoded, Format, NotText};
 
 mod kept;
+pub(crate) mod open;
 mod place;
 
+pub(crate) use self::place::is_link_error;
 use self::place::{Links, Place, Way};
 
 /// The largest file that is read as a whole, in bytes: 16 MiB. What is larger is not source that a model could use,
@@ -75,7 +77,7 @@ pub enum FileError {
         path: PathBuf,
     },
     /// A link leads to it by now.
-    #[error("{} leads through a link by now, which is not followed; nothing was written", path.display())]
+    #[error("{} leads through a link by now, which is not followed; nothing was read or written", path.display())]
     Link {
         /// The file.
         path: PathBuf,
@@ -106,12 +108,36 @@ pub enum FileError {
     },
 }
 
-/// Reads a file as text. Its size is looked at before anything is read. Blocks.
+/// Reads a file as text. Its size is looked at before anything is read. No link is followed, on Linux nowhere on the way
+/// either, so that what was put in the place of the path since it was looked at is not read. Blocks.
 ///
 /// # Errors
-/// Every kind but [`FileError::Stale`], [`FileError::Exists`] and [`FileError::Link`].
+/// Every kind but [`FileError::Stale`] and [`FileError::Exists`].
 pub fn read(path: &Path) -> Result<Decoded, FileError> {
+    decode(path, &read_regular(path)?.0)
+}
+
+/// Reads a file that is the user's own as text, wherever its links lead; never one that a project brings along. Blocks.
+///
+/// # Errors
+/// As [`read`], but for [`FileError::Link`].
+pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
     decode(path, &read_bytes(path, path, Links::Follow)?)
+}
+
+/// Reads a file that a project brings along in one of its folders as text, also by a link that leads to another file
+/// beneath that folder. Blocks.
+///
+/// # Errors
+/// As [`read`]; [`FileError::Link`] where a link leads out of the folder.
+pub fn read_beneath(folder: &Path, path: &Path) -> Result<Decoded, FileError> {
+    match read(path) {
+        Err(FileError::Link { path }) => match open::leads_beneath(&[folder], &path) {
+            Some(real) => read(&real),
+            None => Err(FileError::Link { path }),
+        },
+        read => read,
+    }
 }
 
 /// A file as it is, byte for byte.
@@ -146,8 +172,7 @@ impl Whole {
 /// # Errors
 /// As [`read`].
 pub fn read_whole(path: &Path) -> Result<Whole, FileError> {
-    let bytes = read_bytes(path, path, Links::Follow)?;
-    let metadata = fs::metadata(path).map_err(|error| io_error(path, "read", error))?;
+    let (bytes, metadata) = read_regular(path)?;
     let not_text = |reason| FileError::NotText { path: path.to_owned(), reason };
     Whole::new(bytes, is_executable(&metadata)).map_err(not_text)
 }
@@ -306,7 +331,7 @@ fn open_to_write(place: &Place<'_>) -> Result<File, FileError> {
     let path = place.path.to_owned();
     place::open(&place.at, Way::Write, Links::Refuse).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => FileError::WriteProtected { path },
-        _ if place::is_link_error(&error) => FileError::Link { path },
+        _ if is_link_error(&error) => FileError::Link { path },
         _ => io_error(&path, "written", error),
     })
 }
@@ -328,29 +353,38 @@ fn read_at(place: &Place<'_>) -> Result<Vec<u8>, FileError> {
     })
 }
 
+/// The bytes of a regular file that no link leads to, and what else it is.
+fn read_regular(path: &Path) -> Result<(Vec<u8>, fs::Metadata), FileError> {
+    let (file, metadata) = open::regular(path).map_err(|error| match error.kind() {
+        _ if is_link_error(&error) => FileError::Link { path: path.to_owned() },
+        io::ErrorKind::InvalidInput => not_a_file(path, path.is_dir()),
+        _ => io_error(path, "read", error),
+    })?;
+    bounded(path, file, &metadata).map(|bytes| (bytes, metadata))
+}
+
 /// The bytes of a file, which the system knows as `at`.
 fn read_bytes(path: &Path, at: &Path, links: Links) -> Result<Vec<u8>, FileError> {
     let failed = |error| io_error(path, "read", error);
     let is_file = |metadata: &fs::Metadata| {
-        let what = if metadata.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
-        if metadata.is_file() { Ok(()) } else { Err(FileError::NotAFile { path: path.to_owned(), what }) }
+        if metadata.is_file() { Ok(()) } else { Err(not_a_file(path, metadata.is_dir())) }
     };
     // To open a device may do something, so it is asked first; what was opened is what counts.
     is_file(&fs::metadata(at).map_err(failed)?)?;
     let file = place::open(at, Way::Read, links).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     is_file(&metadata)?;
-    let too_large = |size| FileError::TooLarge { path: path.to_owned(), size };
-    if metadata.len() > MAX_BYTES {
-        return Err(too_large(metadata.len()));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    // It can have grown, and the files of /proc say that they are empty.
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    match u64::try_from(bytes.len()) {
-        Ok(size) if size <= MAX_BYTES => Ok(bytes),
-        _ => Err(too_large(MAX_BYTES + 1)),
-    }
+    bounded(path, file, &metadata)
+}
+
+fn bounded(path: &Path, file: File, metadata: &fs::Metadata) -> Result<Vec<u8>, FileError> {
+    let too_large = || FileError::TooLarge { path: path.to_owned(), size: metadata.len().max(MAX_BYTES + 1) };
+    open::whole(file, metadata, MAX_BYTES).map_err(|error| io_error(path, "read", error))?.ok_or_else(too_large)
+}
+
+fn not_a_file(path: &Path, is_folder: bool) -> FileError {
+    let what = if is_folder { "a folder" } else { "a pipe, a socket or a device" };
+    FileError::NotAFile { path: path.to_owned(), what }
 }
 
 /// Whose mode, owner and group a file gets.

@@ -25,6 +25,7 @@ use crate::paths::Roots;
 use crate::reader::{OverDisk, Reader};
 
 mod grep;
+mod ignored;
 mod index;
 mod walk;
 
@@ -32,6 +33,7 @@ pub use grep::{FileMatches, Found, Line, LineKind, MAX_HELD_LINE, MAX_LINE_BYTES
 pub(crate) use index::distance;
 pub use index::{FileIndex, MAX_INDEXED, MAX_SUGGESTIONS};
 pub use walk::ALWAYS_IGNORED;
+pub(crate) use walk::folders;
 
 /// Searches the workspace as one session sees it. Cheap to clone; clones share the index of files.
 #[derive(Clone)]

@@ -30,18 +30,13 @@ impl<'p> Place<'p> {
         use std::os::fd::AsRawFd;
 
         let action = if make { "written" } else { "read" };
-        let failed = |error: rustix::io::Errno| io_error(path, action, error.into());
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io_error(path, action, io::ErrorKind::InvalidInput.into()));
         };
-        let mut held = rustix::fs::open("/", FOLDER, rustix::fs::Mode::empty()).map_err(failed)?;
-        for part in parent.components() {
-            let std::path::Component::Normal(part) = part else { continue };
-            held = step(&held, part, make).map_err(|error| match is_link(&held, part) {
-                true => FileError::Link { path: path.to_owned() },
-                false => failed(error),
-            })?;
-        }
+        let held = hold(path, make).map_err(|(error, is_link)| match is_link {
+            true => FileError::Link { path: path.to_owned() },
+            false => io_error(path, action, error.into()),
+        })?;
         let folder = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
         // Where the system does not show it, the path has to do.
         let folder = if folder.is_dir() { folder } else { parent.to_owned() };
@@ -92,12 +87,12 @@ pub(super) fn open(path: &Path, way: Way, _: Links) -> io::Result<File> {
 
 /// Whether a file could not be opened because a link is in its place.
 #[cfg(unix)]
-pub(super) fn is_link_error(error: &io::Error) -> bool {
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP)
 }
 
 #[cfg(not(unix))]
-pub(super) fn is_link_error(_: &io::Error) -> bool {
+pub(crate) fn is_link_error(_: &io::Error) -> bool {
     false
 }
 
@@ -107,6 +102,17 @@ const FOLDER: rustix::fs::OFlags = rustix::fs::OFlags::PATH
     .union(rustix::fs::OFlags::DIRECTORY)
     .union(rustix::fs::OFlags::NOFOLLOW)
     .union(rustix::fs::OFlags::CLOEXEC);
+
+/// The folder that a path lies in, reached without following a link. Where that fails, why, and whether it is for a link.
+#[cfg(target_os = "linux")]
+pub(super) fn hold(path: &Path, make: bool) -> Result<rustix::fd::OwnedFd, (rustix::io::Errno, bool)> {
+    let mut held = rustix::fs::open("/", FOLDER, rustix::fs::Mode::empty()).map_err(|error| (error, false))?;
+    for part in path.parent().into_iter().flat_map(Path::components) {
+        let std::path::Component::Normal(part) = part else { continue };
+        held = step(&held, part, make).map_err(|error| (error, is_link(&held, part)))?;
+    }
+    Ok(held)
+}
 
 /// Goes into a folder, which is made if it is not there and is to be.
 #[cfg(target_os = "linux")]

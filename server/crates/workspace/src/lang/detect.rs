@@ -54,18 +54,12 @@ pub fn for_folder(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<D
 /// The servers for the projects in a folder of the workspace: of each server those of the outermost folders, and no more than
 /// [`MAX_PROJECTS`]. Folders that version control passes over, and very many, are not looked at. Asks the disk.
 pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detected> {
-    let is_folder = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
-    let mut walk = ignore::WalkBuilder::new(folder);
-    walk.max_depth(Some(MAX_DEPTH)).follow_links(false).require_git(false);
-    walk.filter_entry(move |entry| is_folder(entry) && entry.file_name() != "node_modules");
-    let folders = walk.build().flatten().filter(|entry| entry.depth() > 0).take(MAX_FOLDERS);
-    let mut folders: Vec<(usize, PathBuf)> = folders.map(|entry| (entry.depth(), entry.into_path())).collect();
-    folders.sort();
+    let folders = crate::search::folders(folder, MAX_DEPTH, MAX_FOLDERS);
     // Made once: there are some hundred markers, and as many folders.
     let markers: Vec<(&Arc<Definition>, Markers<'_>)> =
         table.servers.iter().map(|definition| (definition, Markers::new(definition))).collect();
     let mut found: Vec<Detected> = Vec::new();
-    for (_, at) in folders {
+    for at in folders {
         let entries = std::fs::read_dir(&at).into_iter().flatten().flatten();
         let names: Vec<OsString> = entries.map(|entry| entry.file_name()).collect();
         let is_new = |definition: &Definition| {

@@ -135,7 +135,12 @@ impl Table {
         let mut merged = Merged::default();
         merged.built_in();
         for file in candidates(places) {
-            match files::read(&file) {
+            // The project's own are a stranger's; the user keeps theirs where they like.
+            let read = match places.project.filter(|project| file.starts_with(project)) {
+                Some(project) => files::read_beneath(project, &file),
+                None => files::read_of_user(&file),
+            };
+            match read {
                 Err(FileError::NotFound { .. }) => {}
                 Err(error) => merged.problems.push(Problem::Unreadable { error }),
                 Ok(read) => merged.file(&file, &read.text),

@@ -1,6 +1,4 @@
 //! Finding text in files: ripgrep's own engine, on many files at once.
-#![expect(clippy::disallowed_methods, reason = "files are opened here only where no other text stands over them")]
-
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,6 +15,7 @@ use grep_searcher::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Resolved, Scope, SearchError, Verdict, walk};
+use crate::files::open;
 use crate::reader::OverDisk;
 
 /// How much of a line is given, in bytes. Of a longer one, such as minified code has, it is what stands around the
@@ -151,8 +150,9 @@ pub(super) fn search(
             Some(OverDisk::Text(text)) => worker.search(query, matcher, path, text.as_bytes(), &first),
             Some(OverDisk::Deleted) => {}
             Some(OverDisk::Unknown) => worker.unreadable += 1,
-            None => match File::open(&path) {
-                Ok(file) => worker.search(query, matcher, path, Cancellable { file, cancel }, &first),
+            // No link is followed: what was put in its place since it was met is not what was asked for.
+            None => match open::regular(&path) {
+                Ok((file, _)) => worker.search(query, matcher, path, Cancellable { file, cancel }, &first),
                 Err(_) => worker.unreadable += 1,
             },
         }
