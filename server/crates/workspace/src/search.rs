@@ -26,11 +26,13 @@ use crate::reader::{OverDisk, Reader};
 
 mod grep;
 mod index;
+mod keys;
 mod walk;
 
 pub use grep::{FileMatches, Found, Line, LineKind, MAX_HELD_LINE, MAX_LINE_BYTES, TextQuery};
 pub(crate) use index::distance;
 pub use index::{FileIndex, MAX_INDEXED, MAX_SUGGESTIONS};
+pub use keys::key_files;
 pub use walk::ALWAYS_IGNORED;
 
 /// Searches the workspace as one session sees it. Cheap to clone; clones share the index of files.
