@@ -184,6 +184,24 @@ async fn an_edit_of_a_file_with_keys_always_waits_for_the_user() {
 }
 
 #[tokio::test]
+async fn an_edit_that_makes_other_programs_run_always_waits_for_the_user() {
+    let world = World::new(Profile::panel()).await;
+    world.model.may_rewrite();
+    world.auto(&world.session, true, "project").await;
+    let files =
+        [".vscode/tasks.json", ".mcp.json", ".github/workflows/ci.yml", "lsp.json", "bin/node", "terraform.tfvars"];
+    for file in files {
+        world.project.write(file, "old\n");
+        world.turn(&world.session, &[(file, "old", "new")]).await;
+        assert_eq!(world.project.read(file), "old\n", "{file}");
+    }
+    let waits = world.waits(&world.session).await;
+    let waits: Vec<_> = waits.iter().map(|proposal| proposal.path.as_str()).collect();
+    assert_eq!(waits.len(), files.len(), "{waits:?}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() {
     let world = World::new(Profile::plain()).await;
     world.client.waive("textDocument/publishDiagnostics");

@@ -41,6 +41,8 @@
 mod always;
 mod destructive;
 mod file_commands;
+mod key_reads;
+mod lists;
 mod places;
 mod project;
 mod read_only;
@@ -59,8 +61,9 @@ use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 use protocol::terminal::Waiting;
 
+pub use self::key_reads::KeyFiles;
+pub use self::lists::{is_for_keys, makes_programs_run};
 use self::places::Places;
-pub use self::places::is_for_keys;
 pub use self::rule::RuleError;
 use self::rule::{Pattern, find, find_counting};
 pub use self::typing::visible;
@@ -92,6 +95,8 @@ pub enum Action {
         cwd: PathBuf,
         /// Where links lead that it goes through, of the paths that [`named_paths`] gives.
         links: Links,
+        /// The files that usually hold keys where it may look, where [`looks_around`] says that it looks.
+        keys: KeyFiles,
         /// What the sandbox refused, in the model's words, where it is to run outside of it.
         outside: Option<String>,
     },
@@ -301,8 +306,8 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
         }
         (Mode::Plan, Action::Edit { .. } | Action::Type(_)) => Verdict::Deny { reason: ONLY_PLANS.to_owned() },
         (_, Action::Type(typing)) => typing::judge(rules, case, typing),
-        (_, Action::Execute { line, parsed, cwd, links, outside }) => {
-            shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, outside: outside.as_deref() })
+        (_, Action::Execute { line, parsed, cwd, links, keys, outside }) => {
+            shell::judge(rules, case, &shell::Asked { line, parsed, cwd, links, keys, outside: outside.as_deref() })
         }
         (_, Action::Edit { paths }) => {
             judge_files(rules, case, paths, "Edit files?", "edits are reviewed before they count")
@@ -315,6 +320,12 @@ pub fn judge(rules: &Rules, case: &Case<'_>) -> Verdict {
 /// Whoever can ask the disk looks which of them lead elsewhere, for [`Action::Execute`].
 pub fn named_paths(parsed: &ShellLine, cwd: &Path) -> BTreeSet<PathBuf> {
     shell::named_paths(parsed, cwd)
+}
+
+/// Whether a command line may show files that it does not name. Whoever can ask the disk then looks which of those below the
+/// folders that it names usually hold keys, for [`Action::Execute`].
+pub fn looks_around(parsed: &ShellLine) -> bool {
+    key_reads::looks_around(parsed)
 }
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
@@ -336,13 +347,21 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path
 /// that the call names, if it names one, and was judged for: an `ask` rule that fits that, or every call, was answered
-/// there. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
+/// there. A file that usually holds keys is shown only where it is itself the path that the call names, or an `allow` rule of
+/// the user's is about it. Rules by a tool's own name are about that tool's calls, not about files that a search meets.
 pub fn may_read(rules: &Rules, folders: &[PathBuf], named: Option<&Path>, path: &Path) -> bool {
-    let case = case_of_search(folders);
+    let case =
+        Case { surroundings: Surroundings { trusted: false, ..Surroundings::default() }, ..case_of_search(folders) };
     let places = Places::new(folders);
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let is_answered = |pattern: &Pattern<'_>| named.is_some_and(|named| pattern.fits_path(named, &places));
     let is_open = |sourced: &&SourcedRule| sourced.rule.pattern.is_some();
+    if places.relatives(path).any(lists::is_read_by_leave)
+        && named != Some(path)
+        && find_counting(&rules.allow, &case, fits).is_none()
+    {
+        return false;
+    }
     find(&rules.deny, &case, fits).is_none()
         && rules.ask.iter().filter(is_open).all(|rule| {
             find(std::slice::from_ref(rule), &case, |pattern| fits(pattern) && !is_answered(pattern)).is_none()
@@ -401,6 +420,15 @@ fn judge_files(rules: &Rules, case: &Case<'_>, paths: &[PathBuf], title: &str, d
     }
     let all = |pattern: &Pattern<'_>| !paths.is_empty() && paths.iter().all(|path| pattern.fits_path(path, &places));
     let allowed = find_counting(&rules.allow, case, all);
+    let by_leave = |path: &&PathBuf| places.relatives(path).any(lists::is_read_by_leave);
+    if let (Action::Read, None, Some(key)) = (case.action, allowed, paths.iter().find(by_leave))
+        && case.mode != Mode::Bypass
+    {
+        let file = places.relative(key).display();
+        let (title, detail) = (title.to_owned(), format!("{}: {file}", case.tool));
+        let reason = format!("{file} usually holds keys, and what is read goes to the model's provider");
+        return Verdict::Ask { title, detail, reason, always: Vec::new() };
+    }
     let reason = allowed.map_or_else(|| default.to_owned(), |rule| format!("allowed by {rule}"));
     Verdict::Allow { reason, only_reads: matches!(case.action, Action::Read) }
 }

@@ -111,7 +111,7 @@ mod tests {
         let services = world.services_showing(|path| !path.ends_with("a.env"));
         let find = |pattern: &str| call(&services, "find_files", json!({ "pattern": pattern }));
         let text = find("*").await.unwrap().text;
-        assert_eq!(text, "b.rs\n[1 file left out by the user's permission rules]");
+        assert_eq!(text, "b.rs\n[1 file left out by permission: the user's rules, or a name that usually means keys]");
         let text = find("*.env").await.unwrap().text;
         assert!(text.starts_with("No file fits `*.env`.") && text.ends_with("permission rules]"), "{text}");
         assert_eq!(find("*.rs").await.unwrap().text, "b.rs");

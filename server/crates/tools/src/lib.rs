@@ -214,7 +214,10 @@ pub(crate) fn not_searched(unreadable: usize, left_out: usize) -> Vec<String> {
         words.push(format!("[{what} could not be read]"));
     }
     if left_out > 0 {
-        words.push(format!("[{} left out by the user's permission rules]", counted(left_out, "file")));
+        words.push(format!(
+            "[{} left out by permission: the user's rules, or a name that usually means keys]",
+            counted(left_out, "file")
+        ));
     }
     words
 }

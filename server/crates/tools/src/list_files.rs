@@ -203,7 +203,10 @@ mod tests {
         let services = world.services_showing(|path| !path.ends_with(".env"));
         let list = |path: &str| call(&services, "list_files", json!({ "path": path }));
         let whole = list(".").await.unwrap().text;
-        assert!(whole.ends_with("\n[1 file left out by the user's permission rules]"), "{whole}");
+        assert!(
+            whole.ends_with("\n[1 file left out by permission: the user's rules, or a name that usually means keys]"),
+            "{whole}"
+        );
         assert_eq!(list("sub").await.unwrap().text, "sub: 1 file\nb\\nc");
         let closed = world.path("closed");
         let set = |mode| std::fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();

@@ -258,7 +258,10 @@ mod tests {
         let services = world.services_showing(|path| !path.to_string_lossy().contains("secret"));
         let input = json!({ "pattern": "f($A)", "language": "javascript" });
         let text = call(&services, "search_structural", input).await.unwrap().text;
-        assert_eq!(text, "b.js:1: f(2)\n[1 file left out by the user's permission rules]");
+        assert_eq!(
+            text,
+            "b.js:1: f(2)\n[1 file left out by permission: the user's rules, or a name that usually means keys]"
+        );
     }
 
     #[tokio::test]

@@ -267,7 +267,10 @@ mod tests {
         let world = World::new(&[("sub/.env", "secret=1"), ("a.rs", "secret")]);
         let services = world.services_showing(|path| !path.ends_with(".env"));
         let text = call(&services, "search_text", json!({ "query": "secret" })).await.unwrap().text;
-        assert_eq!(text, "a.rs:1: secret\n[1 file left out by the user's permission rules]");
+        assert_eq!(
+            text,
+            "a.rs:1: secret\n[1 file left out by permission: the user's rules, or a name that usually means keys]"
+        );
     }
 
     #[tokio::test]

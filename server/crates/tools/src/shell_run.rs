@@ -230,7 +230,7 @@ fn timeout(input: &Input) -> Result<Duration, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use agent::permission::{Action, Links, ShellLine, SimpleCommand, Word};
+    use agent::permission::{Action, KeyFiles, Links, ShellLine, SimpleCommand, Word};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -314,8 +314,11 @@ mod tests {
         let words = ["rm", "a.txt"].map(|word| Word::Known(word.to_owned())).to_vec();
         let parsed = ShellLine::Commands(vec![SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() }]);
         let line = "rm a.txt\n# really".to_owned();
-        let links = Links::new();
-        assert_eq!(described.action, Action::Execute { line, parsed, cwd: world.path("src"), links, outside: None });
+        let (links, keys) = (Links::new(), KeyFiles::default());
+        assert_eq!(
+            described.action,
+            Action::Execute { line, parsed, cwd: world.path("src"), links, keys, outside: None }
+        );
         let described = tool.describe(&input("ls", None)).unwrap();
         assert!(matches!(described.action, Action::Execute { cwd, .. } if cwd == world.path("")));
 

@@ -1,18 +1,19 @@
 //! What the tools for terminals have in common: which one is meant, what it is like, and what it printed.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::permission::{self, Action};
+use agent::permission::{self, Action, KeyFiles};
 use agent::tool::{Call, ToolError};
 use protocol::TerminalId;
 use protocol::terminal::{Certainty, Ready};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use workspace::paths;
 use workspace::shell::{self, Excerpt, Job, Shell};
+use workspace::{paths, search};
 
 use crate::{Services, blocking, how_to_read};
 
@@ -247,12 +248,23 @@ pub(crate) fn first_line(command: &str) -> String {
 /// What permission is to judge of a command line that would run in a folder.
 pub(crate) fn execution(line: &str, cwd: PathBuf) -> Action {
     let parsed = shell::parse(line);
-    let links = permission::named_paths(&parsed, &cwd).into_iter().map(|path| {
+    let named = permission::named_paths(&parsed, &cwd);
+    let keys = if permission::looks_around(&parsed) { keys_around(&named, &cwd) } else { KeyFiles::default() };
+    let links = named.into_iter().map(|path| {
         let led_to = paths::led_to(&path);
         (path, led_to)
     });
     let links = links.filter(|(_, led_to)| !led_to.is_empty()).collect();
-    Action::Execute { line: line.to_owned(), parsed, cwd, links, outside: None }
+    Action::Execute { line: line.to_owned(), parsed, cwd, links, keys, outside: None }
+}
+
+/// The files that usually hold keys in the folder of a line, in the repository that this is of, and in the folders that the
+/// line names, but for those that the folder lies in.
+fn keys_around(named: &BTreeSet<PathBuf>, cwd: &Path) -> KeyFiles {
+    let top = cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd);
+    let others = named.iter().filter(|path| !top.starts_with(path) && path.is_dir());
+    let folders: Vec<_> = others.cloned().chain([top.to_path_buf()]).collect();
+    search::key_files(&folders)
 }
 
 /// The folder that a command line was judged for.

@@ -198,6 +198,13 @@ impl Roots {
         self.goes_through(path, ".azimuth")
     }
 
+    /// Whether a path, resolved, is a file of the workspace that makes programs other than the project's own run something. It
+    /// is written only where the user has looked.
+    pub fn makes_programs_run(&self, path: &Path) -> bool {
+        let mut inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
+        inside.any(permission::makes_programs_run)
+    }
+
     /// Whether there is such a name between a path and the folder of the workspace that it lies in.
     fn goes_through(&self, path: &Path, name: &str) -> bool {
         let inside = self.roots.iter().filter_map(|root| path.strip_prefix(&root.path).ok());
@@ -251,8 +258,7 @@ pub fn shown(path: &Path) -> String {
 
 /// Whether keys and passwords are usually in a file of this name.
 pub fn is_for_keys(path: &Path) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str);
-    name.is_some_and(|name| permission::is_for_keys(&name.to_ascii_lowercase()))
+    permission::is_for_keys(path)
 }
 
 /// An absolute path without `.`, `..` and links. What does not exist yet is taken as it stands behind the nearest

@@ -27,11 +27,13 @@ use crate::reader::{OverDisk, Reader};
 mod grep;
 mod ignored;
 mod index;
+mod keys;
 mod walk;
 
 pub use grep::{FileMatches, Found, Line, LineKind, MAX_HELD_LINE, MAX_LINE_BYTES, TextQuery};
 pub(crate) use index::distance;
 pub use index::{FileIndex, MAX_INDEXED, MAX_SUGGESTIONS};
+pub use keys::key_files;
 pub use walk::ALWAYS_IGNORED;
 pub(crate) use walk::folders;
 

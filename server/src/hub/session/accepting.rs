@@ -61,7 +61,10 @@ impl Accepting {
 
 /// Whether an edit of a file always waits for the user, in every mode.
 fn is_looked_at(roots: &Roots, file: &Path) -> bool {
-    roots.protected(file).is_some() || roots.steers_us(file) || paths::is_for_keys(file)
+    roots.protected(file).is_some()
+        || roots.steers_us(file)
+        || roots.makes_programs_run(file)
+        || paths::is_for_keys(file)
 }
 
 /// Whether the user has edits accepted as they come in a project. Blocks.
@@ -78,8 +81,8 @@ fn key(project: &str) -> String {
 }
 
 impl Session {
-    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, or says what the agent
-    /// may do, all of the edit waits for the user: what is accepted by itself is not looked at.
+    /// Whether edits of these files are accepted as they come. Where one of them usually holds keys, makes other
+    /// programs run or says what the agent may do, all of the edit waits for the user: what is accepted by itself is not looked at.
     pub(super) fn accepts<'p>(&self, mut files: impl Iterator<Item = &'p Path>) -> bool {
         self.accepts_as_they_come() && !files.any(|file| is_looked_at(&self.roots, file))
     }
@@ -179,7 +182,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let roots = Roots::new([folder.path()]).unwrap();
         let top = folder.path().canonicalize().unwrap();
-        for file in [".azimuth/config.toml", "part/.azimuth/config.toml", ".git/config", ".env"] {
+        for file in [".azimuth/config.toml", "part/.azimuth/config.toml", ".git/config", ".env", "lsp.json", "bin/tool"]
+        {
             assert!(is_looked_at(&roots, &top.join(file)), "{file}");
         }
         assert!(!is_looked_at(&roots, &top.join("src/config.toml")));

@@ -1,7 +1,7 @@
 //! The plain commands on files that run unasked in mode `accept_edits`: what they do is as good as an edit.
 
 use super::places::{Places, climbs, is_hidden};
-use super::{SimpleCommand, Word};
+use super::{SimpleCommand, Word, lists};
 
 /// A command and its flags, none of which takes a value.
 const TABLE: &[(&str, &[&str])] = &[
@@ -24,7 +24,9 @@ pub(super) fn is_plain(command: &SimpleCommand, places: &Places<'_>) -> bool {
     let Some((_, flags)) = TABLE.iter().find(|(program, _)| program == name) else { return false };
     let (given, operands): (Vec<_>, Vec<_>) = arguments.iter().partition(|word| word.starts_with('-'));
     // A folder that is named may be a link when the command runs, and `..` then leads up from elsewhere.
-    let is_own = |path: &str| places.holds_inside(path) && is_plain_name(path) && !climbs(path);
+    let is_own = |path: &str| {
+        places.holds_inside(path) && is_plain_name(path) && !climbs(path) && !makes_programs_run(path, places)
+    };
     let stays = operands.iter().all(|path| !path.is_empty() && is_own(path));
     let links = name == "ln";
     command.assignments.is_empty()
@@ -52,6 +54,12 @@ fn is_symbolic(flags: &[&String]) -> bool {
 
 fn leads_up(path: &str) -> bool {
     path.split('/').any(|part| part == "..")
+}
+
+/// Whether what stands there, or in it where it is a folder, has other programs run something.
+fn makes_programs_run(path: &str, places: &Places<'_>) -> bool {
+    let named = places.named(path);
+    named.iter().any(|path| places.relatives(path).any(lists::makes_programs_run))
 }
 
 /// No name that would be taken for a flag where a glob finds it, and none that tells programs what to do.

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::lists::is_for_keys;
 use super::{Links, SimpleCommand, Word};
 
 /// Folders whose files make programs do things.
@@ -148,7 +149,7 @@ impl<'a> Places<'a> {
 /// Whether a path from a workspace folder is a file of the project's own.
 pub(super) fn is_projects_own(path: &Path) -> bool {
     let names = || path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
-    !names().any(|name| OWN.contains(&name.as_str())) && !names().next_back().is_some_and(|name| is_for_keys(&name))
+    !names().any(|name| OWN.contains(&name.as_str())) && !is_for_keys(path)
 }
 
 /// Whether a path goes through a folder that says what the agent may do.
@@ -159,28 +160,6 @@ pub(super) fn steers_us(path: &Path) -> bool {
 /// Whether a path goes through a name that begins with a dot: what stands there tells programs what to do.
 pub(super) fn is_hidden(path: &str) -> bool {
     path.split('/').any(|part| part.starts_with('.') && part != "." && part != "..")
-}
-
-/// Whether a file of that name, in lower case, usually holds keys or passwords.
-pub fn is_for_keys(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        ".env",
-        ".envrc",
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".pgpass",
-        ".git-credentials",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        "credentials",
-    ];
-    const ENDS: &[&str] = &["pem", "key", "p12", "pfx", "jks", "keystore", "kdbx"];
-    let (stem, end) = name.rsplit_once('.').unwrap_or((name, ""));
-    let is_example = ["example", "sample", "template"].contains(&end);
-    NAMES.contains(&name) || (stem.starts_with(".env") && !is_example) || ENDS.contains(&end)
 }
 
 /// Whether what is written there changes no file.

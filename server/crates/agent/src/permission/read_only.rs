@@ -156,14 +156,14 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
 
 /// Which argument of a search is its pattern, which can look like a path and names none. Where a flag takes a value, it
 /// may be that value; it is never a file.
-fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
+pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
     let is_elsewhere = has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]);
     arguments.iter().position(|argument| !argument.starts_with('-')).filter(|_| searches && !is_elsewhere)
 }
 
 /// Whether one of the arguments is one of these flags.
-fn has_flag(arguments: &[&str], flags: &[&str]) -> bool {
+pub(super) fn has_flag(arguments: &[&str], flags: &[&str]) -> bool {
     arguments.iter().any(|argument| {
         flags.iter().any(|flag| match (argument.strip_prefix("--"), flag.strip_prefix("--")) {
             // Long flags may be shortened.

@@ -7,8 +7,10 @@ use protocol::session::Mode;
 
 use super::places::{Places, is_harmless, is_projects_own, package_program};
 use super::rule::{Class, Pattern, find, find_counting, find_void};
-use super::{Case, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word};
-use super::{always, destructive, file_commands, project, read_only};
+use super::{
+    Case, KeyFiles, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word,
+};
+use super::{always, destructive, file_commands, key_reads, project, read_only};
 
 /// Variables that may be set before any command: they change how it talks, not what it does.
 const HARMLESS_VARIABLES: &[&str] = &[
@@ -41,12 +43,13 @@ pub(super) struct Asked<'a> {
     pub(super) parsed: &'a ShellLine,
     pub(super) cwd: &'a Path,
     pub(super) links: &'a Links,
+    pub(super) keys: &'a KeyFiles,
     /// Why outside the sandbox, where it is to run there.
     pub(super) outside: Option<&'a str>,
 }
 
 pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdict {
-    let Asked { line, parsed, cwd, links, outside } = *asked;
+    let Asked { line, parsed, cwd, links, keys, outside } = *asked;
     // Where a line cannot be parsed, its plain words must do to find what is denied.
     let guessed = match parsed {
         ShellLine::Commands(_) => Vec::new(),
@@ -57,7 +60,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
         ShellLine::Unparsable { .. } => guessed.as_slice(),
     };
     let places = Places::of_line(case.folders, cwd, commands, links);
-    let line = Line { rules, case, places, text: line, cwd, outside };
+    let line = Line { rules, case, places, text: line, cwd, keys, outside };
     if let Some(reason) = line.forbidden(commands) {
         return Verdict::Deny { reason };
     }
@@ -97,6 +100,7 @@ struct Line<'a> {
     places: Places<'a>,
     text: &'a str,
     cwd: &'a Path,
+    keys: &'a KeyFiles,
     /// Why it is to run outside the sandbox, if it is.
     outside: Option<&'a str>,
 }
@@ -254,7 +258,13 @@ impl Line<'_> {
                     reason: format!("{rule} is about reading, and this may read what it is about"),
                     always: None,
                 },
-                _ => Fate::Allowed("it is known only to read".to_owned()),
+                _ => match key_reads::shown_by(command, &self.places, self.keys) {
+                    Some(file) => Fate::Asked {
+                        reason: format!("`{}` may show {file}, which usually holds keys", written(command)),
+                        always: None,
+                    },
+                    None => Fate::Allowed("it is known only to read".to_owned()),
+                },
             },
             (None, None) => match self.allowed_here(command) {
                 Some(reason) => Fate::Allowed(reason),

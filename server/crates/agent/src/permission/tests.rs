@@ -4,8 +4,8 @@ use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
 
 use super::{
-    Action, Case, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Surroundings, Verdict, Word,
-    accepting_rule, hides_files, judge, may_read,
+    Action, Case, KeyFiles, Links, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Surroundings, Verdict,
+    Word, accepting_rule, hides_files, judge, may_read,
 };
 
 mod modes;
@@ -57,7 +57,14 @@ fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn shell_in(rules: &Rules, line: &str, parsed: ShellLine, cwd: &str) -> Verdict {
-    let action = Action::Execute { line: line.to_owned(), parsed, cwd: cwd.into(), links: Links::new(), outside: None };
+    let action = Action::Execute {
+        line: line.to_owned(),
+        parsed,
+        cwd: cwd.into(),
+        links: Links::new(),
+        keys: KeyFiles::default(),
+        outside: None,
+    };
     let folders = [PathBuf::from("/ws")];
     let case = Case {
         tool: "shell_run",
@@ -256,8 +263,14 @@ fn reading_outside_the_workspace_is_asked() {
 fn what_a_link_leads_to_counts_as_named() {
     let judged = |rules: &Rules, line: &str, led_to: &str| {
         let links = Links::from([(PathBuf::from("/ws/docs/x"), vec![PathBuf::from(led_to)])]);
-        let action =
-            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
+        let action = Action::Execute {
+            line: line.to_owned(),
+            parsed: parse(line),
+            cwd: "/ws".into(),
+            links,
+            keys: KeyFiles::default(),
+            outside: None,
+        };
         let folders = [PathBuf::from("/ws")];
         let case = Case {
             tool: "shell_run",
@@ -284,8 +297,14 @@ fn what_a_link_leads_to_counts_as_named() {
 fn git_looks_at_nothing_in_a_git_folder_unasked_where_the_workspace_is_not_trusted() {
     let judged = |line: &str, cwd: &str, trusted: bool| {
         let links = Links::from([(PathBuf::from("/ws/lib"), vec![PathBuf::from("/ws/.git/evil")])]);
-        let action =
-            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: cwd.into(), links, outside: None };
+        let action = Action::Execute {
+            line: line.to_owned(),
+            parsed: parse(line),
+            cwd: cwd.into(),
+            links,
+            keys: KeyFiles::default(),
+            outside: None,
+        };
         let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
         let surroundings = Surroundings { trusted, sandboxed: true };
         let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings };
@@ -546,6 +565,7 @@ fn mode_ask_neither_edits_nor_runs() {
             parsed: parse("ls"),
             cwd: "/ws".into(),
             links: Links::new(),
+            keys: KeyFiles::default(),
             outside: None,
         },
     ];

@@ -16,8 +16,14 @@ const AGENT: In = In { mode: Mode::Agent, trusted: true, sandboxed: true, outsid
 fn judged(rules: &Rules, line: &str, around: In) -> Verdict {
     let In { mode, trusted, sandboxed, outside } = around;
     let outside = outside.then(|| "the sandbox refused the socket".to_owned());
-    let action =
-        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links: Links::new(), outside };
+    let action = Action::Execute {
+        line: line.to_owned(),
+        parsed: parse(line),
+        cwd: "/ws".into(),
+        links: Links::new(),
+        keys: KeyFiles::default(),
+        outside,
+    };
     let folders = [PathBuf::from("/ws")];
     let surroundings = Surroundings { trusted, sandboxed };
     judge(rules, &Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings })
@@ -359,8 +365,14 @@ fn what_only_looks_like_a_projects_own_command_is_asked() {
 fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
     let judged = |line: &str, mode| {
         let links = Links::from([(PathBuf::from("/ws/test/run.js"), vec![PathBuf::from("/elsewhere/run.js")])]);
-        let action =
-            Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
+        let action = Action::Execute {
+            line: line.to_owned(),
+            parsed: parse(line),
+            cwd: "/ws".into(),
+            links,
+            keys: KeyFiles::default(),
+            outside: None,
+        };
         let folders = [PathBuf::from("/ws")];
         let surroundings = Surroundings { trusted: true, sandboxed: true };
         let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
@@ -377,8 +389,14 @@ fn a_link_that_leads_out_of_the_workspace_is_no_file_of_the_project() {
 /// How a line fares in mode `agent`, trusted and in the sandbox, where paths of `/ws` lead elsewhere.
 fn with_links(line: &str, links: &[(&str, &str)]) -> &'static str {
     let links = links.iter().map(|(path, led_to)| (Path::new("/ws").join(path), vec![PathBuf::from(led_to)])).collect();
-    let action =
-        Action::Execute { line: line.to_owned(), parsed: parse(line), cwd: "/ws".into(), links, outside: None };
+    let action = Action::Execute {
+        line: line.to_owned(),
+        parsed: parse(line),
+        cwd: "/ws".into(),
+        links,
+        keys: KeyFiles::default(),
+        outside: None,
+    };
     let (folders, mode) = ([PathBuf::from("/ws")], Mode::Agent);
     let surroundings = Surroundings { trusted: true, sandboxed: true };
     word(&judge(
@@ -421,7 +439,14 @@ fn up_from_behind_a_link_is_where_the_link_leads() {
     }
     let denied = rules(&[], &[], &["Read(d/secret)"]);
     let links = Links::from([(Path::new("/ws").join(climb), vec![PathBuf::from("/ws/d/secret")])]);
-    let action = Action::Execute { parsed: parse(&line), line, cwd: "/ws".into(), links, outside: None };
+    let action = Action::Execute {
+        parsed: parse(&line),
+        line,
+        cwd: "/ws".into(),
+        links,
+        keys: KeyFiles::default(),
+        outside: None,
+    };
     let (folders, mode, surroundings) = ([PathBuf::from("/ws")], Mode::Agent, Surroundings::default());
     let case = Case { tool: "t", action: &action, reads: &[], mode, folders: &folders, surroundings };
     assert_eq!(word(&judge(&denied, &case)), "deny");

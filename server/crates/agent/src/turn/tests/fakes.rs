@@ -23,7 +23,7 @@ use crate::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec,
 };
 use crate::partial::PartialInput;
-use crate::permission::{Action, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
+use crate::permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use crate::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
 use crate::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
 use crate::turn::{Limits, TurnContext, TurnOutcome, run};
@@ -421,6 +421,7 @@ impl Tool for FakeTool {
                 parsed: ShellLine::Commands(vec![command]),
                 cwd: PathBuf::from("/ws"),
                 links: Links::new(),
+                keys: KeyFiles::default(),
             },
         };
         Ok(Description { title: format!("{} {line}", self.spec.name), locations: vec![], action })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agent::permission::{Action, Case, Links, Rules, Surroundings, Verdict, judge};
+use agent::permission::{Action, Case, KeyFiles, Links, Rules, Surroundings, Verdict, judge};
 use protocol::session::Mode;
 
 use super::*;
@@ -14,6 +14,7 @@ fn judged(line: &str, folder: &Path) -> Verdict {
         parsed: parse(line),
         cwd: folder.to_owned(),
         links: Links::new(),
+        keys: KeyFiles::default(),
         outside: None,
     };
     let folders = [folder.to_owned()];

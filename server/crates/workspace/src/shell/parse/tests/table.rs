@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::permission::{Action, Case, Links, Rules, SourcedRule, Surroundings, Verdict, judge};
+use agent::permission::{Action, Case, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge};
 use proptest::sample::{Index, select};
 use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
@@ -37,12 +37,23 @@ fn judged(line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
 }
 
 fn judged_by(rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
+    judged_among(&keys(&[(".env", true)]), rules, line, mode, surroundings)
+}
+
+/// Files that usually hold keys in the project, each with whether an ignore file names it.
+fn keys(files: &[(&str, bool)]) -> KeyFiles {
+    let found = files.iter().map(|(file, ignored)| (Path::new(FOLDER).join(file), *ignored)).collect();
+    KeyFiles { found, is_cut_short: false }
+}
+
+fn judged_among(keys: &KeyFiles, rules: &Rules, line: &str, mode: Mode, surroundings: Surroundings) -> Verdict {
     let folders = [PathBuf::from(FOLDER)];
     let action = Action::Execute {
         line: line.to_owned(),
         parsed: parse(line),
         cwd: FOLDER.into(),
         links: Links::new(),
+        keys: keys.clone(),
         outside: None,
     };
     let case = Case { tool: "shell_run", action: &action, reads: &[], mode, folders: &folders, surroundings };
@@ -54,7 +65,11 @@ fn is_allowed(line: &str, mode: Mode, surroundings: Surroundings) -> bool {
 }
 
 fn passes(line: &str) -> bool {
-    MODES.into_iter().any(|mode| SURROUNDINGS.into_iter().any(|around| is_allowed(line, mode, around)))
+    // A project whose files with keys are committed, but for one.
+    let keys = keys(&[(".env", true), ("config/secrets.yaml", false), ("server.pem", false)]);
+    let is_allowed =
+        |mode, around| matches!(judged_among(&keys, &Rules::default(), line, mode, around), Verdict::Allow { .. });
+    MODES.into_iter().any(|mode| SURROUNDINGS.into_iter().any(|around| is_allowed(mode, around)))
 }
 
 /// Whether a line runs unasked where most does that edits nothing: in mode `agent`, trusted, in a sandbox.
