@@ -13,7 +13,8 @@ use protocol::lang::{LangQuery, LangResult, LangStatus};
 use serde_json::json;
 use workspace::buffers::Buffers;
 use workspace::lang::Source;
-use workspace::lang::pool::{Servers, ServersConfig};
+use workspace::lang::brought::Closed;
+use workspace::lang::pool::{Access, Servers, ServersConfig};
 use workspace::paths::Roots;
 use workspace::reader::{NoOverlay, Reader};
 
@@ -104,5 +105,6 @@ fn measure(real: Real) {
 
 fn source(servers: &Arc<Servers>, folder: &Path) -> Arc<dyn Source> {
     let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
-    servers.source(Roots::new([folder]).expect("a folder"), reader, Arc::new(|| true))
+    let access = Access { trusted: Arc::new(|| true), policy: None, gate: Arc::new(Closed) };
+    servers.source(Roots::new([folder]).expect("a folder"), reader, access)
 }

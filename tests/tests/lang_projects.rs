@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use harness::Project;
 use harness::direct::Direct;
-use harness::real::{self, Real};
+use harness::real::Real;
 use protocol::content::Position;
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangStatus};
 use serde_json::{Value, json};
 use workspace::buffers::Buffers;
 use workspace::lang::Source;
-use workspace::lang::pool::{Servers, ServersConfig};
+use workspace::lang::pool::Servers;
 use workspace::paths::Roots;
 use workspace::reader::{NoOverlay, Reader};
+
+use crate::lang_servers::{sandboxed, sandboxed_servers};
 
 /// The slowest server reads its whole project first, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -34,9 +36,9 @@ struct World {
 impl World {
     fn new(real: Real) -> Option<Self> {
         let project = real.project()?;
-        let servers = Servers::new(ServersConfig { path: Some(real::path()), ..ServersConfig::default() });
+        let servers = sandboxed_servers();
         let reader = Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay));
-        let source = servers.source(Roots::new([project.folder()]).unwrap(), reader, Arc::new(|| true));
+        let source = servers.source(Roots::new([project.folder()]).unwrap(), reader, sandboxed(project.folder()));
         let direct = Direct::start(&real.server(), real.arguments(), project.folder());
         Some(Self { real, project, servers, source, direct })
     }

@@ -10,13 +10,32 @@ use protocol::content::{Position, Range};
 use protocol::lang::{LangAnswer, LangChange, LangQuery, LangResult, LangSeverity, LangStatus};
 use workspace::buffers::{Buffers, Change};
 use workspace::lang::Source;
-use workspace::lang::pool::{ServerState, Servers, ServersConfig};
+use workspace::lang::brought::Closed;
+use workspace::lang::pool::{Access, ServerState, Servers, ServersConfig};
 use workspace::paths::{self, Roots};
 use workspace::reader::{NoOverlay, Reader};
+use workspace::shell::sandbox::{self, Policy, Settings};
 use workspace::text::PositionEncoding;
 
 /// The slowest server on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Servers of our own, found where the tests' are.
+pub(crate) fn sandboxed_servers() -> Arc<Servers> {
+    let supervisor = Some(harness::binary().to_owned());
+    Servers::new(ServersConfig { path: Some(real::path()), supervisor, ..ServersConfig::default() })
+}
+
+/// What a session in a folder that is trusted has: a sandbox for it.
+pub(crate) fn sandboxed(folder: &Path) -> Access {
+    let environment = |name: &str| if name == "PATH" { Some(real::path()) } else { std::env::var_os(name) };
+    let folders = [folder.to_owned()];
+    sandbox::make_caches(&environment);
+    let world = sandbox::World { folders: &folders, repositories: &[], own: &[], environment: &environment };
+    let policy = Policy::new(&Settings::default(), &world).map(|policy| Arc::new(policy.resolved()));
+    let policy = policy.filter(|_| sandbox::support().by.is_some());
+    Access { trusted: Arc::new(|| true), policy, gate: Arc::new(Closed) }
+}
 
 /// A project with its servers.
 struct World {
@@ -35,10 +54,10 @@ impl World {
         }
         let project = Project::new(files.iter().copied());
         let buffers = Arc::<Buffers>::default();
-        let servers = Servers::new(ServersConfig { path: Some(real::path()), ..ServersConfig::default() });
+        let servers = sandboxed_servers();
         let reader = Reader::new(buffers.clone(), Arc::new(NoOverlay));
         let roots = Roots::new([project.folder()]).unwrap();
-        let source = servers.source(roots, reader, Arc::new(|| true));
+        let source = servers.source(roots, reader, sandboxed(project.folder()));
         Some(Self { project, buffers, servers, source })
     }
 

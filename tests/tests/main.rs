@@ -2,6 +2,7 @@
 
 mod accepting;
 mod bad_input;
+mod brought;
 mod chat;
 mod code_edits;
 mod crash;

@@ -91,13 +91,16 @@ impl World {
             ("mine.project", ""),
             ("main.mine", "needs area\n"),
             ("shapes.mine", "has area\n"),
-            ("node_modules/.bin/mine", MINE),
-            (".azimuth/lsp.json", &servers.to_string()),
         ];
         // It is a slow machine's.
         let world = Self::with(profile, "check_edits = 20", &files).await;
-        let program = world.project.path("node_modules/.bin/mine");
-        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // It is the user's own: one of the project's would have to be allowed first.
+        let program = world._setup.home().join("bin/mine");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, MINE).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let servers = servers.to_string().replace(r#""command":"mine""#, &format!(r#""command":{program:?}"#));
+        std::fs::write(world._setup.home().join("lsp.json"), servers).unwrap();
         world
     }
 

@@ -97,6 +97,11 @@ impl Answerer {
                 view.line(&style.yellow(format!("  {} {NOT_TRUSTED}", visible::line(&request.title))))?;
                 Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
             }
+            // Nor of a program of the project's, which is allowed for good too. What needs it does without.
+            Self::Yes | Self::Nobody if request.about == PermissionAbout::Program => {
+                view.line(&style.yellow(format!("  {} Not in this run.", visible(&request.title))))?;
+                Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
+            }
             Self::Yes => {
                 let allow = option(&[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]);
                 Ok(allow.or(reject).map(|option| chosen(option, None)))
@@ -120,7 +125,8 @@ impl Answerer {
                     view.answered();
                     let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     if let Some(option) = number.and_then(|number| request.options.get(number)) {
-                        let refused = is_refusal(option.kind) && request.about != PermissionAbout::Trust;
+                        let is_of_project = matches!(request.about, PermissionAbout::Trust | PermissionAbout::Program);
+                        let refused = is_refusal(option.kind) && !is_of_project;
                         return Ok(Some(Chosen { refused, ..chosen(option, None) }));
                     }
                 }

@@ -8,6 +8,7 @@
 //! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
+mod brought;
 mod carry;
 mod checkpoints;
 mod commanded;
@@ -185,6 +186,8 @@ enum Own {
     Trust(Option<bool>),
     /// An answer about trust that came after its turn had ended was kept.
     TrustKept(Caller),
+    /// A language server that the project brings along is wanted.
+    ProgramWanted(oneshot::Sender<brought::Stand>),
     /// All that was recorded before a client opened the session is stored.
     Opened(Caller, u64, Reply<Opened>),
 }
@@ -653,6 +656,7 @@ impl Session {
             Own::AlwaysKept(on, kept, reply) => self.always_kept(on, kept, reply),
             Own::Trust(decided) => self.trust_read(decided),
             Own::TrustKept(caller) => self.trust_kept(caller),
+            Own::ProgramWanted(reply) => self.program_wanted(reply),
             Own::Opened(caller, since, reply) => self.opened(caller, since, reply),
         }
     }
@@ -852,6 +856,10 @@ impl Session {
             Some(Question { waiting: Some(waiting), .. }) => drop(waiting.send(answer)),
             Some(Question { waiting: None, request }) if request.about == PermissionAbout::Trust => {
                 self.keep_trust(caller, answer);
+            }
+            // It is asked anew, by who wants the program then: the answer was to a question whose program may have changed.
+            Some(Question { waiting: None, request }) if request.about == PermissionAbout::Program => {
+                self.resume_turn(caller, None, agent::session::Answer::Moot);
             }
             // The turn that asked ended with an earlier process: it goes on from here, with the answer.
             Some(Question { waiting: None, request }) => self.resume_turn(caller, request.tool_call_id, answer),

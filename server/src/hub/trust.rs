@@ -81,6 +81,25 @@ impl Book {
         })
     }
 
+    /// Whether a program of a project may start as it is; none where the user was not asked of it as it is now.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(super) fn of_program(&self, program: &Path, fingerprint: &str) -> Result<Option<bool>, StoreError> {
+        let kept = self.store.get(&program_key(program))?;
+        let of_this = kept.as_deref().and_then(|kept| kept.split_once(' ')).filter(|(_, of)| *of == fingerprint);
+        Ok(of_this.map(|(said, _)| said == TRUSTED))
+    }
+
+    /// Keeps what the user says of a program of a project, as it is.
+    ///
+    /// # Errors
+    /// It could not be kept.
+    pub(super) fn set_program(&self, program: &Path, fingerprint: &str, allowed: bool) -> Result<(), StoreError> {
+        let said = if allowed { TRUSTED } else { RESTRICTED };
+        self.store.set(&program_key(program), &format!("{said} {fingerprint}"))
+    }
+
     /// Keeps what the user says of a folder.
     fn set(&self, folder: &Path, trusted: bool) -> Result<(), StoreError> {
         self.store.set(&key(folder), if trusted { TRUSTED } else { RESTRICTED })
@@ -90,6 +109,11 @@ impl Book {
 /// The setting that keeps what was said of a folder.
 fn key(folder: &Path) -> String {
     format!("trust {}", paths::to_uri(folder))
+}
+
+/// The setting that keeps what was said of a program.
+fn program_key(program: &Path) -> String {
+    format!("program {}", paths::to_uri(program))
 }
 
 /// A folder by its own name, links resolved.

@@ -1673,7 +1673,9 @@ export type PermissionAbout =
   /** Whether a command may run outside the sandbox. */
   | 'outside'
   /** Whether the workspace is trusted: whether what it supplies may run, and what it allows counts. */
-  | 'trust';
+  | 'trust'
+  /** Whether a program that the project brings along, such as a language server, may be started as it is now. */
+  | 'program';
 
 /** Parameters of `azimuth/permission/answer`. */
 export interface PermissionAnswerParams {

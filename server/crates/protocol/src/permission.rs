@@ -34,6 +34,8 @@ pub enum PermissionAbout {
     Outside,
     /// Whether the workspace is trusted: whether what it supplies may run, and what it allows counts.
     Trust,
+    /// Whether a program that the project brings along, such as a language server, may be started as it is now.
+    Program,
 }
 
 /// One possible answer.

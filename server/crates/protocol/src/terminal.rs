@@ -21,7 +21,7 @@ pub enum TerminalKind {
 }
 
 /// What commands may do to the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
     /// Read the workspace, the system and toolchains; write nothing but temporary files.

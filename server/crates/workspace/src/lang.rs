@@ -24,6 +24,7 @@ use async_trait::async_trait;
 use protocol::lang::{LangQuery, LangResult, LangStatus};
 
 mod based;
+pub mod brought;
 pub mod delta;
 mod place;
 mod problem;

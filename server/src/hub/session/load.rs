@@ -13,6 +13,7 @@ use protocol::terminal::{SandboxMode, Typist};
 use protocol::{ErrorCode, Event, SessionId, TerminalId, ToolCallId};
 use tokio::sync::mpsc;
 use workspace::baseline::Baseline;
+use workspace::lang::pool::Access;
 use workspace::paths::{self, Roots};
 use workspace::reader::Reader;
 use workspace::results::Results;
@@ -23,6 +24,7 @@ use workspace::shell::jobs::{self, Jobs};
 use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
 
 use super::accepting::{self, Accepting};
+use super::brought;
 use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
@@ -113,6 +115,7 @@ pub(super) async fn load(
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
     let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
     let sandbox = confinement.in_force().map_or(SandboxMode::Full, |policy| policy.mode);
+    let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());
     let folders = roots.iter().map(|root| root.path.clone()).collect();
     let trusted = Trust { trusted: Arc::clone(trust.may_run_git_programs()), folders };
@@ -127,8 +130,10 @@ pub(super) async fn load(
     let intercept = tools::Intercept::default();
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
-    let (servers, of, trusts) = (Arc::clone(&shared.servers), Roots::clone(&roots), Arc::clone(&is_trusted));
-    let own_servers = move |reader| servers.source(of.clone(), reader, Arc::clone(&trusts));
+    let gate = brought::Programs::new(&shared.trust, &own);
+    let access = Access { trusted: Arc::clone(&is_trusted), policy, gate };
+    let (servers, of) = (Arc::clone(&shared.servers), Roots::clone(&roots));
+    let own_servers = move |reader| servers.source(of.clone(), reader, access.clone());
     let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));
     let problems = Problems::new(
         lang::of_editor(&editors, Arc::clone(&is_trusted)),

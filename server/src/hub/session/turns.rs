@@ -38,6 +38,8 @@ pub(super) struct Running {
     queued: Option<(QueueId, Vec<PromptBlock>)>,
     /// Whether it asks nothing: the mode that it began in.
     bypasses: bool,
+    /// Whether it began in mode `plan`.
+    pub(super) plans: bool,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -104,8 +106,16 @@ impl Session {
         let id = TurnId::new(self.new_id("turn"));
         let cancel = CancellationToken::new();
         let home = caller.clone();
-        self.turn =
-            Some(Running { id: id.clone(), home, cancel, queued: None, bypasses: false, task: None, next: Vec::new() });
+        self.turn = Some(Running {
+            id: id.clone(),
+            home,
+            cancel,
+            queued: None,
+            bypasses: false,
+            plans: false,
+            task: None,
+            next: Vec::new(),
+        });
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -199,6 +209,7 @@ impl Session {
         });
         if let Some(running) = &mut self.turn {
             running.bypasses = mode == Mode::Bypass;
+            running.plans = mode == Mode::Plan;
         }
         self.dequeue_begun();
         self.problems.begin();

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protocol::event::EventParams;
 use protocol::methods;
-use protocol::permission::PermissionRequest;
+use protocol::permission::{PermissionAbout, PermissionRequest};
 use protocol::review::Proposal;
 use protocol::terminal::TerminalOutputParams;
 use protocol::turn::StopReason;
@@ -88,9 +88,25 @@ impl Client {
         self.wait_for(what, |state| state.events.get_mut(session)?.pop_front()).await
     }
 
-    /// The events up to the turn's end, which must have this reason.
+    /// The events up to the turn's end, which must have this reason. Programs of the project that are asked for are allowed.
     pub async fn until_end(&self, session: &SessionId, reason: StopReason) -> Vec<Event> {
-        let events = self.until(session, "the turn's end", |event| matches!(event, Event::TurnEnded { .. })).await;
+        let mut events = Vec::new();
+        loop {
+            let is_program = |request: &PermissionRequest| request.about == PermissionAbout::Program;
+            let fits = |event: &Event| match event {
+                Event::TurnEnded { .. } => true,
+                Event::PermissionAsked { request, .. } => is_program(request),
+                _ => false,
+            };
+            events.extend(self.until(session, "the turn's end", fits).await);
+            match events.last() {
+                Some(Event::PermissionAsked { request, .. }) => {
+                    let request = request.clone();
+                    self.answer(session, &request, "allow_always").await;
+                }
+                _ => break,
+            }
+        }
         match events.last() {
             Some(Event::TurnEnded { stop_reason, .. }) if *stop_reason == reason => events,
             other => panic!("the turn ended otherwise: {other:?}"),

@@ -909,6 +909,7 @@
 ---| "unsaved_text" # Whether the user's unsaved text is saved before a command runs.
 ---| "outside" # Whether a command may run outside the sandbox.
 ---| "trust" # Whether the workspace is trusted: whether what it supplies may run, and what it allows counts.
+---| "program" # Whether a program that the project brings along, such as a language server, may be started as it is now.
 
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams

@@ -32,6 +32,7 @@ use self::transport::Transport;
 pub(super) use self::transport::Waiting;
 use super::table::Definition;
 use crate::paths;
+use crate::shell::Confinement;
 use crate::shell::held::HeldId;
 use crate::text::PositionEncoding;
 
@@ -71,7 +72,7 @@ pub(super) struct Start<'s> {
     /// The folder of the project.
     pub(super) root: &'s Path,
     /// What holds its process.
-    pub(super) supervisor: Option<&'s Path>,
+    pub(super) confinement: &'s Confinement,
     /// Where it finds programs in turn.
     pub(super) path: Option<&'s OsStr>,
 }
@@ -133,12 +134,12 @@ impl Client {
             }
         }
 
-        let root = start.root;
+        let (root, is_sandboxed) = (start.root, start.confinement.is_sandboxed());
         let inside = Arc::new(Mutex::new(incoming::Inside::new(definition, root)));
         let transport = Transport::start(start, &definition.args, inside.clone())?;
         let mut unfinished = Unfinished(Some(transport.clone()));
         has_process(transport.process());
-        match Self::initialize(definition, root, transport.clone(), inside).await {
+        match Self::initialize(definition, root, is_sandboxed, transport.clone(), inside).await {
             Ok(client) => {
                 unfinished.0 = None;
                 Ok(client)
@@ -153,10 +154,11 @@ impl Client {
     async fn initialize(
         definition: &Definition,
         root: &Path,
+        is_sandboxed: bool,
         transport: Arc<Transport>,
         inside: Arc<Mutex<incoming::Inside>>,
     ) -> Result<Self, RequestError> {
-        let params = capabilities::initialize(definition, root);
+        let params = capabilities::initialize(definition, root, is_sandboxed);
         let within = definition.warmup.unwrap_or(INITIALIZE).min(LONGEST_INITIALIZE);
         let answer = transport.request("initialize", &params);
         let answer = match tokio::time::timeout(within, async { answer?.answer().await }).await {

@@ -35,6 +35,8 @@ pub struct Detected {
     pub program: Option<PathBuf>,
     /// The folder of the project.
     pub root: PathBuf,
+    /// Whether it is [brought](super::brought) by the project, as far as that was looked at.
+    pub is_brought: bool,
 }
 
 /// The servers for a file in a folder of the workspace, in the order in which they are asked. Those whose program is not
@@ -69,7 +71,7 @@ pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detect
         let here = markers.iter().filter(|(definition, markers)| is_new(definition) && markers.are_in(&at, &names));
         let here = here.map(|(definition, _)| {
             let program = program(&definition.command, &at, folder, search);
-            Detected { definition: (*definition).clone(), program, root: at.clone() }
+            Detected { definition: (*definition).clone(), program, root: at.clone(), is_brought: false }
         });
         let here = one_of_each_group(here.collect());
         found.extend(here);
@@ -106,7 +108,7 @@ impl<'d> Markers<'d> {
 fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Option<&OsStr>) -> Option<Detected> {
     let root = root(definition, start, folder)?;
     let program = program(&definition.command, &root, folder, search);
-    Some(Detected { definition: definition.clone(), program, root })
+    Some(Detected { definition: definition.clone(), program, root, is_brought: false })
 }
 
 /// The outermost folder in the workspace's that has a marker: a server that reads a project of many parts knows the parts,

@@ -20,10 +20,12 @@ use tokio::sync::watch;
 
 use self::slot::{Changes, Slot};
 use super::Source;
+use super::brought::Gate;
 use super::detect::{self, Detected};
 use super::table::{Places, Table};
 use crate::paths::{self, Roots};
 use crate::reader::Reader;
+use crate::shell::sandbox::Policy;
 
 /// After how long without a question a server is ended.
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -80,6 +82,19 @@ struct Key {
     name: String,
     program: PathBuf,
     root: PathBuf,
+    /// The sandbox of the sessions that share it.
+    policy: Option<Arc<Policy>>,
+}
+
+/// For whom servers answer.
+#[derive(Clone)]
+pub struct Access {
+    /// Whether the workspace is trusted. Without trust nothing is started.
+    pub trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// The session's sandbox; none where it has none. Sessions with the same one share servers.
+    pub policy: Option<Arc<Policy>>,
+    /// Who says what may start of the servers that the project brings along.
+    pub gate: Arc<dyn Gate>,
 }
 
 /// Why there is no place for a server's process.
@@ -125,14 +140,9 @@ impl Servers {
         })
     }
 
-    /// What answers the questions of a session. Servers are started only while `trusted` says so.
-    pub fn source(
-        self: &Arc<Self>,
-        roots: Roots,
-        reader: Reader,
-        trusted: Arc<dyn Fn() -> bool + Send + Sync>,
-    ) -> Arc<dyn Source> {
-        Arc::new(source::Own { servers: self.clone(), roots, reader, trusted })
+    /// What answers the questions of a session. Servers are started in its sandbox, and only while it is trusted.
+    pub fn source(self: &Arc<Self>, roots: Roots, reader: Reader, access: Access) -> Arc<dyn Source> {
+        Arc::new(source::Own { servers: self.clone(), roots, reader, access })
     }
 
     /// Changes whenever the state of some server becomes another.
@@ -290,7 +300,12 @@ impl Servers {
     }
 
     /// The place of a server's process, made where there is none.
-    fn slot(&self, detected: &Detected, idle: Option<Duration>) -> Result<Arc<Slot>, NoSlot> {
+    fn slot(
+        &self,
+        detected: &Detected,
+        idle: Option<Duration>,
+        policy: Option<&Arc<Policy>>,
+    ) -> Result<Arc<Slot>, NoSlot> {
         let program = detected.program.clone().ok_or(NoSlot::Over)?;
         if self.is_over.load(Ordering::SeqCst) {
             return Err(NoSlot::Over);
@@ -299,14 +314,14 @@ impl Servers {
         if !tables.any(|table| table.servers.contains(&detected.definition)) {
             return Err(NoSlot::Outdated);
         }
-        let key = Key { name: detected.definition.name.clone(), program, root: detected.root.clone() };
+        let key = Key::new(detected, program, policy);
         let mut slots = self.slots();
         if slots.is_empty() {
             self.look_after();
         }
         let slot = slots.entry(key.clone()).or_insert_with(|| {
             let idle = idle.unwrap_or(self.config.idle);
-            Arc::new(Slot::new(key, detected.definition.clone(), &self.config, idle, self.changes.clone()))
+            Arc::new(Slot::new(key, detected, &self.config, idle, self.changes.clone()))
         });
         Ok(slot.clone())
     }
@@ -339,6 +354,13 @@ impl Servers {
 
     fn tables(&self) -> MutexGuard<'_, HashMap<(PathBuf, bool), Arc<Table>>> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Key {
+    fn new(detected: &Detected, program: PathBuf, policy: Option<&Arc<Policy>>) -> Self {
+        let (name, root) = (detected.definition.name.clone(), detected.root.clone());
+        Self { name, program, root, policy: policy.cloned() }
     }
 }
 

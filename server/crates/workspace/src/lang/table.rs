@@ -67,8 +67,13 @@ pub struct Definition {
     pub says_files: Vec<String>,
     /// What is put besides into the change of a text that only sends it once more, so that its problems are told anew.
     pub resend_options: Map<String, Value>,
+    /// The caches that it writes besides what the sandbox grants, in the home folder or by a variable (`$CACHE/…`). Only what is
+    /// built in says that.
+    pub caches: Vec<String>,
     /// The file that names its program, if it is not a built-in one.
     pub from: Option<PathBuf>,
+    /// All files that say something of it.
+    pub said_by: Vec<PathBuf>,
 }
 
 impl Definition {
@@ -234,6 +239,9 @@ struct Fields {
     says_status: Option<bool>,
     says_files: Option<Vec<String>>,
     resend_options: Option<Map<String, Value>>,
+    caches: Option<Vec<String>>,
+    #[serde(skip)]
+    said_by: Vec<PathBuf>,
     /// The file that said something last, and the one that named the program.
     #[serde(skip)]
     from: Option<PathBuf>,
@@ -285,6 +293,10 @@ impl Merged {
         };
         for (name, fields) in servers {
             match serde_json::from_value::<Fields>(fields) {
+                Ok(Fields { caches: Some(_), .. }) if file.is_some() => {
+                    let words = "`caches` is for built-in servers; name in `sandbox_write` what it may write";
+                    self.entry(file, &name, words.to_owned());
+                }
                 Ok(fields) => self.server(file, name, fields),
                 Err(error) => self.entry(file, &name, error.to_string()),
             }
@@ -343,6 +355,8 @@ impl Fields {
             self.install = None;
         }
         self.from = file.map(Path::to_owned);
+        self.said_by.extend(self.from.clone());
+        over(&mut self.caches, other.caches);
         over(&mut self.command, other.command);
         over(&mut self.args, other.args);
         over(&mut self.install, other.install);
@@ -377,7 +391,9 @@ impl Fields {
             says_status: self.says_status.unwrap_or_default(),
             says_files: self.says_files.unwrap_or_default(),
             resend_options: self.resend_options.unwrap_or_default(),
+            caches: self.caches.unwrap_or_default(),
             from: self.command_from,
+            said_by: self.said_by,
         })
     }
 }

@@ -14,7 +14,7 @@ use std::process::{ExitStatus, Stdio};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use super::{environment, programs};
+use super::{Confinement, environment, programs, sandbox};
 #[cfg(target_os = "linux")]
 use super::{processes, supervisor};
 
@@ -42,29 +42,39 @@ pub(crate) struct HeldId {
 }
 
 impl Held {
-    /// Starts a program with our environment, but for what looks like a secret, and with this `PATH`.
+    /// Starts a program in its sandbox, with the environment that shells have too, and with this `PATH`.
     ///
     /// # Errors
     /// What the system says. Of a program with a supervisor, its standard error says why it could not be started.
     pub(crate) fn start(
-        supervisor: Option<&Path>,
+        confinement: &Confinement,
         program: &Path,
         args: &[String],
         folder: &Path,
         path: Option<&OsStr>,
     ) -> io::Result<(Self, Pipes)> {
-        let supervisor = supervisor.filter(|_| cfg!(target_os = "linux"));
+        let supervisor = confinement.supervisor.as_deref().filter(|_| cfg!(target_os = "linux"));
+        let policy = confinement.in_force();
         let mut command = match supervisor {
             #[cfg(target_os = "linux")]
             Some(supervisor) => {
                 let mut command = Command::new(supervisor);
-                command.arg(supervisor::HOLDER).arg(std::process::id().to_string()).arg(program);
+                command.arg(supervisor::HOLDER).arg(std::process::id().to_string());
+                command.args(policy.map(|policy| policy.to_args(&[])).unwrap_or_default()).arg("--").arg(program);
                 command
             }
-            _ => Command::new(program),
+            _ => {
+                let mut words = policy.map(|policy| policy.as_profile_args(&[])).unwrap_or_default();
+                words.push(program.into());
+                let (first, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+                let mut command = Command::new(first);
+                command.args(rest);
+                command
+            }
         };
         command.args(args).current_dir(folder);
-        command.env_clear().envs(environment::of_ours(&[]));
+        let leads_out = |name: &OsStr| policy.is_some() && sandbox::is_withheld(&name.to_string_lossy());
+        command.env_clear().envs(environment::of_ours(&[]).into_iter().filter(|(name, _)| !leads_out(name)));
         if let Some(path) = path {
             command.env("PATH", programs::path(Some(path), &[]));
         }

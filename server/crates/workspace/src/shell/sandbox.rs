@@ -16,6 +16,8 @@ mod places;
 
 mod profile;
 
+mod program;
+
 mod refusal;
 
 mod repositories;
@@ -65,7 +67,7 @@ pub struct World<'a> {
 }
 
 /// What the processes of a sandbox may do. Whatever is named holds with all that is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// Its name: `read_only` or `workspace_write`.
     pub mode: SandboxMode,

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 /// The first argument of the supervisor.
 pub(super) const NAME: &str = "__shell-supervisor";
 /// The first argument of the supervisor of a program without a terminal ([`held`](super::held)): it and its child do the same,
-/// but that the child reports nothing and is in no sandbox.
+/// but that the child reports nothing.
 pub(super) const HOLDER: &str = "__program-supervisor";
 
 /// Does a supervisor's work, where this process was started for that. A program whose path is given as
@@ -301,8 +301,10 @@ mod linux {
         // A supervisor that is killed takes the program with it.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         setsid()?;
-        let [program, args @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
-        Err(Command::new(program).args(args).exec())
+        match enter_and_become(args) {
+            Ok(never) => match never {},
+            Err(error) => Err(io::Error::other(error.to_string())),
+        }
     }
 
     fn try_to_become(args: &[OsString]) -> Result<std::convert::Infallible, Box<dyn std::error::Error>> {
@@ -310,6 +312,11 @@ mod linux {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         setsid()?;
         ioctl_tiocsctty(io::stdin())?;
+        enter_and_become(args)
+    }
+
+    /// Enters the sandbox that the arguments begin with, if any, and becomes the program behind it.
+    fn enter_and_become(args: &[OsString]) -> Result<std::convert::Infallible, Box<dyn std::error::Error>> {
         let (policy, program) = Policy::from_args(args).ok_or("the arguments are not right")?;
         if let Some((policy, reads)) = policy {
             sandbox::enter(&policy, &reads)?;
@@ -365,7 +372,7 @@ mod linux {
         let path = Path::new("/proc").join(process.as_raw_nonzero().to_string()).join("cmdline");
         let line = std::fs::read(path).unwrap_or_default();
         let words: Vec<&OsStr> = line.split(|byte| *byte == 0).map(OsStr::from_bytes).collect();
-        words.get(1).is_some_and(|name| *name == super::NAME)
+        words.get(1).is_some_and(|name| *name == super::NAME || *name == super::HOLDER)
             && words.iter().take_while(|word| **word != "--").any(|word| *word == sandbox::NAME)
     }
 }

@@ -8,10 +8,12 @@ use super::super::table::Definition;
 use crate::paths;
 
 /// The parameters of `initialize`.
-pub(super) fn initialize(definition: &Definition, root: &Path) -> Value {
+///
+/// One in a sandbox may not even ask whether our process is there, and some end when they cannot; its supervisor ends it with us.
+pub(super) fn initialize(definition: &Definition, root: &Path, is_sandboxed: bool) -> Value {
     let uri = paths::to_uri(root);
     json!({
-        "processId": std::process::id(),
+        "processId": (!is_sandboxed).then(std::process::id),
         "clientInfo": { "name": "Azimuth", "version": env!("CARGO_PKG_VERSION") },
         "rootPath": root.to_string_lossy(),
         "rootUri": uri,

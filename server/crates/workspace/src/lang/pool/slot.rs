@@ -14,7 +14,9 @@ use super::super::detect::Detected;
 use super::super::table::Definition;
 use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
 use crate::paths::Roots;
+use crate::shell::Confinement;
 use crate::shell::held::HeldId;
+use crate::shell::sandbox::Policy;
 
 /// How long one that crashed is left alone; twice as long each time.
 const FIRST_REST: Duration = Duration::from_secs(1);
@@ -27,6 +29,8 @@ pub(super) struct Slot {
     pub(super) key: Key,
     pub(super) definition: Arc<Definition>,
     supervisor: Option<PathBuf>,
+    /// Whether the project brings it along. What it is made of is not granted then: a link of the project's could lead anywhere.
+    is_brought: bool,
     path: Option<OsString>,
     idle: Duration,
     state: watch::Sender<State>,
@@ -92,22 +96,17 @@ pub(super) enum NotThere {
 }
 
 impl Slot {
-    pub(super) fn new(
-        key: Key,
-        definition: Arc<Definition>,
-        config: &ServersConfig,
-        idle: Duration,
-        changes: Changes,
-    ) -> Self {
+    pub(super) fn new(key: Key, detected: &Detected, config: &ServersConfig, idle: Duration, changes: Changes) -> Self {
         let (supervisor, path) = (config.supervisor.clone(), config.path.clone());
         let (state, last_question) = (watch::Sender::new(State::Empty), Mutex::new(Instant::now()));
         let asking = AtomicUsize::new(0);
-        Self { key, definition, supervisor, path, idle, state, last_question, asking, changes }
+        let (definition, is_brought) = (detected.definition.clone(), detected.is_brought);
+        Self { key, definition, supervisor, is_brought, path, idle, state, last_question, asking, changes }
     }
 
-    /// Whether it is this server for this project.
-    pub(super) fn is_of(&self, server: &Detected) -> bool {
-        self.key.name == server.definition.name && self.key.root == server.root
+    /// Whether it is this server for this project, in this sandbox.
+    pub(super) fn is_of(&self, server: &Detected, policy: Option<&Arc<Policy>>) -> bool {
+        self.key.name == server.definition.name && self.key.root == server.root && self.key.policy.as_ref() == policy
     }
 
     /// Whether its project lies in a workspace.
@@ -161,10 +160,11 @@ impl Slot {
     async fn start(self: &Arc<Self>, crashes: u32, since: Instant) {
         let is_awaited = |state: &State| matches!(state, State::Starting { since: of, .. } if *of == since);
 
+        let confinement = self.confinement().await;
         let start = Start {
             program: &self.key.program,
             root: &self.key.root,
-            supervisor: self.supervisor.as_deref(),
+            confinement: &confinement,
             path: self.path.as_deref(),
         };
         let has_process = |process| {
@@ -206,6 +206,20 @@ impl Slot {
             Some(client) => client.stop("it was not needed any more when it was there").await,
             None => {}
         }
+    }
+
+    /// What holds its process: the session's sandbox, and in it what the server is made of and its own caches.
+    async fn confinement(&self) -> Confinement {
+        let supervisor = self.supervisor.clone();
+        let Some(policy) = self.key.policy.clone() else { return Confinement { supervisor, policy: None } };
+        let (given, definition, key) = (policy.clone(), self.definition.clone(), self.key.clone());
+        let program = (!self.is_brought).then_some(key.program);
+        let add = move || {
+            let environment = |name: &str| std::env::var_os(name);
+            Arc::new(Policy::clone(&given).with_program(program.as_deref(), &definition.caches, &environment))
+        };
+        // Where it could not be looked, it has what the session has.
+        Confinement { supervisor, policy: Some(blocking(add).await.unwrap_or(policy)) }
     }
 
     /// Notes that the process has ended by itself, if it has.

@@ -11,12 +11,13 @@ use protocol::lang::{LangAnswer, LangQuery, LangResult, LangServer, LangStatus};
 use tokio::time::Instant;
 
 use super::super::answer;
+use super::super::brought;
 use super::super::detect::Detected;
 use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome, Part};
 use super::slot::{NotThere, Slot};
-use super::{NoSlot, Servers, blocking, view};
+use super::{Access, Key, NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
@@ -25,7 +26,7 @@ pub(super) struct Own {
     pub(super) servers: Arc<Servers>,
     pub(super) roots: Roots,
     pub(super) reader: Reader,
-    pub(super) trusted: Arc<dyn Fn() -> bool + Send + Sync>,
+    pub(super) access: Access,
 }
 
 /// The servers that a question may go to.
@@ -37,21 +38,24 @@ struct Candidates {
     table: Arc<Table>,
     /// Why there is none, if there is none.
     why_none: String,
+    /// Why others are not asked that the project brings along.
+    refused: Vec<String>,
 }
 
 #[async_trait]
 impl Source for Own {
     async fn ask(&self, query: &LangQuery, within: Duration) -> LangResult {
-        if !(self.trusted)() {
+        if !(self.access.trusted)() {
             let why = "no language server is started, since the workspace is not trusted";
             return LangResult::without_answer(LangStatus::NoServer, Some(why.to_owned()));
         }
-        let until = Instant::now() + within;
-        let candidates = match self.candidates(query).await {
+        let candidates = match self.candidates(query, true).await {
             Ok(candidates) => candidates,
             Err(why) => return LangResult::without_answer(LangStatus::NoServer, Some(why)),
         };
-        match query {
+        // The user may have been asked, for as long as they liked.
+        let until = Instant::now() + within;
+        let mut result = match query {
             LangQuery::Servers { .. } => self.list(&candidates),
             LangQuery::Diagnostics { .. } | LangQuery::CodeActions { .. } => {
                 self.ask_all(&candidates, query, within, until).await
@@ -59,23 +63,32 @@ impl Source for Own {
             // A name in the workspace may be of any language.
             LangQuery::WorkspaceSymbols { uri: None, .. } => self.ask_all(&candidates, query, within, until).await,
             _ => self.ask_one(&candidates, query, within, until).await,
+        };
+        if !candidates.servers.is_empty() {
+            let words = result.message.into_iter().chain(candidates.refused).collect::<Vec<_>>();
+            result.message = (!words.is_empty()).then(|| words.join("; "));
         }
+        result
     }
 
     async fn ask_each(&self, query: &LangQuery, within: Duration) -> Vec<LangResult> {
         let until = Instant::now() + within;
-        match self.candidates(query).await {
-            Ok(candidates) if (self.trusted)() && !candidates.servers.is_empty() => {
+        // What becomes of an edit is told by itself: nobody is asked for that.
+        match self.candidates(query, false).await {
+            Ok(candidates) if (self.access.trusted)() && !candidates.servers.is_empty() => {
                 let asked = candidates.servers.iter();
                 let asked = asked.map(|server| self.ask_parts(&candidates, server, query, within, until));
                 join_all(asked).await.into_iter().flatten().collect()
+            }
+            Ok(candidates) if (self.access.trusted)() => {
+                vec![LangResult::without_answer(LangStatus::NoServer, Some(candidates.why_none))]
             }
             _ => vec![self.ask(query, within).await],
         }
     }
 
     async fn own_servers(&self) -> OwnServers {
-        let trusted = (self.trusted)();
+        let trusted = (self.access.trusted)();
         OwnServers {
             servers: self.servers.status(Some(&self.roots), trusted).await,
             problems: self.servers.problems(&self.roots, trusted).await,
@@ -90,7 +103,9 @@ impl Source for Own {
 }
 
 impl Own {
-    async fn candidates(&self, query: &LangQuery) -> Result<Candidates, String> {
+    /// The servers that a question may go to. Where the project brings one along of which nobody has said whether it may start,
+    /// the user is asked if `asks`.
+    async fn candidates(&self, query: &LangQuery, asks: bool) -> Result<Candidates, String> {
         let (found, path, folder) = match query.uri() {
             Some(uri) => {
                 let (uri, roots) = (uri.to_owned(), self.roots.clone());
@@ -120,21 +135,68 @@ impl Own {
             }
         };
         found.retain(|one| one.program.is_some());
+        let asks = asks && !matches!(query, LangQuery::Servers { .. });
+        let (mut found, refused) = self.admit(found, asks).await;
+        let why_none = if found.is_empty() && !refused.is_empty() { refused.join("; ") } else { why_none };
         // Those that know of types come first.
         found.sort_by_key(|one| one.definition.is_linter);
         let folder = folder.or_else(|| self.roots.iter().next().map(|root| root.path.clone())).unwrap_or_default();
-        Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none })
+        Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none, refused })
+    }
+
+    /// Those of these servers that may start, or run already; and why others may not.
+    async fn admit(&self, found: Vec<Detected>, asks: bool) -> (Vec<Detected>, Vec<String>) {
+        let (mut admitted, mut refused) = (Vec::new(), Vec::new());
+        for mut server in found {
+            let (roots, policy, of) = (self.roots.clone(), self.access.policy.clone(), server.clone());
+            let looked = blocking(move || {
+                let is_brought = brought::is_brought(&of, &roots, policy.as_deref());
+                is_brought.then(|| brought::look(&of, &roots, policy.as_deref()))
+            });
+            let name = server.definition.name.clone();
+            let said = match looked.await {
+                Some(None) => Ok(()),
+                Some(Some(brought)) => {
+                    server.is_brought = true;
+                    match brought {
+                        // It was allowed as it runs, whatever has become of its file since.
+                        _ if self.runs(&server) => Ok(()),
+                        Ok(brought) => self.access.gate.admit(&brought, asks).await,
+                        Err(error) => Err(format!("its program cannot be read: {error}")),
+                    }
+                }
+                None => Err("it could not be looked at".to_owned()),
+            };
+            match said {
+                Ok(()) => admitted.push(server),
+                Err(why) => refused.push(format!("{name} is not available: {why}")),
+            }
+        }
+        (admitted, refused)
+    }
+
+    /// Whether a server runs, as it is known now.
+    fn runs(&self, server: &Detected) -> bool {
+        let Some(program) = server.program.clone() else { return false };
+        let slot = self.servers.slots().get(&Key::new(server, program, self.access.policy.as_ref())).cloned();
+        slot.is_some_and(|slot| slot.definition == server.definition && slot.client().is_some())
     }
 
     /// The servers of the workspace: those that run in it, wherever their projects lie, and those that its folders are of the kind
     /// for. Where there are neither, those that folders in it are of the kind for.
     async fn of_workspace(&self) -> Vec<Detected> {
-        let slots: Vec<Arc<Slot>> =
-            self.servers.slots().values().filter(|slot| slot.is_in(&self.roots)).cloned().collect();
+        let slots: Vec<Arc<Slot>> = self
+            .servers
+            .slots()
+            .values()
+            .filter(|slot| slot.is_in(&self.roots) && slot.key.policy == self.access.policy)
+            .cloned()
+            .collect();
         let running = slots.iter().filter(|slot| slot.client().is_some()).map(|slot| Detected {
             definition: slot.definition.clone(),
             program: Some(slot.key.program.clone()),
             root: slot.key.root.clone(),
+            is_brought: false,
         });
         let mut all: Vec<Detected> = running.collect();
         let mut add = |found: Vec<Detected>| {
@@ -165,7 +227,7 @@ impl Own {
         }
         let slots = self.servers.slots();
         let server = |one: &Detected| {
-            let slot = slots.values().find(|slot| slot.is_of(one));
+            let slot = slots.values().find(|slot| slot.is_of(one, self.access.policy.as_ref()));
             let client = slot.and_then(|slot| slot.client());
             named(one, client.as_deref())
         };
@@ -229,7 +291,7 @@ impl Own {
             return vec![self.ask_server(candidates, server, query, Part::All, within, until).await];
         }
         let mut parts = vec![self.ask_server(candidates, server, query, Part::Answered, within, until).await];
-        let slot = self.servers.slots().values().find(|slot| slot.is_of(server)).cloned();
+        let slot = self.servers.slots().values().find(|slot| slot.is_of(server, self.access.policy.as_ref())).cloned();
         let client = slot.and_then(|slot| slot.client());
         if parts.iter().all(|part| is_said(part.status)) && client.is_some_and(|client| client.answers_for_problems()) {
             let mut published = self.ask_server(candidates, server, query, Part::Published, within, until).await;
@@ -268,16 +330,16 @@ impl Own {
                 }
             };
             // One that was ended since the workspace is not trusted any more must not be started by who waited for it.
-            if !(self.trusted)() {
+            if !(self.access.trusted)() {
                 return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
             }
-            let slot = match self.servers.slot(server, candidates.table.idle) {
+            let slot = match self.servers.slot(server, candidates.table.idle, self.access.policy.as_ref()) {
                 Ok(slot) => slot,
                 Err(NoSlot::Over) => {
                     return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
                 }
                 Err(NoSlot::Outdated) if Instant::now() < until => {
-                    anew = self.candidates(query).await.ok();
+                    anew = self.candidates(query, false).await.ok();
                     continue;
                 }
                 Err(NoSlot::Outdated) => {
@@ -289,7 +351,7 @@ impl Own {
                 Ok(Ok(client)) => break (candidates, server, slot, asked, client),
                 Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
                 // What it is may have changed.
-                Ok(Err(NotThere::Closed)) => anew = self.candidates(query).await.ok(),
+                Ok(Err(NotThere::Closed)) => anew = self.candidates(query, false).await.ok(),
                 Err(_) => {
                     let seconds = slot.starting().unwrap_or_default().as_secs();
                     let why = format!("it was started {seconds} s ago, and is not yet there");

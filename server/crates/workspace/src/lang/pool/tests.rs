@@ -75,7 +75,7 @@ impl World {
 
     fn source_with(&self, overlay: Arc<dyn Overlay>) -> Arc<dyn Source> {
         let reader = Reader::new(self.buffers.clone(), overlay);
-        self.servers.source(self.roots(), reader, Arc::new(|| true))
+        self.servers.source(self.roots(), reader, access(Arc::new(|| true)))
     }
 
     async fn ask(&self, query: LangQuery, seconds: u64) -> LangResult {
@@ -124,6 +124,18 @@ impl World {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// A session without a sandbox, whose user allows whatever the project brings along.
+fn access(trusted: Arc<dyn Fn() -> bool + Send + Sync>) -> Access {
+    struct Open;
+    #[async_trait::async_trait]
+    impl Gate for Open {
+        async fn admit(&self, _: &super::super::brought::Brought, _: bool) -> Result<(), String> {
+            Ok(())
+        }
+    }
+    Access { trusted, policy: None, gate: Arc::new(Open) }
 }
 
 /// A session that proposes a text for a file.
@@ -726,7 +738,7 @@ async fn one_that_takes_too_much_memory_is_ended_and_it_is_said_why() {
 async fn in_a_workspace_that_is_not_trusted_nothing_is_started() {
     let world = World::new("good");
     let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
-    let source = world.servers.source(world.roots(), reader, Arc::new(|| false));
+    let source = world.servers.source(world.roots(), reader, access(Arc::new(|| false)));
     let result = source.ask(&world.definition(), Duration::from_secs(1)).await;
     assert_eq!(result.status, LangStatus::NoServer);
     assert!(why(&result).contains("not trusted"), "{result:?}");
@@ -772,7 +784,7 @@ async fn trust_that_is_taken_back_ends_the_servers_and_starts_none() {
     let asked = trusted.clone();
     let is_trusted = move || asked.load(Ordering::SeqCst);
     let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
-    let source = world.servers.source(world.roots(), reader, Arc::new(is_trusted));
+    let source = world.servers.source(world.roots(), reader, access(Arc::new(is_trusted)));
     assert_eq!(source.ask(&world.definition(), Duration::from_secs(10)).await.status, LangStatus::Ready);
     let pid = world.servers.status(None, true).await[0].pid.unwrap();
     trusted.store(false, Ordering::SeqCst);

@@ -295,12 +295,12 @@ const DEVICES: &[&str] =
 const TERMINALS: &str = "/dev/pts";
 
 /// Beside a folder with programs, what these need.
-const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
+pub(super) const BESIDE_PROGRAMS: &[&str] = &["include", "lib", "lib64", "libexec", "share", "node_modules"];
 
 pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let home = path_in((world.environment)("HOME").as_deref());
     let dirs = Dirs { home: home.as_deref(), environment: world.environment };
-    let holds_home = |folder: &Path| home.as_deref().is_some_and(|home| home.starts_with(folder));
+    let holds_home = |folder: &Path| holds(folder, home.as_deref());
 
     let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
     hidden.extend(world.credentials.iter().cloned());
@@ -393,6 +393,11 @@ fn has_credentials(path: &Path) -> bool {
     text.map_or(true, |text| secrets::holds_secret(&String::from_utf8_lossy(&text)))
 }
 
+/// Whether a folder is the home folder, or holds it.
+pub(super) fn holds(folder: &Path, home: Option<&Path>) -> bool {
+    home.is_some_and(|home| home.starts_with(folder))
+}
+
 /// Makes the folders of the caches whose programs are there, since what is not there cannot be granted. Blocks.
 pub fn make_caches(environment: &dyn Fn(&str) -> Option<OsString>) {
     let home = path_in(environment("HOME").as_deref());
@@ -420,14 +425,14 @@ fn caches<'a>(dirs: &'a Dirs<'a>) -> impl Iterator<Item = (&'static str, PathBuf
 }
 
 /// Finds folders by name.
-struct Dirs<'a> {
-    home: Option<&'a Path>,
-    environment: &'a dyn Fn(&str) -> Option<OsString>,
+pub(super) struct Dirs<'a> {
+    pub(super) home: Option<&'a Path>,
+    pub(super) environment: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 impl Dirs<'_> {
     /// A path in the home folder, or one that begins with a variable.
-    fn find(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
         let Some(variable) = name.strip_prefix('$') else { return self.home.map(|home| home.join(name)) };
         let (variable, rest) = variable.split_once('/').unwrap_or((variable, ""));
         let set = |name: &str| path_in((self.environment)(name).as_deref());

@@ -1,0 +1,143 @@
+//! Which programs of the project may start: each is asked for once, by its path and hash, and again when it has changed. What the
+//! user said is kept with what they said of folders.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use agent::session::Answer;
+use async_trait::async_trait;
+use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
+use protocol::session::Mode;
+use protocol::{PermissionId, TurnId};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use workspace::lang::brought::{Brought, Gate};
+
+use super::port::TurnMessage;
+use super::{Own, Session};
+use crate::hub::feed::blocking;
+use crate::hub::trust::Book;
+
+/// The answers to the question.
+const ALLOW: &str = "allow_program";
+const NOT_NOW: &str = "not_now";
+const NEVER: &str = "refuse_program";
+
+/// How it stands with the session, for one who wants to start a program of the project.
+pub(super) struct Stand {
+    /// Whether it is in mode `plan`, in which none is started.
+    plans: bool,
+    /// The turn that runs, with an id for a question of it.
+    turn: Option<(TurnId, PermissionId)>,
+}
+
+/// The programs of the project, as a session may start them.
+pub(super) struct Programs {
+    book: Book,
+    own: mpsc::UnboundedSender<Own>,
+    /// What is not to be started in this session, by its hash. Held while the user is asked, so that they are asked once.
+    not_now: Mutex<HashSet<String>>,
+}
+
+impl Programs {
+    /// What the user said is in this book, and who wants to ask tells the session.
+    pub(super) fn new(book: &Book, own: &mpsc::UnboundedSender<Own>) -> Arc<Self> {
+        Arc::new(Self { book: book.clone(), own: own.clone(), not_now: Mutex::default() })
+    }
+
+    /// What the user said of it; none where they have said nothing.
+    async fn said(&self, program: &Brought) -> Result<Option<bool>, String> {
+        let (book, program) = (self.book.clone(), program.clone());
+        let read = blocking(move || book.of_program(&program.program, &program.fingerprint)).await;
+        read.map_err(|error| format!("what you said of it cannot be read: {error}"))
+    }
+
+    async fn keep(&self, program: &Brought, allowed: bool) -> Result<(), String> {
+        let (book, program) = (self.book.clone(), program.clone());
+        let kept = blocking(move || book.set_program(&program.program, &program.fingerprint, allowed)).await;
+        kept.map_err(|error| format!("what you said of it could not be kept: {error}"))
+    }
+}
+
+#[async_trait]
+impl Gate for Programs {
+    async fn admit(&self, program: &Brought, asks: bool) -> Result<(), String> {
+        let refused = || Err("it belongs to the project, and the user does not want it to be started".to_owned());
+        let (reply, stand) = oneshot::channel();
+        let _ = self.own.send(Own::ProgramWanted(reply));
+        let Ok(stand) = stand.await else { return Err("the session has ended".to_owned()) };
+        if stand.plans {
+            return Err("it belongs to the project, of which nothing is started in mode `plan`".to_owned());
+        }
+        match self.said(program).await? {
+            Some(true) => return Ok(()),
+            Some(false) => return refused(),
+            None => {}
+        }
+        let Some((turn, id)) = stand.turn.filter(|_| asks) else {
+            return Err(
+                "it belongs to the project, and the user has not allowed it as it is now; they are asked when a tool \
+                        needs it"
+                    .to_owned(),
+            );
+        };
+        let mut not_now = self.not_now.lock().await;
+        // Another call may have asked meanwhile.
+        match self.said(program).await? {
+            Some(true) => return Ok(()),
+            Some(false) => return refused(),
+            None if not_now.contains(&program.fingerprint) => return refused(),
+            None => {}
+        }
+        let (reply, answer) = oneshot::channel();
+        let _ = self.own.send(Own::Turn(TurnMessage::Ask(turn, question(program, id), reply)));
+        match answer.await {
+            Ok(Answer::Selected { option_id, .. }) if option_id == ALLOW => self.keep(program, true).await,
+            Ok(Answer::Selected { option_id, .. }) => {
+                not_now.insert(program.fingerprint.clone());
+                if option_id == NEVER {
+                    self.keep(program, false).await?;
+                }
+                refused()
+            }
+            _ => Err("it belongs to the project, and nobody has said that it may be started".to_owned()),
+        }
+    }
+}
+
+fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest {
+    let path = program.program.display();
+    let mut detail =
+        format!("{}\n", [path.to_string()].iter().chain(&program.args).cloned().collect::<Vec<_>>().join(" "));
+    for file in &program.said_by {
+        detail.push_str(&format!("as {} says\n", file.display()));
+    }
+    let hash = program.fingerprint.get(..16).unwrap_or_default();
+    detail.push_str(&format!(
+        "SHA-256 {hash}…\nWhoever can write the project's files decides what it does. It runs in the sandbox, if there is one."
+    ));
+    let option =
+        |option_id: &str, name: &str, kind| PermissionOption { option_id: option_id.into(), name: name.into(), kind };
+    PermissionRequest {
+        permission_id,
+        tool_call_id: None,
+        about: PermissionAbout::Program,
+        title: format!("Start the project's own language server {}?", program.name),
+        detail,
+        reason: "it is part of the project or named by its files, and you have not allowed it as it is now".to_owned(),
+        options: vec![
+            option(ALLOW, "Start it, until it changes", PermissionOptionKind::AllowAlways),
+            option(NOT_NOW, "Not in this session", PermissionOptionKind::RejectOnce),
+            option(NEVER, "Never as it is now", PermissionOptionKind::RejectAlways),
+        ],
+    }
+}
+
+impl Session {
+    /// How it stands, for one who wants to start a program of the project. A turn keeps the mode that it began in.
+    pub(super) fn program_wanted(&mut self, reply: oneshot::Sender<Stand>) {
+        let id = PermissionId::new(self.new_id("program"));
+        let running = self.turn.as_ref();
+        let plans = self.state.mode == Mode::Plan || running.is_some_and(|turn| turn.plans);
+        let _ = reply.send(Stand { plans, turn: running.map(|turn| (turn.id.clone(), id)) });
+    }
+}
