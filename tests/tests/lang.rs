@@ -27,7 +27,7 @@ impl World {
         }
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
-        setup.configure(&Setup::configuration(&model, Wire::Chat));
+        setup.configure(&format!("sandbox_read = [{:?}]\n{}", real::tools(), Setup::configuration(&model, Wire::Chat)));
         let project = Project::new([
             ("pyproject.toml", "[project]\nname = \"x\"\n"),
             ("shapes.py", "def area(side: int) -> int:\n    return side * side\n"),
@@ -333,7 +333,7 @@ async fn a_file_moves_with_the_imports_of_others_as_one_proposal_and_back_as_one
     }
     let model = ModelServer::start([]).await;
     let setup = Setup::empty();
-    setup.configure(&Setup::configuration(&model, Wire::Chat));
+    setup.configure(&format!("sandbox_read = [{:?}]\n{}", real::tools(), Setup::configuration(&model, Wire::Chat)));
     let before = [
         ("shapes.ts", "import { unit } from './unit';\n\nexport const area = (side: number) => side * side * unit;\n"),
         ("unit.ts", "export const unit = 1;\n"),

@@ -75,7 +75,9 @@ impl World {
         let model = ModelServer::start([]).await;
         let setup = Setup::empty();
         // It reads hundreds of files first.
-        setup.configure(&format!("check_edits = 60\n{}", Setup::configuration(&model, Wire::Chat)));
+        let read = harness::real::tools();
+        let settings = format!("check_edits = 60\nsandbox_read = [{read:?}]\n");
+        setup.configure(&format!("{settings}{}", Setup::configuration(&model, Wire::Chat)));
         Some(Self::of(project, (model, setup), Profile::panel()).await)
     }
 
@@ -575,7 +577,8 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
         ("node_modules/.bin/.keep", ""),
     ];
     // It is a slow machine's.
-    let world = World::with(Profile::panel(), "check_edits = 60", &files).await;
+    let settings = format!("check_edits = 60\nsandbox_read = [{tools:?}]");
+    let world = World::with(Profile::panel(), &settings, &files).await;
     symlink(program, world.project.path("node_modules/.bin/pyright-langserver")).unwrap();
     let edits: [Edits<'_>; 4] = [
         &[("main.py", "area(3)", "area(\"three\")")],
