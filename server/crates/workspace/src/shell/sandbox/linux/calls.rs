@@ -22,9 +22,7 @@ pub(super) fn filter(network: bool) -> Result<BpfProgram, Box<dyn Error>> {
         rules.insert(*call, vec![when(&[is_not(0, 0)])?]);
     }
     // What acts on the process, group or user that the first argument tells apart and the second one names.
-    for (call, process) in
-        [(libc::SYS_setpriority, libc::PRIO_PROCESS as u32), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)]
-    {
+    for (call, process) in [(libc::SYS_setpriority, PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)] {
         rules.insert(call, vec![when(&[is_not(0, process)])?, when(&[is_not(1, 0)])?]);
     }
 
@@ -105,7 +103,10 @@ fn without(program: BpfProgram, arch: TargetArch) -> BpfProgram {
     before.into_iter().chain(program).collect()
 }
 
-/// `IOPRIO_WHO_PROCESS`, which the C library has no header for.
+/// A single process, for `setpriority`.
+const PRIO_PROCESS: u32 = 0;
+
+/// The same for `ioprio_set`, which the C library has no header for.
 const IOPRIO_WHO_PROCESS: u32 = 1;
 
 /// The kinds of sockets that are there with the network, and without it: those of this machine's processes, and what the
