@@ -11,6 +11,7 @@ mod edits;
 mod exec;
 mod faults;
 mod folders;
+mod foreign;
 mod formatting;
 mod generated;
 mod homes;
