@@ -734,6 +734,30 @@ fn flags_that_write_or_run_something_are_no_reading() {
 }
 
 #[test]
+fn what_only_lists_needs_no_question_and_what_it_could_do_besides_does() {
+    expect(
+        &Rules::default(),
+        "allow",
+        &["seq 3", "ps aux", "ps -ef", "ps", "git reflog", "git worktree list", "git worktree list --porcelain"],
+    );
+    expect(
+        &Rules::default(),
+        "ask",
+        &[
+            "ps auxe",
+            "ps e",
+            "ps -o environ",
+            "ps aux e",
+            "seq 3 > a.rs",
+            "git reflog expire --all",
+            "git reflog delete HEAD@{1}",
+            "git worktree add ../x",
+            "git worktree prune",
+        ],
+    );
+}
+
+#[test]
 fn no_rule_is_offered_that_would_allow_anything() {
     let offered = |line: &str| always(&Rules::default(), line);
     assert_eq!(offered("cmake --build build"), ["Shell(cmake --build build)"]);
