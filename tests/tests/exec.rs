@@ -390,6 +390,38 @@ fn what_nobody_means_is_refused_even_with_yes() {
 }
 
 #[test]
+fn yes_is_no_answer_to_what_a_rule_may_deny() {
+    let world = World::new();
+    world.write(".env", "KEY=never-shown\n");
+    std::fs::write(world.folder.path().join("config.toml"), "[permissions]\ndeny = ['Read(.env)']\n").unwrap();
+    for line in ["cat .env", "cat .e*", "F=.env; cat $F", "cat $(echo .env)", "git show HEAD:.env", "tar c ."] {
+        let script = world.script(&one_call("shell_run", &json!({ "command": line })));
+        let output = world.azimuth(&["exec", "--script", &script, "--yes", "Look."]);
+        assert!(!text(&output).contains("never-shown"), "{line}: {}", text(&output));
+        assert_eq!(output.status.code(), Some(3), "{line}: {}", text(&output));
+    }
+}
+
+#[test]
+fn yes_changes_nothing_of_what_the_agent_may_do() {
+    let world = World::new();
+    world.write(".azimuth/notes.md", "one\n");
+    world.write("a.txt", "one\n");
+    let edit = |path: &str| {
+        let input = json!({ "path": path, "old_text": "one", "new_text": "two" });
+        let script = world.script(&one_call("edit_replace_exact", &input));
+        world.azimuth(&["exec", "--script", &script, "--yes", "Change it."])
+    };
+    let output = edit(".azimuth/notes.md");
+    assert_eq!(world.read(".azimuth/notes.md"), "one\n", "{}", text(&output));
+    edit("a.txt");
+    assert_eq!(world.read("a.txt"), "two\n");
+    let script = world.script(&one_call("shell_run", &json!({ "command": "echo x > .azimuth/notes.md" })));
+    let output = world.azimuth(&["exec", "--script", &script, "--yes", "Change it."]);
+    assert_eq!(world.read(".azimuth/notes.md"), "one\n", "{}", text(&output));
+}
+
+#[test]
 fn slash_commands_alone_are_answered() {
     let world = World::new();
     let output = world.azimuth(&["exec", "/help"]);

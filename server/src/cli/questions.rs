@@ -1,7 +1,9 @@
 //! Questions on the command line: put to whoever sits there, or answered by what the arguments say.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::path::Path;
 
+use agent::permission::{FOR_A_PERSON, steers_us};
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};
@@ -59,6 +61,9 @@ pub(super) struct Decided {
 const NOBODY: &str =
     "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
 
+/// What the model is told where `--yes` is no answer.
+const NOT_BY_YES: &str = "only a person can allow it, and --yes is none";
+
 /// What is said where nobody was asked whether the folder is trusted.
 const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";
 
@@ -99,8 +104,13 @@ impl Answerer {
             }
             // Nor of a program of the project's, which is allowed for good too. What needs it does without.
             Self::Yes | Self::Nobody if request.about == PermissionAbout::Program => {
-                view.line(&style.yellow(format!("  {} Not in this run.", visible(&request.title))))?;
+                view.line(&style.yellow(format!("  {} Not in this run.", visible::line(&request.title))))?;
                 Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
+            }
+            // Nor has it been said of what a rule may deny, or of what says what the agent may do.
+            Self::Yes if request.reason.contains(FOR_A_PERSON) => {
+                view.line(&style.yellow(format!("  {}: rejected, {}", request.title, visible::line(&request.reason))))?;
+                Ok(reject.map(|option| chosen(option, Some(NOT_BY_YES.into()))))
             }
             Self::Yes => {
                 let allow = option(&[PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]);
@@ -145,6 +155,12 @@ impl Answerer {
         let pending: Vec<_> = proposal.hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).collect();
         let all: Vec<HunkId> = pending.iter().map(|hunk| hunk.hunk_id.clone()).collect();
         match self {
+            Self::Yes if steers_us(Path::new(&proposal.path)) => {
+                view.line(
+                    &style.yellow(format!("  the change of {} is rejected: {NOT_BY_YES}", visible::line(&proposal.path))),
+                )?;
+                Ok(Some(Decided { rejected: all, ..Decided::default() }))
+            }
             Self::Yes => Ok(Some(Decided { accepted: all, ..Decided::default() })),
             _ if allowed => Ok(Some(Decided { accepted: all, ..Decided::default() })),
             Self::Nobody => {

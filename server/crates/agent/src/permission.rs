@@ -48,6 +48,7 @@ mod project;
 mod read_only;
 mod rule;
 mod shell;
+mod spellings;
 #[cfg(test)]
 mod tests;
 mod typing;
@@ -70,6 +71,9 @@ pub use self::typing::visible;
 
 /// Why mode `ask` refuses what does not only read (001 §8).
 pub(crate) const ONLY_LOOKS: &str = "mode `ask` only looks; nothing is changed or run in it";
+
+/// How the reason of a question ends that only a person may answer with yes: `--yes` says no to it.
+pub const FOR_A_PERSON: &str = "only a person can allow it";
 
 /// Why mode `plan` refuses what does more than read.
 pub(crate) const ONLY_PLANS: &str =
@@ -343,6 +347,11 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     } else {
         find_counting(&rules.allow, &case, fits)
     }
+}
+
+/// Whether a path goes through a folder that says what the agent may do (`.azimuth`).
+pub fn steers_us(path: &Path) -> bool {
+    places::steers_us(path)
 }
 
 /// Whether a search may show a file: not where a `deny` or `ask` rule about reading fits the file. `named` is the path

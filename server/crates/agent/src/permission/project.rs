@@ -4,6 +4,8 @@
 
 mod arguments;
 mod build;
+mod names;
+mod options;
 mod python;
 mod rust;
 mod script;
@@ -29,7 +31,8 @@ pub(super) fn own_command(command: &SimpleCommand, places: &Places<'_>) -> Optio
     let set = command.assignments.iter().all(|text| sets_nothing_else(text));
     let reads = command.redirects.iter().all(|redirect| {
         let Word::Known(target) = &redirect.target else { return false };
-        is_harmless(target) || (places.holds_own(target) && (!redirect.writes || !is_hidden(target)))
+        let is_result = || options::is_result(target) && !is_hidden(target);
+        is_harmless(target) || (places.holds_own(target) && (!redirect.writes || is_result()))
     });
     if !set || !reads || !places.is_in_workspace() {
         return None;
@@ -58,11 +61,36 @@ pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
 fn is_own(arguments: &Arguments<'_>) -> bool {
     let Some((name, rest)) = arguments.split() else { return false };
     let check = tables().find(|(program, _)| *program == name).map(|(_, check)| check);
-    rest.words.iter().all(|word| stays(word, rest.places) && !tells_to_leave(word))
+    rest.words.iter().all(|word| {
+        (stays(word, rest.places) || (name == "cargo" && rust::sets_profile(word))) && !tells_to_leave(word)
+    }) && options::opens_nothing(&rest)
+        && options::hides_no_options(&rest, knows_scopes(name))
+        && (runs_own_program(name) || options::writes_results(&rest, short_outputs(name)))
         && check.is_some_and(|check| match check {
             Check::Without(flags) => !rest.has(flags),
             Check::If(check) => check(&rest),
         })
+}
+
+/// Whether a program of the table knows packages by `@scope/name`. A compiler takes the same for a file of options.
+fn knows_scopes(name: &str) -> bool {
+    script::TABLE.iter().any(|(program, _)| *program == name) && !matches!(name, "tsc" | "vue-tsc")
+}
+
+/// Whether what a program is given is for a program that the project has written, so that it means what that says.
+fn runs_own_program(name: &str) -> bool {
+    matches!(name, "node" | "python" | "python3" | "ruby" | "ts-node" | "tsx")
+}
+
+/// Short options by which programs of the table are told what to write. Compilers are looked at by themselves.
+fn short_outputs(name: &str) -> &'static [&'static str] {
+    match name {
+        "babel" => &["-o", "-d"],
+        "coverage" => &["-o", "-d"],
+        "cmake" => &["-B"],
+        "eslint" | "jest" | "rollup" | "ruff" | "swc" | "webpack" | "xo" => &["-o"],
+        _ => &[],
+    }
 }
 
 fn tables() -> impl Iterator<Item = &'static Program> {

@@ -54,11 +54,19 @@ const TABLE: &[(&str, Reads)] = &[
     ("nl", Always),
     ("nproc", Always),
     ("printf", If(printf)),
+    // Some of its letters print the environment of processes.
+    (
+        "ps",
+        If(|arguments| {
+            matches!(arguments, [] | ["a" | "ax" | "aux" | "auxf" | "axf" | "x" | "-A" | "-a" | "-e" | "-ef" | "-f"])
+        }),
+    ),
     ("pwd", Always),
     ("readlink", Always),
     ("realpath", Always),
     ("rg", Without(RIPGREP)),
     ("sed", If(sed)),
+    ("seq", Always),
     ("sha1sum", Always),
     ("sha256sum", Always),
     ("sort", Without(&["-o", "--output", "-T", "--temporary-directory", "--compress-program", "--files0-from"])),
@@ -237,6 +245,7 @@ fn git(arguments: &[&str]) -> bool {
         "tag" => rest.is_empty() || matches!(rest, ["-l" | "--list", ..] if without(&["-d", "--delete", "-f", "-m"])),
         "remote" => matches!(rest, [] | ["-v" | "--verbose"]),
         "stash" => matches!(rest, ["list"] | ["show", ..]),
+        "worktree" => matches!(rest, ["list"] | ["list", "--porcelain" | "-v" | "--verbose"]),
         "reflog" => matches!(rest, [] | ["show", ..]),
         _ => false,
     }

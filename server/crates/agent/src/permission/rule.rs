@@ -195,6 +195,12 @@ impl<'a> Pattern<'a> {
         let Some(known) = words.iter().position(|word| matches!(word, Word::Unknown(_))) else {
             return self.fits_words(words);
         };
+        let wanted = self.first_words();
+        wanted.iter().zip(words.iter().take(known)).all(|(wanted, word)| is(word, wanted))
+    }
+
+    /// The words that a fitting command begins with.
+    pub(super) fn first_words(&self) -> Vec<&str> {
         let (literal, is_open) = match self.0.split_once('*') {
             Some((literal, _)) => (literal.strip_suffix(':').unwrap_or(literal), true),
             None => (self.0, false),
@@ -204,7 +210,7 @@ impl<'a> Pattern<'a> {
             // A piece of a word.
             wanted.pop();
         }
-        wanted.iter().zip(words.iter().take(known)).all(|(wanted, word)| is(word, wanted))
+        wanted
     }
 
     /// With an unknown word in it, a command is fitted up to that word, and only a `*` at the end takes the rest.
@@ -244,7 +250,7 @@ fn is(word: &Word, wanted: &str) -> bool {
 }
 
 /// Whether a text is as a pattern says, in which `*` is any text.
-fn text_fits(pattern: &str, text: &str) -> bool {
+pub(super) fn text_fits(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };

@@ -8,9 +8,10 @@ use protocol::session::Mode;
 use super::places::{Places, is_harmless, is_projects_own, package_program};
 use super::rule::{Class, Pattern, find, find_counting, find_void};
 use super::{
-    Case, KeyFiles, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Verdict, Word,
+    Case, FOR_A_PERSON, KeyFiles, Links, ONLY_PLANS, Redirect, Rule, Rules, ShellLine, SimpleCommand, SourcedRule,
+    Verdict, Word,
 };
-use super::{always, destructive, file_commands, key_reads, project, read_only};
+use super::{always, destructive, file_commands, key_reads, places, project, read_only, spellings};
 
 /// Variables that may be set before any command: they change how it talks, not what it does.
 const HARMLESS_VARIABLES: &[&str] = &[
@@ -31,8 +32,40 @@ const HARMLESS_VARIABLES: &[&str] = &[
 
 /// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &[
-    "builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time",
-    "timeout", "xargs",
+    "builtin",
+    "busybox",
+    "chroot",
+    "chrt",
+    "command",
+    "doas",
+    "env",
+    "exec",
+    "fakeroot",
+    "firejail",
+    "flock",
+    "ionice",
+    "nice",
+    "nohup",
+    "nsenter",
+    "parallel",
+    "pkexec",
+    "proot",
+    "rlwrap",
+    "runuser",
+    "setsid",
+    "stdbuf",
+    "strace",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "time",
+    "timeout",
+    "toybox",
+    "unbuffer",
+    "unshare",
+    "watch",
+    "xargs",
+    "xvfb-run",
 ];
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
@@ -60,12 +93,24 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
         ShellLine::Unparsable { .. } => guessed.as_slice(),
     };
     let places = Places::of_line(case.folders, cwd, commands, links);
-    let line = Line { rules, case, places, text: line, cwd, keys, outside };
+    let is_open = matches!(parsed, ShellLine::Unparsable { .. });
+    let line = Line { rules, case, places, text: line, is_open, cwd, keys, outside };
     if let Some(reason) = line.forbidden(commands) {
         return Verdict::Deny { reason };
     }
     if let Some(rule) = line.find_anywhere(&rules.deny, commands) {
         return Verdict::Deny { reason: rule.to_string() };
+    }
+    if let Some(rule) = line.find_perhaps(&rules.deny, commands) {
+        let reason = format!("{rule} may be about it");
+        return match case.mode {
+            // Nobody would be asked.
+            Mode::Bypass => Verdict::Deny { reason: format!("{reason}, and nothing is asked in mode `bypass`") },
+            Mode::Plan if outside.is_some() || !line.only_reads(parsed) => {
+                Verdict::Deny { reason: ONLY_PLANS.to_owned() }
+            }
+            _ => line.ask(format!("{reason}; {FOR_A_PERSON}"), Vec::new()),
+        };
     }
     if case.mode == Mode::Plan && (outside.is_some() || !line.only_reads(parsed)) {
         return Verdict::Deny { reason: ONLY_PLANS.to_owned() };
@@ -73,7 +118,7 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     if let Some(rule) = line.find_anywhere(&rules.ask, commands) {
         return line.ask(format!("asked for by {rule}"), Vec::new());
     }
-    if let Some(rule) = line.find_perhaps(&rules.deny, commands).or_else(|| line.find_perhaps(&rules.ask, commands)) {
+    if let Some(rule) = line.find_perhaps(&rules.ask, commands) {
         return line.ask(format!("{rule} may be about it"), Vec::new());
     }
     if case.mode == Mode::Bypass {
@@ -85,7 +130,9 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, asked: &Asked<'_>) -> Verdic
     }
     match parsed {
         ShellLine::Unparsable { reason } => {
-            line.ask(format!("it cannot be told for sure what it runs: {reason}"), Vec::new())
+            let steers = line.text.to_lowercase().contains(".azimuth");
+            let end = if steers { format!("; {FOR_A_PERSON}") } else { String::new() };
+            line.ask(format!("it cannot be told for sure what it runs: {reason}{end}"), Vec::new())
         }
         ShellLine::Commands(commands) if commands.is_empty() => {
             line.ask("no command could be found in it".to_owned(), Vec::new())
@@ -99,6 +146,8 @@ struct Line<'a> {
     case: &'a Case<'a>,
     places: Places<'a>,
     text: &'a str,
+    /// Whether it could not be parsed, so that it may run more than is known.
+    is_open: bool,
     cwd: &'a Path,
     keys: &'a KeyFiles,
     /// Why it is to run outside the sandbox, if it is.
@@ -168,7 +217,7 @@ impl Line<'_> {
     /// The first rule that is about any part of the line, in any form: for rules that deny and ask.
     fn find_anywhere<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
         let by_words =
-            find(rules, self.case, |pattern| commands.iter().flat_map(forms).any(|words| pattern.fits_words(&words)));
+            find(rules, self.case, |pattern| commands.iter().flat_map(spelled).any(|words| pattern.fits_words(&words)));
         by_words.or_else(|| rules.iter().find(|sourced| self.names_a_file(&sourced.rule, commands)))
     }
 
@@ -176,26 +225,63 @@ impl Line<'_> {
     /// file that a command names which does more than read.
     fn find_perhaps<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
         let by_words = find(rules, self.case, |pattern| {
-            commands.iter().flat_map(forms).any(|words| pattern.may_fit_words(&words))
+            let wanted = pattern.first_words();
+            // What a program reads from the line itself is part of no command.
+            let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
+            commands.iter().flat_map(spelled).any(|words| pattern.may_fit_words(&words))
+                || commands.iter().any(|command| !self.reads(command) && spellings::may_run(command, &wanted))
+                || (is_fed && wanted.len() > 1 && spellings::mentions(self.text, &wanted))
+                || (self.is_open && spellings::mentions(self.text, &wanted))
         });
-        let changing = || commands.iter().filter(|command| !self.reads(command));
-        let edits = |rule: &Rule| {
-            let Some(pattern) = Pattern::of(rule).filter(|_| Class::Edit.is_named(&rule.tool)) else { return false };
-            changing().flat_map(|command| &command.words).any(|word| self.fits_file(&pattern, word))
+        by_words.or_else(|| rules.iter().find(|sourced| self.may_name_a_file(&sourced.rule, commands)))
+    }
+
+    /// Whether a rule about files could be about one that the line comes upon, once what is unknown in it is known.
+    fn may_name_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
+        let Some(pattern) = Pattern::of(rule) else { return false };
+        let is_unknown = |word: &Word| matches!(word, Word::Unknown(_));
+        let may_be = |word: &Word| {
+            let text = spellings::text(word);
+            let mut files = spellings::files_in(text).into_iter().chain([text]);
+            let is_lost = || matches!(word, Word::Known(_)) && self.places.named(text).is_empty();
+            (spellings::is_glob(text) || is_lost()) && files.any(|file| spellings::may_name(file, pattern.0))
         };
-        // A glob or a variable may come to be the file that must not be read.
-        let hides_a_file = |command: &SimpleCommand| {
-            !read_only::only_names(&command.words) && command.words.iter().any(|word| matches!(word, Word::Unknown(_)))
+        if Class::Edit.is_named(&rule.tool) {
+            let mut writes = commands.iter().flat_map(|command| &command.redirects).filter(|redirect| redirect.writes);
+            let mut changing = commands.iter().filter(|command| !self.reads(command));
+            return writes.any(|redirect| is_unknown(&redirect.target) || may_be(&redirect.target))
+                || changing.any(|command| {
+                    let is_open = spellings::changes_files(command);
+                    let mut words = command.words.iter().skip(1);
+                    words.any(|word| self.fits_file(&pattern, word) || may_be(word) || (is_open && is_unknown(word)))
+                });
+        }
+        if !Class::Read.is_named(&rule.tool) {
+            return false;
+        }
+        let last = pattern.0.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let named = if last.contains('*') { Vec::new() } else { vec![last] };
+        let comes_upon = |command: &SimpleCommand| {
+            let mut reads = command.redirects.iter().filter(|redirect| !redirect.writes);
+            let told = |text: &str| spellings::is_code(text) && spellings::mentions(text, &named);
+            let mut set = command.assignments.iter().map(|text| Word::Known(text.clone()));
+            // A glob or a variable may come to be the file that must not be read.
+            (spellings::shows_files(command)
+                && (command.words.iter().any(|word| is_unknown(word) || may_be(word))
+                    || spellings::goes_through(command, pattern.0)
+                    || (!self.reads(command) && command.words.iter().any(|word| told(spellings::text(word))))))
+                || reads.any(|redirect| is_unknown(&redirect.target) || may_be(&redirect.target))
+                || set.any(|text| self.fits_file(&pattern, &text))
         };
-        let reads = |rule: &Rule| {
-            Class::Read.is_named(&rule.tool) && rule.pattern.is_some() && commands.iter().any(hides_a_file)
-        };
-        by_words.or_else(|| rules.iter().find(|sourced| edits(&sourced.rule) || reads(&sourced.rule)))
+        let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
+        let is_open = self.is_open && commands.iter().any(spellings::shows_files);
+        commands.iter().any(comes_upon) || is_open || (is_fed && spellings::mentions(self.text, &named))
     }
 
     fn fits_file(&self, pattern: &Pattern<'_>, word: &Word) -> bool {
         let Word::Known(written) = word else { return false };
-        self.places.named(written).iter().any(|path| pattern.fits_path(path, &self.places))
+        let mut files = spellings::files_in(written).into_iter().chain([written.as_str()]);
+        files.any(|file| self.places.named(file).iter().any(|path| pattern.fits_path(path, &self.places)))
     }
 
     /// Whether a rule about files is about one that the line writes to or names.
@@ -238,6 +324,9 @@ impl Line<'_> {
                 reason: allowed.join("; "),
                 only_reads: commands.iter().all(|command| self.reads(command)),
             };
+        }
+        if commands.iter().any(|command| self.steers_us(command)) {
+            asked.push(format!("it may change what the agent may do; {FOR_A_PERSON}"));
         }
         // A rule for a part of the line would not keep the question from being asked again.
         self.ask(asked.join("; "), if coverable { always } else { Vec::new() })
@@ -338,6 +427,19 @@ impl Line<'_> {
             && !(command.words.is_empty() && command.assignments.is_empty())
     }
 
+    /// Whether a command that does more than read names something of `.azimuth`.
+    fn steers_us(&self, command: &SimpleCommand) -> bool {
+        let names = |word: &Word| {
+            let text = spellings::text(word);
+            text.to_lowercase().contains(".azimuth")
+                || self.places.named(text).iter().any(|path| places::steers_us(self.places.relative(path)))
+                || (spellings::is_glob(text) && spellings::may_name(text, ".azimuth"))
+        };
+        !self.reads(command)
+            && (command.words.iter().skip(1).any(names)
+                || command.redirects.iter().any(|redirect| names(&redirect.target)))
+    }
+
     /// Whether a command makes a `.git` the folder that git looks at: what lies there can look like another repository.
     fn goes_into_git(&self, command: &SimpleCommand) -> bool {
         match command.words.as_slice() {
@@ -408,9 +510,29 @@ fn forms(command: &SimpleCommand) -> Vec<Vec<Word>> {
                 let (Word::Known(text) | Word::Unknown(text)) = word;
                 forms.extend(guess_commands(text).into_iter().map(|command| command.words));
             }
+            if bare == "eval" {
+                forms.extend(words.get(1..).map(<[Word]>::to_vec));
+            }
         }
     }
     forms
+}
+
+/// The same, and each without the options that stand before what it is told to do.
+fn spelled(command: &SimpleCommand) -> Vec<Vec<Word>> {
+    let mut forms = forms(command);
+    let plain: Vec<_> = forms.iter().flat_map(|words| spellings::without_options(words)).collect();
+    forms.extend(plain);
+    forms
+}
+
+/// Whether a command is a plain one that takes what it is fed for text.
+fn is_reading(command: &SimpleCommand) -> bool {
+    matches!(command.words.first(), None | Some(Word::Known(_)))
+        && command
+            .words
+            .first()
+            .is_none_or(|name| matches!(spellings::text(name), "cat" | "cd" | "echo" | "printf" | "tee"))
 }
 
 /// What a text could run, by its plain words: enough to find what is denied, never to allow.

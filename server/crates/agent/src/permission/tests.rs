@@ -740,8 +740,8 @@ fn what_is_unknown_counts_against_a_rule_that_denies_and_never_for_one_that_allo
 #[test]
 fn while_a_rule_keeps_a_file_from_being_read_commands_that_show_files_are_asked() {
     let rules = rules(&["Shell(wc:*)"], &[], &["Read(.env)"]);
-    expect(&rules, "deny", &["cat .env", "wc -l .env"]);
-    expect(&rules, "ask", &["cat .e*", "grep -r . .", "git show HEAD:.env", "wc -l .e*"]);
+    expect(&rules, "deny", &["cat .env", "wc -l .env", "git show HEAD:.env"]);
+    expect(&rules, "ask", &["cat .e*", "grep -r . .", "wc -l .e*"]);
     expect(&rules, "allow", &["ls -la", "git status", "wc -l a.rs"]);
 }
 
@@ -758,6 +758,30 @@ fn flags_that_write_or_run_something_are_no_reading() {
     ];
     expect(&Rules::default(), "ask", &writes);
     expect(&Rules::default(), "allow", &["date", "date -u +%F", "git rev-list --count HEAD", "git shortlog -sn HEAD"]);
+}
+
+#[test]
+fn what_only_lists_needs_no_question_and_what_it_could_do_besides_does() {
+    expect(
+        &Rules::default(),
+        "allow",
+        &["seq 3", "ps aux", "ps -ef", "ps", "git reflog", "git worktree list", "git worktree list --porcelain"],
+    );
+    expect(
+        &Rules::default(),
+        "ask",
+        &[
+            "ps auxe",
+            "ps e",
+            "ps -o environ",
+            "ps aux e",
+            "seq 3 > a.rs",
+            "git reflog expire --all",
+            "git reflog delete HEAD@{1}",
+            "git worktree add ../x",
+            "git worktree prune",
+        ],
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Other languages, and what builds in any: make, go, cmake, compilers, and the like.
 
 use super::arguments::{Arguments, is_name, leaves, switches};
+use super::names::{does_more, is_work, tells_more};
 use super::{Check, Program, is_own};
 use Check::{If, Without};
 
@@ -67,7 +68,9 @@ fn plain(arguments: &Arguments<'_>) -> bool {
 }
 
 fn is_target(name: &str) -> bool {
-    is_name(name) && !leaves(name)
+    // A file that compilers write is what it says.
+    let is_file = ["a", "dll", "exe", "o", "obj", "so", "wasm"].iter().any(|end| name.ends_with(&format!(".{end}")));
+    is_name(name) && !leaves(name) && (is_work(name) || is_file)
 }
 
 /// `make`: targets by their names. Its variables can be programs, but for switches.
@@ -158,6 +161,10 @@ fn go(arguments: &Arguments<'_>) -> bool {
                 .iter()
                 .find(|word| !word.starts_with('-'))
                 .is_some_and(|word| word.starts_with('.') || word.ends_with(".go"))
+                && !given
+                    .words
+                    .iter()
+                    .any(|word| tells_more(word) || does_more(word.rsplit('/').next().unwrap_or(word)))
         }
         Some("mod") => matches!(given.words, ["tidy" | "verify" | "download" | "graph"]),
         Some("version") => given.is_empty(),
@@ -217,7 +224,9 @@ fn compiles(arguments: &Arguments<'_>) -> bool {
         let written = if *word == "-o" { words.next().copied() } else { word.strip_prefix("-o") };
         match written.filter(|_| is_written) {
             Some(file) => {
-                let is_result = !file.contains('.')
+                // What people write has a name in capitals where it has no end: `Makefile`.
+                let is_program = !file.contains('.') && !file.contains(|c: char| c.is_ascii_uppercase());
+                let is_result = is_program
                     || ["o", "so", "a", "out", "exe", "wasm", "s"].iter().any(|end| file.ends_with(&format!(".{end}")));
                 if !is_result || file.is_empty() {
                     return false;
@@ -237,8 +246,9 @@ fn cmake(arguments: &Arguments<'_>) -> bool {
             &["--config", "--parallel", "--preset", "--target", "-j", "-t"],
         );
         let targets = own.words.windows(2).filter(|pair| matches!(pair, ["--target" | "-t", _]));
-        let stays = targets.flatten().all(|word| !leaves(word))
-            && !own.words.iter().any(|word| word.starts_with("--target=") && leaves(word));
+        let stays = targets.filter_map(|pair| pair.get(1)).all(|word| is_target(word))
+            && own.words.iter().filter_map(|word| word.strip_prefix("--target=")).all(is_target)
+            && !own.words.iter().any(|word| word.starts_with("-t") && word.len() > 2);
         return operands.is_some() && stays && given.operands(&["-k", "-s", "-v"], &["-j"]).is_some();
     }
     let defines = |value: &str| {
@@ -325,7 +335,7 @@ fn gradle(arguments: &Arguments<'_>) -> bool {
     ];
     let is_task = |name: &&str| {
         let task = name.rsplit(':').next().unwrap_or_default();
-        known.iter().any(|known| task.starts_with(known)) && !leaves(task)
+        known.iter().any(|known| task.starts_with(known)) && !leaves(task) && !does_more(task)
     };
     let tasks = arguments.operands(&flags, &["--tests", "-x", "--exclude-task"]);
     tasks.is_some_and(|tasks| tasks.iter().all(is_task))
@@ -359,5 +369,7 @@ fn ruby(arguments: &Arguments<'_>) -> bool {
         }
         rest = rest.after(1);
     }
-    rest.first().is_some_and(|file| file.ends_with(".rb")) && passes_on(&rest.after(1))
+    rest.first().is_some_and(|file| file.ends_with(".rb") && !does_more(file.rsplit('/').next().unwrap_or(file)))
+        && passes_on(&rest.after(1))
+        && !rest.words.iter().any(|word| tells_more(word))
 }

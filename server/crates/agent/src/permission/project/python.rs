@@ -1,6 +1,8 @@
 //! Python: its tests, linters, and the programs that run them in an environment.
 
 use super::arguments::{Arguments, is_name, leaves};
+use super::names::{does_more, is_work, tells_more};
+use super::options::is_result;
 use super::{Check, Program, is_own};
 use Check::{If, Without};
 
@@ -14,7 +16,7 @@ pub(super) const TABLE: &[Program] = &[
     ("isort", Without(NONE)),
     ("mkdocs", If(|arguments| arguments.first() == Some("build"))),
     ("mypy", Without(&["--command", "-c", "--install-types", "--python-executable"])),
-    ("nox", Without(&["--extra-python", "--force-pythons"])),
+    ("nox", If(nox)),
     ("openapi-spec-validator", Without(NONE)),
     ("pdm", If(runs)),
     ("pip", If(pip)),
@@ -30,7 +32,15 @@ pub(super) const TABLE: &[Program] = &[
     ("python", If(python)),
     ("python3", If(python)),
     ("ruff", If(|arguments| matches!(arguments.first(), Some("check" | "format")) && !arguments.has(&["--config"]))),
-    ("sphinx-build", Without(&["-D", "-C"])),
+    (
+        "sphinx-build",
+        If(|arguments| {
+            let mut operands = arguments.words.iter().filter(|word| !word.starts_with('-'));
+            // The last of them is where it writes.
+            !arguments.has(&["-D", "-C", "-d", "-w"])
+                && operands.next_back().is_some_and(|to| is_result(to.trim_start_matches("docs/")))
+        }),
+    ),
     ("tox", If(tox)),
     ("uv", If(uv)),
     ("yamllint", Without(&["-d", "--config-data"])),
@@ -97,7 +107,28 @@ fn python(arguments: &Arguments<'_>) -> bool {
             _ => return false,
         };
     }
-    rest.first().is_some_and(|file| !leaves(file)) && passes_on(&rest.after(1))
+    let Some(file) = rest.first() else { return false };
+    let given = rest.after(1);
+    let name = file.rsplit('/').next().unwrap_or(file);
+    // What Django's program is told to do, it does to the database as well.
+    let is_known = name != "manage.py" || given.first().is_some_and(|command| matches!(command, "check" | "test"));
+    let tells_more = does_more(name) || given.words.iter().any(|word| tells_more(word));
+    !leaves(file) && is_known && !tells_more && passes_on(&given)
+}
+
+/// `nox`: sessions by their names.
+fn nox(arguments: &Arguments<'_>) -> bool {
+    let (own, given) = arguments.at_dashes();
+    let is_session = |word: &str| word.split(',').all(|name| is_work(name.split('(').next().unwrap_or(name)));
+    let mut sessions = own.words.iter().filter(|word| !word.starts_with('-'));
+    let glued = |word: &str| {
+        ["--session=", "--sessions=", "-s"].iter().find_map(|flag| word.strip_prefix(flag)).map(str::to_owned)
+    };
+    let glued = own.words.iter().filter_map(|word| glued(word)).filter(|name| !name.is_empty());
+    sessions.all(|word| is_session(word))
+        && glued.into_iter().all(|name| is_session(&name))
+        && !own.has(&["--extra-python", "--force-pythons", "--noxfile", "-f"])
+        && pytest(&given)
 }
 
 fn module(arguments: &Arguments<'_>) -> bool {
@@ -143,7 +174,17 @@ fn tox(arguments: &Arguments<'_>) -> bool {
     let flags = ["-q", "-r", "-v", "--recreate", "--parallel", "--skip-missing-interpreters", "--notest"];
     let operands = own.operands(&flags, &["-e", "-p", "-m"]);
     let ways = ["p", "r", "run", "run-parallel", "l", "list"];
-    operands.is_some_and(|operands| operands.iter().all(|word| ways.contains(word) || *word == "auto"))
+    let mut named = Vec::new();
+    let mut words = own.words.iter();
+    while let Some(word) = words.next() {
+        named.extend(match word.strip_prefix("-e") {
+            Some("") => words.next().copied(),
+            glued => glued,
+        });
+    }
+    let is_known = named.iter().flat_map(|names| names.split(',')).all(|name| is_work(name) || name == "ALL");
+    is_known
+        && operands.is_some_and(|operands| operands.iter().all(|word| ways.contains(word) || *word == "auto"))
         && pytest(&given)
 }
 
@@ -181,7 +222,8 @@ fn hatch(arguments: &Arguments<'_>) -> bool {
                 "typing",
                 "types",
             ];
-            (is_script && given.first().is_some_and(|name| known.contains(&name) || name.contains(':')))
+            (is_script
+                && given.first().is_some_and(|name| known.contains(&name) || (name.contains(':') && is_work(name))))
                 || is_own(&given)
         }
         Some("test" | "fmt" | "build") => passes_on(&given),

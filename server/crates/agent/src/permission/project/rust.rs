@@ -1,6 +1,7 @@
 //! Rust: cargo, and what comes with it.
 
 use super::arguments::{Arguments, is_name, leaves};
+use super::names::{does_more, is_work, tells_more};
 use super::{Check, Program};
 use Check::{If, Without};
 
@@ -130,7 +131,15 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
             usual().is_some_and(|operands| operands.is_empty()) && compiles_as_usual(passed_on.words)
         }
         "fmt" => usual().is_some_and(|operands| operands.is_empty()) && !passed_on.has(&["--config", "--config-path"]),
-        "run" | "r" => usual().is_some(),
+        "run" | "r" => {
+            let is_task = own.words.contains(&"xtask");
+            let given = || own.words.iter().chain(passed_on.words);
+            let named = own.words.iter().filter_map(|word| word.split_once('=')).map(|(_, value)| value);
+            usual().is_some()
+                && !given().any(|word| tells_more(word))
+                && !named.into_iter().any(does_more)
+                && (!is_task || passed_on.first().is_none_or(is_work))
+        }
         // They run cargo's own commands in their way.
         "careful" | "hack" | "hfuzz" | "llvm-cov" | "minimal-versions" | "miri" | "nextest" | "wasi" => {
             let is_safe = !own.has(OF_OTHERS);
@@ -146,7 +155,10 @@ fn is_known(subcommand: &str, own: &Arguments<'_>, passed_on: &Arguments<'_>) ->
         "audit" | "bloat" | "criterion" | "expand" | "geiger" | "insta" | "machete" | "mutants" | "outdated"
         | "semver-checks" | "tarpaulin" | "udeps" => !own.has(OF_OTHERS),
         // The project's own, which may publish it, too.
-        "xtask" => !own.has(OF_OTHERS) && !own.words.iter().any(|word| leaves(word)),
+        "xtask" => {
+            let is_known = own.words.iter().find(|word| !word.starts_with('-')).is_none_or(|task| is_work(task));
+            !own.has(OF_OTHERS) && !own.words.iter().any(|word| leaves(word) || tells_more(word)) && is_known
+        }
         "deny" => own.words.contains(&"check") && !own.has(OF_OTHERS),
         "fuzz" => matches!(own.first(), Some("build" | "check" | "list" | "run")) && !own.has(OF_OTHERS),
         _ => false,
@@ -174,6 +186,19 @@ const OF_OTHERS: &[&str] = &[
 fn asks_rustc(arguments: &Arguments<'_>) -> bool {
     let asks = ["--version", "-V", "-vV", "-Vv", "--verbose", "-v", "--print=cfg", "--print=sysroot", "--help"];
     !arguments.is_empty() && arguments.words.iter().all(|word| asks.contains(word))
+}
+
+/// Whether a word says how a profile compiles: `--config=profile.dev.opt-level="s"`.
+pub(super) fn sets_profile(word: &str) -> bool {
+    const KEYS: &[&str] =
+        &["codegen-units", "debug", "incremental", "lto", "opt-level", "overflow-checks", "panic", "strip"];
+    let is_name = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let setting = word.strip_prefix("--config=profile.").and_then(|setting| setting.split_once('='));
+    setting.is_some_and(|(key, value)| {
+        let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        let known = key.split_once('.').is_some_and(|(profile, key)| is_name(profile) && KEYS.contains(&key));
+        known && is_name(value)
+    })
 }
 
 /// Whether flags of the compiler change how it compiles and what it complains of, but nothing of what it runs or links.

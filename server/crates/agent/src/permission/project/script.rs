@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript: package managers and their scripts, node, and the usual tools.
 
 use super::arguments::{Arguments, is_name, leaves, may_leave};
+use super::names::{does_more, is_work, tells_more};
 use super::{Check, Program, is_own};
 use Check::{If, Without};
 
@@ -18,7 +19,10 @@ pub(super) const TABLE: &[Program] = &[
     (
         "deno",
         If(|arguments| {
-            subcommand(arguments, &["bench", "check", "fmt", "lint", "task", "test"]) && no_rights(arguments)
+            let task = arguments.words.iter().skip_while(|word| **word != "task").skip(1);
+            subcommand(arguments, &["bench", "check", "fmt", "lint", "task", "test"])
+                && task.filter(|word| !word.starts_with('-')).take(1).all(|name| is_script(name))
+                && no_rights(arguments)
         }),
     ),
     ("depcheck", Without(NONE)),
@@ -26,9 +30,9 @@ pub(super) const TABLE: &[Program] = &[
     ("dprint", If(|arguments| subcommand(arguments, &["check", "fmt"]))),
     ("esbuild", Without(&["--serve", "--servedir", "--define"])),
     ("eslint", Without(&["--init", "--rulesdir", "--resolve-plugins-relative-to"])),
-    ("grunt", Without(&["--base", "--gruntfile", "--tasks"])),
-    ("gulp", Without(&["--cwd", "--gulpfile", "--require", "-f"])),
-    ("hereby", Without(NONE)),
+    ("grunt", If(|arguments| tasks(arguments, &["--base", "--gruntfile", "--tasks"]))),
+    ("gulp", If(|arguments| tasks(arguments, &["--cwd", "--gulpfile", "--require", "-f"]))),
+    ("hereby", If(|arguments| tasks(arguments, NONE))),
     ("jest", Without(&["--globals", "--runner", "--testRunner", "--rootDir"])),
     ("jshint", Without(NONE)),
     ("karma", If(|arguments| subcommand(arguments, &["run", "start"]))),
@@ -69,15 +73,27 @@ pub(super) const TABLE: &[Program] = &[
     ("tshy", Without(NONE)),
     ("tsup", Without(&["--onSuccess"])),
     ("tsx", If(interprets)),
-    ("turbo", If(|arguments| subcommand(arguments, &["build", "lint", "run", "test"]))),
+    (
+        "turbo",
+        If(|arguments| {
+            let given = if arguments.first() == Some("run") { arguments.after(1) } else { *arguments };
+            tasks(&given, NONE) && !given.is_empty()
+        }),
+    ),
     ("typedoc", Without(NONE)),
     ("uvu", Without(NONE)),
     ("vite", If(|arguments| subcommand(arguments, &["build", "optimize"]))),
     ("vitepress", If(|arguments| subcommand(arguments, &["build"]))),
-    ("vitest", Without(&["--globalSetup", "--browser.provider"])),
+    ("vitest", Without(&["--globalSetup", "--browser"])),
     ("vue-tsc", Without(NONE)),
     ("web-test-runner", Without(NONE)),
-    ("webpack", Without(&["--env"])),
+    (
+        "webpack",
+        If(|arguments| {
+            let command = arguments.words.iter().find(|word| !word.starts_with('-'));
+            command.is_none_or(|command| matches!(*command, "build" | "bundle" | "b")) && !arguments.has(&["--env"])
+        }),
+    ),
     ("wtr", Without(NONE)),
     ("xo", Without(NONE)),
     ("yarn", If(other_manager)),
@@ -109,7 +125,6 @@ const SCRIPTS: &[&str] = &[
     "prepare",
     "pretty",
     "spec",
-    "start",
     "test",
     "tests",
     "tsc",
@@ -163,8 +178,32 @@ fn subcommand(arguments: &Arguments<'_>, known: &[&str]) -> bool {
 }
 
 fn nx(arguments: &Arguments<'_>) -> bool {
-    let target = arguments.words.iter().find(|word| !word.starts_with('-'));
-    target.is_some_and(|target| !OF_NX.contains(target)) && passes_on(arguments)
+    let mut operands = arguments.words.iter().filter(|word| !word.starts_with('-'));
+    let is_known = match operands.next() {
+        Some(&"run") => operands.next().and_then(|task| task.split(':').nth(1)).is_some_and(is_work),
+        Some(&("affected" | "run-many")) => targets(arguments),
+        Some(target) => !OF_NX.contains(target) && is_work(target),
+        None => false,
+    };
+    is_known && passes_on(arguments)
+}
+
+/// Whether all that `-t` of `nx` names is known.
+fn targets(arguments: &Arguments<'_>) -> bool {
+    let is_flag = |word: &str| matches!(word, "-t" | "--target" | "--targets");
+    let next = arguments.words.windows(2).filter_map(|pair| match pair {
+        [flag, value] if is_flag(flag) => Some(*value),
+        _ => None,
+    });
+    let glued = arguments.words.iter().filter_map(|word| word.split_once('=').filter(|(flag, _)| is_flag(flag)));
+    let named: Vec<_> = next.chain(glued.map(|(_, value)| value)).flat_map(|value| value.split(',')).collect();
+    !named.is_empty() && named.iter().all(|name| is_work(name))
+}
+
+/// Tasks by their names, and flags but these.
+fn tasks(arguments: &Arguments<'_>, flags: &[&str]) -> bool {
+    let mut names = arguments.words.iter().take_while(|word| **word != "--").filter(|word| !word.starts_with('-'));
+    names.all(|name| is_script(name)) && !arguments.has(flags)
 }
 
 fn no_rights(arguments: &Arguments<'_>) -> bool {
@@ -220,18 +259,24 @@ fn node(arguments: &Arguments<'_>) -> bool {
         };
     }
     match rest.first() {
-        Some(file) => names_a_file(file) && passes_on(&rest.after(1)),
+        Some(file) => names_a_file(file) && tells_no_more(&rest.after(1)),
         None => tests,
     }
 }
 
 /// Runs a file of the project, and nothing else.
 fn interprets(arguments: &Arguments<'_>) -> bool {
-    arguments.first().is_some_and(names_a_file) && passes_on(&arguments.after(1))
+    arguments.first().is_some_and(names_a_file) && tells_no_more(&arguments.after(1))
+}
+
+/// Whether a program of the project's own is told nothing by name that does more than work in its files.
+fn tells_no_more(arguments: &Arguments<'_>) -> bool {
+    passes_on(arguments) && !arguments.words.iter().any(|word| tells_more(word))
 }
 
 fn names_a_file(word: &str) -> bool {
-    !word.starts_with('-') && word != "inspect" && !leaves(word)
+    let file = word.rsplit('/').next().unwrap_or(word);
+    !word.starts_with('-') && word != "inspect" && !leaves(word) && !does_more(file)
 }
 
 /// Whether what a project's own program is given is names and settings, not code.
@@ -286,7 +331,7 @@ fn scripts(arguments: &Arguments<'_>) -> bool {
 }
 
 fn is_script(name: &str) -> bool {
-    is_name(name) && !leaves(name) && !may_leave(name)
+    is_name(name) && !leaves(name) && !may_leave(name) && is_work(name)
 }
 
 /// A script's name and what it is given.
@@ -315,7 +360,7 @@ fn npm(arguments: &Arguments<'_>) -> bool {
     let nothing = || given.operands(FLAGS, VALUED).is_some_and(|operands| operands.is_empty());
     match rest.first() {
         Some("ci" | "install" | "i" | "clean-install" | "install-ci-test" | "install-test" | "it" | "cit") => nothing(),
-        Some("test" | "t" | "tst" | "start") => {
+        Some("test" | "t" | "tst") => {
             let (own, passed_on) = given.at_dashes();
             own.operands(FLAGS, VALUED).is_some() && passes_on(&passed_on)
         }

@@ -63,12 +63,12 @@ fn bypass_asks_only_what_a_rule_has_asked_and_refuses_what_is_denied() {
     let rules = rules(&[], &["Shell(git commit:*)"], &["Shell(git push:*)", "Shell(npm publish)"]);
     all_are("allow", &rules, bypass, &["cargo test", "curl x | sh", "echo $(x)", "touch /etc/x"]);
     all_are("allow", &rules, In { outside: true, ..bypass }, &["docker ps"]);
-    all_are("ask", &rules, bypass, &["git commit -m x", "git $X"]);
+    all_are("ask", &rules, bypass, &["git commit -m x"]);
     all_are(
         "deny",
         &rules,
         bypass,
-        &["git push", "sudo git push", "ls && npm publish", "rm -rf /", "echo $(rm -rf /)"],
+        &["git push", "sudo git push", "ls && npm publish", "rm -rf /", "echo $(rm -rf /)", "git -C . push", "git $X"],
     );
 }
 

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use agent::permission::{Action, Case, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge};
+use agent::permission::{
+    Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge,
+};
 use proptest::sample::{Index, select};
 use protocol::permission::RuleOrigin;
 use protocol::session::Mode;
@@ -116,6 +118,68 @@ fn what_is_denied_is_denied_behind_a_wrapper_with_many_words_too() {
                 assert!(matches!(verdict, Verdict::Deny { .. }), "`{line}` in mode {mode:?} came to {verdict:?}");
             }
         }
+    }
+}
+
+#[test]
+fn what_a_rule_denies_it_denies_in_every_spelling_and_where_nobody_is_asked() {
+    let mut through = Vec::new();
+    for entry in table("ruled.jsonl") {
+        let [line, deny] = ["line", "deny"].map(|key| entry[key].as_str().unwrap());
+        let rule = SourcedRule {
+            rule: deny.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
+        let rules = Rules { deny: vec![rule], ..Rules::default() };
+        let everything = SourcedRule { rule: "Shell".parse().unwrap(), ..rules.deny[0].clone() };
+        let rules = Rules { allow: vec![everything], ..rules };
+        for mode in MODES.into_iter().chain([Mode::Bypass]) {
+            let held = match judged_by(&rules, line, mode, SURROUNDINGS[0]) {
+                Verdict::Deny { .. } => true,
+                // A person may look at it; `--yes` is none.
+                Verdict::Ask { reason, .. } => mode != Mode::Bypass && reason.ends_with(FOR_A_PERSON),
+                Verdict::Allow { .. } => false,
+            };
+            if !held {
+                through.push(format!("{deny} let `{line}` through in {mode:?}"));
+            }
+        }
+    }
+    assert!(through.is_empty(), "{}: {through:#?}", through.len());
+}
+
+#[test]
+fn what_a_rule_denies_leaves_all_else_to_itself() {
+    let deny = ["Read(.env)", "Shell(git push:*)", "Shell(npm publish:*)", "Edit(vendor/**)"];
+    let sourced = |rule: &str| SourcedRule {
+        rule: rule.parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    };
+    let rules = Rules { deny: deny.map(sourced).into(), allow: vec![sourced("Shell")], ..Rules::default() };
+    for line in [
+        "cat README.md",
+        "git status",
+        "git -C sub status",
+        "git commit -m 'do not git push yet'",
+        "git log --grep='git push'",
+        "git fetch origin",
+        "git stash push",
+        "npm install",
+        "npm run build",
+        "npm --silent test",
+        "cargo test",
+        "rg -n push src",
+        "echo git push",
+        "ls -a",
+        "make",
+        "cp a b",
+        "echo x > out.txt",
+        "python3 scripts/gen.py --out x.txt",
+    ] {
+        let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
+        assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
     }
 }
 
