@@ -33,7 +33,8 @@ pub(crate) fn sandboxed(folder: &Path) -> Access {
     // Some of the programs there are scripts that start one elsewhere.
     let settings = Settings { read: vec![real::tools().display().to_string()], ..Settings::default() };
     sandbox::make_caches(&environment);
-    let world = sandbox::World { folders: &folders, repositories: &[], own: &[], environment: &environment };
+    let world =
+        sandbox::World { folders: &folders, repositories: &[], own: &[], credentials: &[], environment: &environment };
     let policy = Policy::new(&settings, &world).map(|policy| Arc::new(policy.resolved()));
     let policy = policy.filter(|_| sandbox::support().by.is_some());
     Access { trusted: Arc::new(|| true), policy, gate: Arc::new(Closed) }

@@ -109,7 +109,11 @@ impl Answerer {
             }
             // Nor has it been said of what a rule may deny, or of what says what the agent may do.
             Self::Yes if request.reason.contains(FOR_A_PERSON) => {
-                view.line(&style.yellow(format!("  {}: rejected, {}", request.title, visible::line(&request.reason))))?;
+                view.line(&style.yellow(format!(
+                    "  {}: rejected, {}",
+                    visible::line(&request.title),
+                    visible::line(&request.reason)
+                )))?;
                 Ok(reject.map(|option| chosen(option, Some(NOT_BY_YES.into()))))
             }
             Self::Yes => {
@@ -157,7 +161,8 @@ impl Answerer {
         match self {
             Self::Yes if steers_us(Path::new(&proposal.path)) => {
                 view.line(
-                    &style.yellow(format!("  the change of {} is rejected: {NOT_BY_YES}", visible::line(&proposal.path))),
+                    &style
+                        .yellow(format!("  the change of {} is rejected: {NOT_BY_YES}", visible::line(&proposal.path))),
                 )?;
                 Ok(Some(Decided { rejected: all, ..Decided::default() }))
             }
