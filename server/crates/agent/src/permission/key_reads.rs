@@ -274,13 +274,13 @@ fn operands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     // A flag's value may stand among them, and then what seems to be the folder may be what is looked for.
     let is_in_next =
         |word: &&str| word.starts_with('-') && !word.contains('=') && VALUED.iter().any(|flag| word.ends_with(flag));
-    let is_alone = search_pattern(name, arguments).is_none() || arguments.iter().any(|word| is_in_next(word));
+    let is_alone = search_pattern(name, arguments).is_none() || arguments.iter().any(is_in_next);
     if operands.is_empty() || is_alone { operands.into_iter().chain(["."]).collect() } else { operands }
 }
 
 fn grep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
-    let recursive = has_flag(arguments, &["-r", "--recursive"])
-        || values(arguments, &["-d", "--directories"]).iter().any(|way| *way == "recurse");
+    let recursive =
+        has_flag(arguments, &["-r", "--recursive"]) || values(arguments, &["-d", "--directories"]).contains(&"recurse");
     let filter =
         Filter { only: values(arguments, &["--include"]), without: values(arguments, &["--exclude"]), sources: false };
     let folders = operands("grep", arguments);
