@@ -94,6 +94,52 @@ fn judged(events: &[Event]) -> Vec<(bool, String)> {
 }
 
 #[tokio::test]
+async fn keys_in_the_project_are_read_only_where_the_user_says_so() {
+    let world = World::new("", "").await;
+    world.project.write(".env", "KEY=hunter2\n");
+    world.project.write("config/secrets.yaml", "key: hunter2\n");
+    std::os::unix::fs::symlink(world.project.folder().join(".env"), world.project.folder().join("plain.txt")).unwrap();
+    let commands = [
+        "cat .env",
+        "cat plain.txt",
+        "cat .e*",
+        "grep -rh hunter .",
+        "cat config/*",
+        "cd config && cat secrets.yaml",
+        "rg hunter config",
+    ];
+    let shell = |command: &str| ("shell_run", json!({ "command": command }));
+    let tools = [
+        ("read_file", json!({ "path": ".env" })),
+        ("read_file", json!({ "path": "plain.txt" })),
+        ("search_text", json!({ "query": "hunter", "path": ".env" })),
+    ];
+    for (tool, input) in commands.map(shell).into_iter().chain(tools) {
+        world.model.then(Answer::calls(tool, input.clone()));
+        world.model.then(Answer::says("Done."));
+        world.client.prompt(&world.session, "Look.").await;
+        let (_, question) = world.client.until_asked(&world.session).await;
+        assert!(question.reason.contains("usually holds keys"), "{input}: {question:?}");
+        world.client.choose(&world.session, &question, "reject_once").await;
+        world.until_end().await;
+        let told = world.model.asked().last().unwrap().last_results().concat();
+        assert!(!told.contains("hunter2"), "{input}: {told}");
+    }
+
+    // A search of the agent's own goes past them, and says so; a command that does not come by them is not asked.
+    world.model.then(Answer::calls("search_text", json!({ "query": "hunter|two", "regex": true })));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Look.").await;
+    world.until_end().await;
+    let told = world.model.asked().last().unwrap().last_results().concat();
+    assert!(told.contains("two") && !told.contains("hunter2") && told.contains("2 files left out"), "{told}");
+    world.runs("grep -rh two --include='a.*' .").await;
+    let told = world.model.asked().last().unwrap().last_results().concat();
+    assert!(told.contains("two"), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken_back() {
     let world = World::new("", "[permissions]\ndeny = ['Shell(git push:*)']").await;
     world.begin(&["touch made", "mkdir folder", "touch made", "mkdir folder"]).await;
