@@ -17,7 +17,7 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let ends = text.replace("\r\n", "\n");
-    shown(&ends, |char| hides(char), |char| char.escape_default().to_string()).into()
+    shown(&ends, hides, |char| char.escape_default().to_string()).into()
 }
 
 /// Text that is part of a line: it cannot begin another one.

@@ -87,6 +87,7 @@ impl World {
     }
 
     /// A project with a closed file that needs another one, where these language servers of our own are for such.
+    #[expect(clippy::disallowed_methods, reason = "the home and what is in it are the test's own")]
     async fn with_own(profile: Profile, servers: &Value) -> Self {
         let files = [
             ("main.py", "first(bad)\n"),
@@ -587,6 +588,9 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
         // What breaks in a file of the same turn by an edit of another one.
         &[("shapes.py", "area(side: int)", "area(side: int, height: int)")],
     ];
+    // The project brings it along, so it starts once it was asked for and allowed; looking at edits does not ask.
+    world.model.then(Answer::calls("lsp_diagnostics", json!({ "path": "main.py" })));
+    world.turn(&[]).await;
     let events = world.turn(&edits).await;
     let told = told(&events);
     assert_eq!(told.len(), 3, "{told:?}");

@@ -16,7 +16,7 @@ pub(crate) fn quoted(text: &str) -> Cow<'_, str> {
         let rest = text.get(at + 1..).unwrap_or_default();
         let name = rest.trim_start_matches(|char: char| char == '/' || char.is_whitespace());
         let is_ours = |tag: &&str| name.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
-        if OURS.iter().any(|tag| is_ours(tag)) {
+        if OURS.iter().any(is_ours) {
             quoted.push_str(text.get(kept..at).unwrap_or_default());
             quoted.push_str("&lt;");
             kept = at + 1;

@@ -219,7 +219,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_allowed_for_a_question_or_a_program_is_typed_into_no_other() {
-        let script = "#!/bin/bash\nread -p 'Continue? [y/N] ' a; read -p 'Delete all? [y/N] ' b; read c\n";
+        let script = "#!/bin/bash\nread -p 'Show details? [y/N] ' a; read -p 'Delete all? [y/N] ' b; read c\n";
         let world = World::new(&[("ask", script)]);
         let services = world.services();
         let tool = ShellWrite::new(&services);

@@ -61,6 +61,8 @@ fn below(folder: &Path, looked_at: &mut usize, until: Instant) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+
     use std::fs;
 
     use super::*;
