@@ -2,8 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "configuration files are read here, before there is a workspace")]
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path};
 
 /// The most that a project's file may hold, in bytes.
@@ -43,28 +42,14 @@ pub(super) fn of_project(folder: &Path, file: &Path) -> Result<Option<String>, S
     if !real.strip_prefix(&folder).is_ok_and(|rest| rest.components().next().is_some_and(is_ours)) {
         return Err("is a link that leads out of `.azimuth`, and is not read".into());
     }
-    // Before it is opened, since that alone may do something to a device; and after, since it may be another by then.
-    let is_regular = real.metadata().map_err(cannot)?.is_file();
-    let opened = if is_regular { Some(open(&real).map_err(cannot)?) } else { None };
-    let Some(opened) = opened.filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file())) else {
-        return Err("is no regular file, and is not read".into());
+    // By then another file may be there, or a link on the way to it; it is opened where it was looked for, or not at all.
+    let bytes = match workspace::files::read_without_links(&real, PROJECT_BYTES) {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            return Err("is no regular file, and is not read".into());
+        }
+        Err(error) => return Err(cannot(error)),
+        Ok(None) => return Err("is larger than 1 MiB, and is not read".into()),
+        Ok(Some(bytes)) => bytes,
     };
-    let mut bytes = Vec::new();
-    opened.take(PROJECT_BYTES + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > PROJECT_BYTES {
-        return Err("is larger than 1 MiB, and is not read".into());
-    }
     String::from_utf8(bytes).map(Some).map_err(|_| "cannot be read: it is not UTF-8".into())
-}
-
-/// Opens a file to read. It does not wait for a writer, should it be a pipe after all, and follows no link.
-fn open(file: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
-    options.open(file)
 }

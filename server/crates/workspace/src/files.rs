@@ -125,6 +125,15 @@ pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
     decode(path, &read_bytes(path, path, Links::Follow)?)
 }
 
+/// The bytes of a regular file that no link leads to, whose path is absolute and has its links resolved; none where it has more
+/// of them than `most`.
+///
+/// # Errors
+/// What the system says; [`io::ErrorKind::InvalidInput`] where it is no regular file.
+pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    open::bytes(path, most)
+}
+
 /// Reads a file that a project brings along in one of its folders as text, also by a link that leads to another file
 /// beneath that folder. Blocks.
 ///

@@ -1,5 +1,5 @@
 //! How what lies in a project is opened to be read: no link is followed on the whole way to it, and it is a regular file,
-//! or a folder. The kernel sees to that while it opens, so that nothing which is put there meanwhile is read (001 §20).
+//! or a folder. The kernel sees to that while it opens, so that nothing which is put there meanwhile is read.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
