@@ -2,6 +2,7 @@
 //! user said is kept with what they said of folders.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use agent::session::Answer;
@@ -11,6 +12,7 @@ use protocol::session::Mode;
 use protocol::{PermissionId, TurnId};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use workspace::lang::brought::{Brought, Gate};
+use workspace::paths;
 
 use super::port::TurnMessage;
 use super::{Own, Session};
@@ -105,11 +107,12 @@ impl Gate for Programs {
 }
 
 fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest {
-    let path = program.program.display();
-    let mut detail =
-        format!("{}\n", [path.to_string()].iter().chain(&program.args).cloned().collect::<Vec<_>>().join(" "));
+    // The project's files may say all of it, and must not write lines of the question.
+    let words = program.args.iter().map(|arg| format!("{arg:?}"));
+    let words: Vec<_> = std::iter::once(paths::shown(&program.program)).chain(words).collect();
+    let mut detail = format!("{}\n", words.join(" "));
     for file in &program.said_by {
-        detail.push_str(&format!("as {} says\n", file.display()));
+        detail.push_str(&format!("as {} says\n", paths::shown(file)));
     }
     let hash = program.fingerprint.get(..16).unwrap_or_default();
     detail.push_str(&format!(
@@ -121,7 +124,7 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
         permission_id,
         tool_call_id: None,
         about: PermissionAbout::Program,
-        title: format!("Start the project's own language server {}?", program.name),
+        title: format!("Start the project's own language server {}?", paths::shown(Path::new(&program.name))),
         detail,
         reason: "it is part of the project or named by its files, and you have not allowed it as it is now".to_owned(),
         options: vec![

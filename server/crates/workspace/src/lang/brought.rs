@@ -78,6 +78,12 @@ pub(super) fn look(server: &Detected, roots: &Roots, policy: Option<&Policy>) ->
     });
     let mut hash = Sha256::new_with_prefix(json!([definition.name, program.to_string_lossy(), said]).to_string());
     read(&program, |piece| hash.update(piece))?;
+    // Where the program is an interpreter, its script is among the words behind it.
+    for script in definition.args.iter().map(|arg| server.root.join(arg)) {
+        if script.is_file() && is_theirs(&script, roots, policy) {
+            read(&script, |piece| hash.update(piece))?;
+        }
+    }
     Ok(Brought {
         name: definition.name.clone(),
         program,

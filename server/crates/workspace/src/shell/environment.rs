@@ -1,6 +1,6 @@
 //! What a command sees of the server's environment.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use super::secrets::{self, Secrets};
@@ -31,6 +31,29 @@ const SHELLS_OWN: &[&str] = &[
     "SHLVL",
     "TMOUT",
 ];
+
+/// How a variable begins that the supervisor only carries.
+#[cfg(target_os = "linux")]
+const CARRIED: &str = "AZIMUTH_CARRIED_";
+
+/// The name under which a supervisor gets a variable of the program that it starts. What names libraries to load is only
+/// carried: the supervisor has no sandbox, and commands may be able to write what is named.
+#[cfg(target_os = "linux")]
+pub(super) fn carried(name: &OsStr) -> OsString {
+    let text = name.to_string_lossy();
+    let loads = text.starts_with("LD_") || matches!(&*text, "GCONV_PATH" | "GLIBC_TUNABLES");
+    if loads { format!("{CARRIED}{text}").into() } else { name.to_owned() }
+}
+
+/// Gives a program the variables that its supervisor carried for it.
+#[cfg(target_os = "linux")]
+pub(super) fn hand_on(program: &mut std::process::Command) {
+    for (name, value) in std::env::vars_os() {
+        if let Some(own) = name.to_str().and_then(|name| name.strip_prefix(CARRIED)) {
+            program.env_remove(&name).env(own, value);
+        }
+    }
+}
 
 /// The environment of the shell, from the server's: without secrets but for those named in `pass`, without what would
 /// change the shell itself, without pagers, which would wait for a key, and with settings of git

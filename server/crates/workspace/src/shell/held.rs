@@ -74,7 +74,11 @@ impl Held {
         };
         command.args(args).current_dir(folder);
         let leads_out = |name: &OsStr| policy.is_some() && sandbox::is_withheld(&name.to_string_lossy());
-        command.env_clear().envs(environment::of_ours(&[]).into_iter().filter(|(name, _)| !leads_out(name)));
+        let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !leads_out(name));
+        #[cfg(target_os = "linux")]
+        let environment = environment
+            .map(|(name, value)| (if supervisor.is_some() { environment::carried(&name) } else { name }, value));
+        command.env_clear().envs(environment);
         if let Some(path) = path {
             command.env("PATH", programs::path(Some(path), &[]));
         }

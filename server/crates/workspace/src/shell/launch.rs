@@ -111,6 +111,10 @@ fn supervised(
     command.arg(&program.program);
     command.args(&program.args);
     surround(&mut command, program);
+    for (name, value) in &program.environment {
+        command.env_remove(name);
+        command.env(super::environment::carried(name), value);
+    }
     // The program, and not its supervisor, leads the terminal's session.
     command.set_controlling_tty(false);
     let mut child = slave.spawn_command(command).map_err(io::Error::other)?;

@@ -77,6 +77,7 @@ mod linux {
     };
     use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
+    use super::super::environment;
     use super::super::processes::{self, Process};
     use super::super::sandbox::{self, Policy};
 
@@ -322,7 +323,9 @@ mod linux {
             sandbox::enter(&policy, &reads)?;
         }
         let [program, args @ ..] = program else { return Err("no program".into()) };
-        Err(Command::new(program).args(args).exec().into())
+        let mut command = Command::new(program);
+        environment::hand_on(&mut command);
+        Err(command.args(args).exec().into())
     }
 
     pub(super) fn is_confined(pid: Pid) -> bool {

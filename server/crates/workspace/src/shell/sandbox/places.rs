@@ -169,7 +169,8 @@ const HOME_SECRETS: &[&str] = &[
     ".bundle/config",
     ".cargo/credentials",
     ".cargo/credentials.toml",
-    ".conda",
+    ".conda/.condarc",
+    ".conda/condarc",
     ".condarc",
     ".config/NuGet",
     ".config/cabal",
@@ -323,7 +324,9 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     read.extend(homes.iter().filter_map(|name| dirs.find(name)));
     let programs = (world.environment)("PATH").unwrap_or_default();
     for folder in std::env::split_paths(&programs).filter(|folder| is_plain(folder) && !holds_home(folder)) {
-        if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent)) {
+        // What programs need of `~/.local` is named above; much else lies in its `share`.
+        let is_local = |parent: &Path| home.as_deref().is_some_and(|home| parent == home.join(".local"));
+        if let Some(parent) = folder.parent().filter(|parent| !holds_home(parent) && !is_local(parent)) {
             read.extend(BESIDE_PROGRAMS.iter().map(|name| parent.join(name)));
         }
         read.push(folder);
@@ -332,7 +335,8 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let temporary = ["/tmp", "/var/tmp", "/dev/shm", "/private/tmp", "/private/var/tmp"].map(PathBuf::from);
     let mut temporary = temporary.to_vec();
     let own = path_in((world.environment)("TMPDIR").as_deref());
-    temporary.extend(own.filter(|folder| folder.parent().is_some() && !holds_home(folder)));
+    let holds_ours = |folder: &Path| world.own.iter().any(|ours| ours.starts_with(folder));
+    temporary.extend(own.filter(|folder| folder.parent().is_some() && !holds_home(folder) && !holds_ours(folder)));
 
     let caches: Vec<PathBuf> = caches(&dirs).map(|(_, path)| path).collect();
     let cache_files = CACHE_FILES.iter().filter_map(|name| dirs.find(name));

@@ -24,7 +24,8 @@ impl Policy {
         for program in [program, resolved.as_deref()].into_iter().flatten() {
             let Some(folder) = program.parent() else { continue };
             self.read.push(program.to_owned());
-            let beside = folder.parent().filter(|beside| !holds(beside, home.as_deref()));
+            let is_local = |beside: &Path| home.as_deref().is_some_and(|home| beside == home.join(".local"));
+            let beside = folder.parent().filter(|beside| !holds(beside, home.as_deref()) && !is_local(beside));
             let beside = beside.into_iter().flat_map(|beside| BESIDE_PROGRAMS.iter().map(|name| beside.join(name)));
             self.read.extend(beside);
             // What npm installs lies beside what needs it.
