@@ -62,7 +62,7 @@ const NOBODY: &str =
     "nobody could be asked: this run has no terminal, and neither --yes nor a fitting --allow was given";
 
 /// What the model is told where `--yes` is no answer.
-const NOT_BY_YES: &str = "only a person can allow it, and --yes is none";
+const NOT_BY_YES: &str = "only a person can allow this; --yes does not";
 
 /// What is said where nobody was asked whether the folder is trusted.
 const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";

@@ -142,6 +142,8 @@ fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -
         "git" => git(arguments)?,
         "diff" => Search {
             folders: arguments.iter().copied().filter(|word| !word.starts_with('-')).collect(),
+            hidden: true,
+            ignored: true,
             ..Search::default()
         },
         _ => return None,
@@ -310,7 +312,7 @@ fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "ts",
         "typescript",
     ];
-    if has_flag(arguments, &["--files"]) {
+    if has_flag(arguments, &["--files"]) && !has_flag(arguments, &["-e", "--regexp"]) {
         return None;
     }
     let unrestricted = arguments.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
@@ -322,9 +324,11 @@ fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     let (without, only): (Vec<_>, Vec<_>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
     let without = without.into_iter().map(|glob| glob.trim_start_matches('!')).collect();
     let types = values(arguments, &["-t", "--type"]);
-    let sources = !types.is_empty() && types.iter().all(|kind| SOURCES.contains(kind));
-    // A glob that names files overrules ignore files.
+    let adds_types = arguments.iter().any(|word| word.starts_with("--type-add"));
+    let sources = !adds_types && !types.is_empty() && types.iter().all(|kind| SOURCES.contains(kind));
+    // A glob that names files overrules ignore files, and it and a type of files also what is hidden.
     let named = !only.is_empty();
+    let hidden = hidden || named || (!types.is_empty() && !sources);
     let filter = Filter { only, without, sources };
     Some(Search { folders: operands("rg", arguments), hidden, ignored: ignored || named, filter, everywhere: false })
 }
@@ -349,6 +353,9 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "-U",
         "--unified",
         "--patch-with-stat",
+        "--patch-with-raw",
+        "--remerge-diff",
+        "--dd",
         "-W",
         "--function-context",
         "-c",
@@ -357,8 +364,9 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     ];
     let at = arguments.iter().position(|word| !word.starts_with('-'))?;
     let (subcommand, rest) = arguments.get(at..)?.split_first()?;
+    // What stands behind `--` is a path, whatever it looks like.
     let is = |flags: &[&str]| {
-        rest.iter().any(|word| {
+        rest.iter().take_while(|word| **word != "--").any(|word| {
             flags.iter().any(|flag| {
                 word == flag
                     || (!flag.starts_with("--") && !word.starts_with("--") && word.len() > 2 && word.starts_with(flag))
@@ -382,10 +390,11 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     let folders: Vec<_> =
         named.iter().copied().filter(|path| !EXCLUDES.iter().any(|out| path.starts_with(out))).collect();
     // What the object shown names by itself is no folder: `git show HEAD:src/a.rs`.
+    let mut objects = rest.iter().filter(|word| !word.starts_with('-')).peekable();
     let is_object = *subcommand == "show"
-        && !rest.is_empty()
-        && rest.iter().all(|word| word.contains(':') || word.starts_with('-'));
-    let everywhere = folders.is_empty();
+        && objects.peek().is_some()
+        && objects.all(|word| word.contains(':') && !word.starts_with(":/") && !word.contains("^{"));
+    let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
     let ignored = is(&["--no-index", "--untracked", "--no-exclude-standard"]);
     (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })
 }

@@ -221,6 +221,12 @@ const MORE: &[&str] = &[
     "wipe",
 ];
 
+/// Words of work that say nothing by themselves beside one that is not known.
+const BROAD: &[&str] = &[
+    "all", "ci", "dist", "examples", "help", "jar", "lib", "list", "pack", "package", "prepare", "quick", "size",
+    "standard", "version",
+];
+
 /// Where a build may be for. Elsewhere in a name it is where something is done.
 const PLACES: &[&str] = &["prod", "production", "stage", "staging"];
 
@@ -228,13 +234,15 @@ const PLACES: &[&str] = &["prod", "production", "stage", "staging"];
 /// words at its beginning or end does so, and none of the others is known to do more.
 pub(super) fn is_work(name: &str) -> bool {
     let words = words(name);
-    let works = |word: Option<&String>| word.is_some_and(|word| is_word_of_work(word));
+    let works =
+        |word: Option<&String>| word.is_some_and(|word| is_word_of_work(word) && !BROAD.contains(&word.as_str()));
+    let all_known = !words.is_empty() && words.iter().all(|word| is_word_of_work(word));
     let first = words.first().map(String::as_str).unwrap_or_default();
     let is_build = ["build", "bundle", "compile"].contains(&first);
     let stays = |word: &String| !MORE.contains(&word.as_str()) || (is_build && PLACES.contains(&word.as_str()));
     // What is cleaned is lost, so it must be all known.
-    let is_known = !words.iter().any(|word| word == "clean") || words.iter().all(|word| is_word_of_work(word));
-    (works(words.first()) || works(words.last())) && words.iter().all(stays) && is_known
+    let is_known = all_known || !words.iter().any(|word| word == "clean");
+    (works(words.first()) || works(words.last()) || all_known) && words.iter().all(stays) && is_known
 }
 
 /// Whether a name, of a program or of what it is told to do, says that it does more than work in the project's files.

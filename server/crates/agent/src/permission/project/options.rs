@@ -112,7 +112,8 @@ pub(super) fn opens_nothing(arguments: &Arguments<'_>) -> bool {
         let Some(name) = word.strip_prefix('-').and(Some(name.trim_start_matches('-'))) else { return false };
         let name = name.to_ascii_lowercase();
         // Many programs take the beginning of a flag for the flag. What is shorter is too often another.
-        let begins = |option: &str| word.starts_with("--") && name.len() > 3 && option.starts_with(&name);
+        let is_other = matches!(name.as_str(), "debug" | "list");
+        let begins = |option: &str| !is_other && word.starts_with("--") && name.len() > 3 && option.starts_with(&name);
         OPENS.iter().any(|option| *option == name || begins(option))
     })
 }
