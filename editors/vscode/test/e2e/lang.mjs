@@ -44,7 +44,8 @@ export const six = times(2, 3);
 function setTrap(folder) {
   const bin = path.join(folder, 'node_modules/.bin');
   fs.mkdirSync(bin, { recursive: true });
-  const program = `#!${process.execPath}\nrequire('node:fs').writeFileSync(${JSON.stringify(path.join(folder, '../started'))}, '');\nsetInterval(() => {}, 1_000);\n`;
+  // It runs in the sandbox, which has the system's programs.
+  const program = `#!/bin/sh\n: >'${path.join(folder, '../started')}'\nwhile :; do sleep 1; done\n`;
   fs.writeFileSync(path.join(bin, 'typescript-language-server'), program, { mode: 0o755 });
 }
 
@@ -258,6 +259,8 @@ await tell(world, shots, async () => {
   // It would have been seen: what moves with a file VS Code does not tell, so Azimuth asks a server of its own.
   model.add({ calls: [{ tool: 'lsp_move_file', input: { from: 'src/ugly.ts', to: 'src/nice.ts' } }] }, { text: 'Moved.' });
   await steps.ask(world, 'Move it.');
+  // The project brings it along, so it is asked for.
+  await steps.answer(world, 'Start it, until it changes');
   await steps.until('a server of our own', () => ownServers().isStarted && ownServers().processes.length > 0);
   // It never says that it is there.
   await steps.azimuth(world, 'Show Language Servers');
