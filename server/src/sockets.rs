@@ -1,5 +1,5 @@
-//! Where the processes of one user meet that work on the same data folder: a Unix socket for each that holds a session
-//! (design D2). The folder of the sockets is the user's alone, on both ends the other's user and sandbox are looked at, and each
+//! Where the processes of one user meet that work on the same data folder: a Unix socket for each that holds a session.
+//! The folder of the sockets is the user's alone, on both ends the other's user and sandbox are looked at, and each
 //! shows the other that it may read the data folder ([`key`]).
 
 #![expect(
