@@ -1,6 +1,7 @@
 // Steps of the story in a real VS Code, to be put together by tests. Each takes the world of `world.mjs`.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
 
@@ -278,6 +279,16 @@ export async function dragFile({ page }, name, to) {
   await page.mouse.move(end[0] + 2, end[1], { steps: 5 });
   await page.mouse.up();
   await page.keyboard.up('Shift');
+}
+
+/**
+ * Fails where something took more than ten times what is wanted, in the same unit.
+ *
+ * A time is what the clock says, so it is shared out among the programs that contend for a core in the last minute.
+ */
+export function within(what, took, wanted) {
+  const contending = Math.max(1, os.loadavg()[0] / os.availableParallelism());
+  assert.ok(took <= 10 * wanted * contending, `${what} took ${took}, and ${wanted} is wanted; ${contending.toFixed(1)} programs for each core`);
 }
 
 /** Waits until `look` gives something that is neither undefined nor empty. */
