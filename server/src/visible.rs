@@ -7,26 +7,48 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use agent::unseen::{Reader, is_joiner, is_unseen};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use workspace::shell::escapes::{Escapes, LONGEST, Part};
 
 /// Text of several lines.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    if !text.contains(hides) {
+    if !text.contains(may_hide) {
         return text.into();
     }
     let ends = text.replace("\r\n", "\n");
-    shown(&ends, hides, |char| char.escape_default().to_string()).into()
+    shown(&mut Reader::default(), &ends, is_obeyed, |char| char.escape_default().to_string()).into()
 }
 
 /// Text that is part of a line: it cannot begin another one.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    let hides = |char| char == '\n' || hides(char);
-    if !text.contains(hides) {
+    let is_obeyed = |char| char == '\n' || is_obeyed(char);
+    if !text.contains(|char| is_obeyed(char) || may_hide(char)) {
         return text.into();
     }
-    shown(text, hides, |char| char.escape_default().to_string()).into()
+    shown(&mut Reader::default(), text, is_obeyed, |char| char.escape_default().to_string()).into()
+}
+
+/// Text of several lines that comes in pieces, cut anywhere.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    reader: Reader,
+    /// The end of what came, if what it is depends on what comes next.
+    held: String,
+}
+
+impl Pieces {
+    /// Takes in a piece. Gives what may be shown.
+    pub(crate) fn push(&mut self, piece: &str) -> String {
+        let text = std::mem::take(&mut self.held) + piece;
+        let whole = text.trim_end_matches(|char| char == '\r' || is_joiner(char));
+        let (whole, held) = text.split_at(whole.len());
+        self.held = held.to_owned();
+        let ends = whole.replace("\r\n", "\n");
+        shown(&mut self.reader, &ends, is_obeyed, |char| char.escape_default().to_string())
+    }
 }
 
 /// A value with all its texts as [`text`] shows them.
@@ -41,7 +63,7 @@ pub(crate) fn within<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::
 
 /// JSON that says the same, with what hides written as JSON escapes it.
 pub(crate) fn json(line: &str) -> Cow<'_, str> {
-    if !line.contains(hides) {
+    if !line.contains(may_hide) {
         return line.into();
     }
     let escaped = |char: char| {
@@ -51,7 +73,7 @@ pub(crate) fn json(line: &str) -> Cow<'_, str> {
             all
         })
     };
-    shown(line, hides, escaped).into()
+    shown(&mut Reader::default(), line, is_obeyed, escaped).into()
 }
 
 fn show(value: &mut Value) {
@@ -67,38 +89,42 @@ fn show(value: &mut Value) {
     }
 }
 
-fn shown(text: &str, hides: impl Fn(char) -> bool, escaped: impl Fn(char) -> String) -> String {
-    text.chars().fold(String::with_capacity(text.len() + 16), |mut all, char| {
-        if hides(char) {
+fn shown(
+    reader: &mut Reader,
+    text: &str,
+    is_obeyed: impl Fn(char) -> bool,
+    escaped: impl Fn(char) -> String,
+) -> String {
+    let mut all = String::with_capacity(text.len() + 16);
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        if reader.is_unseen(char, chars.peek().copied()) || is_obeyed(char) {
             all.push_str(&escaped(char))
         } else {
             all.push(char)
         }
-        all
-    })
+    }
+    all
 }
 
-/// Whether a character is obeyed, or not seen, rather than read. Line ends and tabs are left to the caller.
-fn hides(char: char) -> bool {
-    match char {
-        '\n' | '\t' => false,
-        // The order of words: marks, embeddings, overrides and isolates, and the old ones for shapes of letters.
-        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => true,
-        // Line ends that terminals do not know, and letters that nobody sees but a model.
-        '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}' => true,
-        other => other.is_control(),
-    }
+/// Whether a character may have to be shown as what it is.
+fn may_hide(char: char) -> bool {
+    is_obeyed(char) || is_unseen(char)
+}
+
+/// Whether a terminal obeys a character. Line ends and tabs are left to the caller.
+fn is_obeyed(char: char) -> bool {
+    char.is_control() && !matches!(char, '\n' | '\t')
 }
 
 /// What a command prints, with its colours and nothing else that a terminal obeys but the ends of lines, tabs, and steps back
 /// within a line.
 #[derive(Debug, Default)]
 pub(crate) struct Colours {
-    state: State,
-    /// The parameters of a control sequence, as far as they can be a colour's.
-    parameters: String,
-    /// The beginning of a character.
+    escapes: Escapes,
+    /// The beginning of a character, and before it one whose look depends on it.
     begun: Vec<u8>,
+    reader: Reader,
     /// How many steps back there are in this line at least.
     column: usize,
     is_painted: bool,
@@ -106,22 +132,10 @@ pub(crate) struct Colours {
     at_line_start: bool,
 }
 
-/// A longer sequence of colours is none.
-const LONGEST: usize = 64;
-
-/// Where in an escape sequence (ECMA-48) the output stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Text,
-    Escape,
-    /// After an escape and an intermediate character.
-    Intermediate,
-    Control,
-    /// In what a terminal is told by OSC, DCS, SOS, PM or APC.
-    Told,
-    ToldEscape,
-}
+/// The parameter that has a terminal show nothing.
+const CONCEALED: &str = "8";
+/// The parameter for the colour of underlines.
+const UNDERLINE: &str = "58";
 
 impl Colours {
     /// Takes in bytes, cut anywhere. Gives what may be shown.
@@ -130,14 +144,23 @@ impl Colours {
         let bytes = std::mem::take(&mut self.begun);
         let (mut out, mut rest) = (String::with_capacity(bytes.len()), bytes.as_slice());
         for chunk in rest.utf8_chunks() {
-            chunk.valid().chars().for_each(|char| self.step(char, &mut out));
             let invalid = chunk.invalid();
             rest = rest.get(chunk.valid().len() + invalid.len()..).unwrap_or_default();
-            let may_go_on = rest.is_empty() && std::str::from_utf8(invalid).is_err_and(|it| it.error_len().is_none());
+            let may_go_on =
+                rest.is_empty() && str::from_utf8(invalid).map_or_else(|error| error.error_len().is_none(), |_| true);
+            let mut chars = chunk.valid().chars().peekable();
+            while let Some(char) = chars.next() {
+                let next = chars.peek().copied();
+                if next.is_none() && may_go_on && is_joiner(char) {
+                    self.begun.extend(char.encode_utf8(&mut [0; 4]).bytes());
+                } else {
+                    self.step(char, next, &mut out);
+                }
+            }
             if may_go_on {
-                self.begun = invalid.to_vec();
+                self.begun.extend_from_slice(invalid);
             } else if !invalid.is_empty() {
-                self.step(char::REPLACEMENT_CHARACTER, &mut out);
+                self.step(char::REPLACEMENT_CHARACTER, None, &mut out);
             }
         }
         out
@@ -158,53 +181,29 @@ impl Colours {
         self.at_line_start
     }
 
-    fn step(&mut self, char: char, out: &mut String) {
-        self.state = match (self.state, char) {
-            // A line's end, CAN and SUB end whatever is unfinished, so that broken output cannot swallow the rest.
-            (_, '\n') => {
+    fn step(&mut self, char: char, next: Option<char>, out: &mut String) {
+        match self.escapes.step(char) {
+            Part::Newline => {
                 out.push('\n');
                 self.begin_line();
-                State::Text
             }
-            (_, '\x18' | '\x1a') | (State::Told, '\x07' | '\u{9c}') | (State::ToldEscape, '\\') => State::Text,
-            (State::Told, '\x1b') => State::ToldEscape,
-            (State::Told, _) => State::Told,
-            (_, '\x1b') => State::Escape,
-            (State::ToldEscape | State::Escape, '[') => {
-                self.parameters.clear();
-                State::Control
-            }
-            (State::ToldEscape | State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::Told,
-            (State::ToldEscape | State::Escape | State::Intermediate, ' '..='/') => State::Intermediate,
-            (State::ToldEscape | State::Escape | State::Intermediate, '0'..='~') => State::Text,
-            (State::Control, ' '..='?') => {
-                if self.parameters.len() <= LONGEST {
-                    self.parameters.push(char);
-                }
-                State::Control
-            }
-            (State::Control, '@'..='~') => {
-                if char == 'm' {
-                    self.paint(out);
-                }
-                State::Text
-            }
-            (_, char) => {
-                self.give(char, out);
-                State::Text
-            }
-        };
+            Part::Text => self.give(char, next, out),
+            Part::Control if char == 'm' => self.paint(out),
+            Part::Control | Part::Within => {}
+        }
     }
 
     fn paint(&mut self, out: &mut String) {
-        let colour = &self.parameters;
-        if colour.len() <= LONGEST && colour.chars().all(|char| matches!(char, '0'..='9' | ';' | ':')) {
+        let parameters = self.escapes.parameters();
+        // One that was cut may mean something else than all of it.
+        if let Some(colour) = colour(parameters).filter(|_| parameters.len() < LONGEST) {
             let _ = write!(out, "\x1b[{colour}m");
             self.is_painted = !matches!(colour.as_str(), "" | "0");
         }
     }
 
-    fn give(&mut self, char: char, out: &mut String) {
+    fn give(&mut self, char: char, next: Option<char>, out: &mut String) {
+        let is_unseen = self.reader.is_unseen(char, next);
         match char {
             '\r' => {
                 out.push(char);
@@ -216,7 +215,7 @@ impl Colours {
                 self.column -= 1;
             }
             _ if char.is_control() && char != '\t' => {}
-            _ if hides(char) => {
+            _ if is_unseen => {
                 let escaped = char.escape_default();
                 self.column += escaped.len();
                 out.extend(escaped);
@@ -231,6 +230,41 @@ impl Colours {
     }
 }
 
+/// What may be shown of the parameters of SGR: all but what hides text, and the colour of underlines, whose numbers a
+/// terminal that does not know it takes for parameters of their own. None if nothing is left.
+fn colour(parameters: &str) -> Option<String> {
+    if !parameters.chars().all(|char| matches!(char, '0'..='9' | ';' | ':')) {
+        return None;
+    }
+    let mut left = parameters.split(';');
+    let mut kept = Vec::new();
+    while let Some(parameter) = left.next() {
+        let number =
+            |parameter: &str| parameter.split(':').next().unwrap_or_default().trim_start_matches('0').to_owned();
+        match number(parameter).as_str() {
+            CONCEALED => {}
+            // The numbers behind these tell the colour.
+            "38" | "48" | UNDERLINE => {
+                let mut whole = vec![parameter];
+                if !parameter.contains(':') {
+                    let space = left.next();
+                    let count = match space.map(number).as_deref() {
+                        Some("5") => 1,
+                        Some("2") => 3,
+                        _ => return None,
+                    };
+                    whole.extend(space.into_iter().chain(left.by_ref().take(count)));
+                }
+                if number(parameter) != UNDERLINE {
+                    kept.extend(whole);
+                }
+            }
+            _ => kept.push(parameter),
+        }
+    }
+    (!kept.is_empty()).then(|| kept.join(";"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -239,27 +273,46 @@ mod tests {
     use super::*;
 
     /// What no terminal is ever to get, said apart from the code.
-    const MARKS: [char; 14] = [
+    const MARKS: &[char] = &[
+        '\u{ad}',
+        '\u{34f}',
         '\u{61c}',
+        '\u{115f}',
+        '\u{17b4}',
+        '\u{180b}',
+        '\u{200b}',
         '\u{200e}',
         '\u{200f}',
+        '\u{2028}',
         '\u{202a}',
         '\u{202b}',
         '\u{202c}',
         '\u{202d}',
         '\u{202e}',
+        '\u{2060}',
+        '\u{2065}',
         '\u{2066}',
         '\u{2067}',
         '\u{2068}',
         '\u{2069}',
-        '\u{2028}',
+        '\u{206a}',
+        '\u{2800}',
+        '\u{3164}',
+        '\u{feff}',
+        '\u{ffa0}',
+        '\u{fff9}',
         '\u{e0041}',
+        '\u{e01ef}',
     ];
+
+    /// What is shown only where it joins something.
+    const JOINERS: &[char] = &['\u{200c}', '\u{200d}', '\u{fe0e}', '\u{fe0f}', '\u{1f469}', '\u{645}', '\u{20e3}', '1'];
 
     fn nasty() -> impl Strategy<Value = String> {
         let part = prop_oneof![
             any::<char>().prop_map(String::from),
-            prop::sample::select(MARKS.to_vec()).prop_map(String::from),
+            prop::sample::select(MARKS).prop_map(String::from),
+            prop::sample::select(JOINERS).prop_map(String::from),
             (0..0xa0_u32).prop_map(|code| char::from_u32(code).unwrap().to_string()),
             prop::sample::select(vec![
                 "\x1b[",
@@ -306,8 +359,23 @@ mod tests {
         assert_eq!(shown("10%\r20%\r\n|\x08/\x08\x08\x08-\n\x08x"), "10%\r20%\r\n|\x08/\x08-\nx");
         assert_eq!(shown("\x1b]unfinished\nnext"), "\nnext");
         let mut colours = Colours::default();
-        assert_eq!(colours.push(b"\x1b[8mhidden"), "\x1b[8mhidden");
+        assert_eq!(colours.push(b"\x1b[31mred"), "\x1b[31mred");
         assert_eq!((colours.pause(), colours.pause()), ("\x1b[0m", ""));
+    }
+
+    #[test]
+    fn nothing_is_concealed_by_a_colour() {
+        let shown = |parameters: &str| Colours::default().push(format!("\x1b[{parameters}mx").as_bytes());
+        for hiding in ["8", "08", "8:1", "38;8", "38", "58;5;8", "8;8"] {
+            assert_eq!(shown(hiding), "x", "{hiding}");
+        }
+        for (all, rest) in [("1;8;31", "1;31"), ("0;8", "0"), (";8", ""), ("58;2;8;8;8;1", "1"), ("38;5;1;8", "38;5;1")]
+        {
+            assert_eq!(shown(all), format!("\x1b[{rest}mx"), "{all}");
+        }
+        for colour in ["", "38;5;8", "38;2;8;8;8", "48;5;8;1", "28", "18", "38:2::8:8:8", "4:3"] {
+            assert_eq!(shown(colour), format!("\x1b[{colour}mx"), "{colour}");
+        }
     }
 
     #[test]
@@ -328,6 +396,18 @@ mod tests {
             prop_assert!(is_harmless(shown[0]["a"].as_str().unwrap()));
             let once = text(&nasty).into_owned();
             prop_assert_eq!(text(&once), once.as_str());
+            prop_assert!(!agent::unseen::is_in(&once));
+        }
+
+        #[test]
+        fn text_in_pieces_is_shown_as_the_whole_is(nasty in nasty(), cut in 0_usize..200) {
+            let cut = (0..=cut.min(nasty.len())).rev().find(|at| nasty.is_char_boundary(*at)).unwrap();
+            let mut pieces = Pieces::default();
+            let (first, second) = nasty.split_at(cut);
+            // A last word has what is held come out.
+            let shown = pieces.push(first) + &pieces.push(&format!("{second}."));
+            let whole = format!("{nasty}.");
+            prop_assert_eq!(shown, text(&whole));
         }
 
         #[test]

@@ -513,31 +513,69 @@ fn questions_are_answered_at_the_terminal() {
 /// What a terminal would obey: clipboard, title, alternate screen, a query that is answered by typing, other orders of words.
 const NASTY: &str = "\u{1b}]52;c;eA==\u{7}\u{1b}]0;mine\u{7}\u{1b}[?1049h\u{1b}[6n\u{9b}2J\u{202e}\u{2066}\u{200f}";
 
-/// Whether nothing is there that a terminal would obey but colours, and what the line discipline makes of a line's end.
+/// One of each kind of what nobody sees, and joiners that join nothing.
+const UNSEEN: &[char] = &[
+    '\u{ad}',
+    '\u{34f}',
+    '\u{61c}',
+    '\u{115f}',
+    '\u{1160}',
+    '\u{17b4}',
+    '\u{17b5}',
+    '\u{180b}',
+    '\u{180e}',
+    '\u{200b}',
+    '\u{200c}',
+    '\u{200d}',
+    '\u{2028}',
+    '\u{2060}',
+    '\u{2065}',
+    '\u{206a}',
+    '\u{206f}',
+    '\u{2800}',
+    '\u{3164}',
+    '\u{fe0f}',
+    '\u{feff}',
+    '\u{ffa0}',
+    '\u{fff9}',
+    '\u{fffb}',
+    '\u{e0000}',
+    '\u{e0041}',
+    '\u{e01ef}',
+];
+
+/// Whether nothing is there that hides or that a terminal would obey, but colours, and what the line discipline makes of a
+/// line's end.
 fn is_harmless(shown: &str) -> bool {
-    let colours =
-        shown.split("\u{1b}[").skip(1).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';'));
-    let marks = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut colours = shown.split("\u{1b}[").skip(1).map(|rest| rest.split_once('m').map_or("no colour", |(it, _)| it));
+    let is_colour = |parameters: &str| {
+        parameters.chars().all(|c| c.is_ascii_digit() || c == ';') && parameters.split(';').all(|number| number != "8")
+    };
+    let marks = |c: char| {
+        matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') || UNSEEN.contains(&c)
+    };
     let mut bare = shown.replace("\u{1b}[", "").replace("\r\r\n", "\n").replace("\r\n", "\n");
     bare.retain(|c| c != '\n' && c != '\t');
-    colours.into_iter().all(|rest| rest.starts_with('m')) && !bare.contains(|c: char| c.is_control() || marks(c))
+    colours.all(is_colour) && !bare.contains(|c: char| c.is_control() || marks(c))
 }
 
 #[test]
 fn what_models_files_commands_and_titles_say_to_a_terminal_is_shown_and_not_obeyed() {
     let world = World::new();
-    world.write("a.txt", &format!("one {NASTY}\n"));
-    let command = "printf '\\033[32mgreen \\033]52;c;eA==\\007\\033[?1049h\\033[6n\\033[8mhidden\\n'; cat a.txt";
+    let nasty = UNSEEN.iter().fold(NASTY.to_owned(), |all, unseen| format!("{all}x{unseen}"));
+    let nasty = nasty.as_str();
+    world.write("a.txt", &format!("one {nasty}\n"));
+    let command = "printf '\\033[32mgreen \\033]52;c;eA==\\007\\033[?1049h\\033[6n\\033[8;1mhidden\\n'; cat a.txt";
     let steps = json!([
-        { "text": format!("I say {NASTY} so."), "calls": [
-            { "tool": "shell_run", "input": { "command": format!("{command} # {NASTY}") } },
-            { "tool": "edit_replace_exact", "input": { "path": "a.txt", "old_text": "one", "new_text": format!("two {NASTY}") } },
-            { "tool": "read_file", "input": { "path": format!("no {NASTY}") } }
+        { "text": format!("I say {nasty} so."), "calls": [
+            { "tool": "shell_run", "input": { "command": format!("{command} # {nasty}") } },
+            { "tool": "edit_replace_exact", "input": { "path": "a.txt", "old_text": "one", "new_text": format!("two {nasty}") } },
+            { "tool": "read_file", "input": { "path": format!("no {nasty}") } }
         ] },
         { "text": "Done." }
     ]);
     let script = world.script(&steps);
-    let prompt = format!("Do {NASTY} it");
+    let prompt = format!("Do {nasty} it");
     let mut terminal = world.terminal(&["exec", "--script", &script, &prompt]);
     terminal.until("1-");
     terminal.keys("1\n");
@@ -546,7 +584,7 @@ fn what_models_files_commands_and_titles_say_to_a_terminal_is_shown_and_not_obey
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(0), "{shown:?}");
     assert!(
-        shown.contains("I say \\u{1b}]52;c;eA==") && shown.contains("\u{1b}[32mgreen \u{1b}[8mhidden"),
+        shown.contains("I say \\u{1b}]52;c;eA==") && shown.contains("\u{1b}[32mgreen \u{1b}[1mhidden"),
         "{shown:?}"
     );
     assert!(shown.contains("\u{1b}[0m") && is_harmless(&shown), "{shown:?}");
@@ -557,7 +595,7 @@ fn what_models_files_commands_and_titles_say_to_a_terminal_is_shown_and_not_obey
     let lines = text(&world.azimuth(&["exec", "--yes", "--json", "--script", &script, &prompt]));
     assert!(is_harmless(&lines) && lines.contains("\\u202e") && lines.contains("\\u009b"), "{lines:?}");
     let listed = text(&world.azimuth(&["sessions", "list"]));
-    assert!(is_harmless(&listed), "{listed:?}");
+    assert!(is_harmless(&listed) && listed.contains("x\\u{ad}x"), "{listed:?}");
     let id = listed.split_whitespace().next().unwrap();
     for arguments in
         [&["sessions", "show", id][..], &["sessions", "show", id, "--json"], &["sessions", "list", "--json"]]
@@ -565,8 +603,22 @@ fn what_models_files_commands_and_titles_say_to_a_terminal_is_shown_and_not_obey
         let shown = text(&world.azimuth(arguments));
         assert!(shown.contains("Do ") && is_harmless(&shown), "{arguments:?} {shown:?}");
     }
-    let missing = text(&world.azimuth(&["sessions", "show", NASTY]));
+    let missing = text(&world.azimuth(&["sessions", "show", nasty]));
     assert!(!missing.is_empty() && is_harmless(&missing), "{missing:?}");
+}
+
+#[test]
+fn emoji_and_scripts_that_join_are_shown_as_they_are() {
+    let world = World::new();
+    let joined = "\u{1f469}\u{200d}\u{1f4bb} 1\u{fe0f}\u{20e3} \u{26a0}\u{fe0f} \u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645} \u{915}\u{94d}\u{200d}\u{937}";
+    world.write("a.txt", &format!("{joined}\n"));
+    let call = json!({ "tool": "shell_run", "input": { "command": "cat a.txt" } });
+    let script = world.script(&json!([{ "text": format!("I say {joined}."), "calls": [call] }, { "text": "Done." }]));
+    let shown = text(&world.azimuth(&["exec", "--yes", "--script", &script, joined]));
+    assert!(shown.contains(&format!("I say {joined}.")), "{shown:?}");
+    assert!(shown.matches(joined).count() >= 2, "the command's output, too: {shown:?}");
+    let listed = text(&world.azimuth(&["sessions", "list"]));
+    assert!(listed.contains(joined), "{listed:?}");
 }
 
 #[test]

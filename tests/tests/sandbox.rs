@@ -47,6 +47,11 @@ struct World {
 impl World {
     /// None where it cannot be tried here.
     async fn new(user: User, settings: &str) -> Option<Self> {
+        Self::with_files(user, settings, &[]).await
+    }
+
+    /// With files in the home folder.
+    async fn with_files(user: User, settings: &str, files: &[(&str, String)]) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -71,6 +76,11 @@ impl World {
         std::fs::create_dir_all(&beside).unwrap();
         std::fs::write(home.join(".ssh/id_ed25519"), SECRET).unwrap();
         std::fs::write(beside.join("letter.txt"), SECRET).unwrap();
+        for (name, text) in files {
+            let file = home.join(name);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
 
         let model = ModelServer::start([]).await;
         let setup = Setup::empty_in(&home);
@@ -287,6 +297,108 @@ async fn without_the_sandbox_commands_do_what_the_user_may_do() {
     let Some(world) = World::new(User::Same, "sandbox = \"full\"").await else { return };
     assert!(world.works("cat ~/.ssh/id_ed25519; echo x > ../beside/new").await.contains(SECRET));
     assert!(world.beside.join("new").exists());
+    world.window.close().await;
+}
+
+/// Settings that tools read, each as it is without credentials and with one.
+const SETTINGS: &[(&str, &str, &str)] = &[
+    (".cargo/config.toml", "[build]\njobs = 4\n", "[registries.mine]\ntoken = \"SECRET\"\n"),
+    (".cabal/config", "jobs: 4\n", "password: SECRET\n"),
+    (".gradle/init.d/mirror.gradle", "allprojects { }\n", "credentials { username 'a'; password = 'SECRET' }\n"),
+    (
+        ".gitconfig",
+        "[user]\n\tname = Ada\n\temail = ada@b.example\n\tsigningkey = ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHQ1\n[url \"git@c.example:\"]\n\tinsteadOf = https://c.example/\n[credential]\n\thelper = store\n",
+        "[url \"https://ada:SECRET@c.example/\"]\n\tinsteadOf = https://c.example/\n",
+    ),
+    (
+        ".config/git/config",
+        "[core]\n\tpager = less\n",
+        "[http \"https://c.example/\"]\n\textraheader = AUTHORIZATION: basic SECRET\n",
+    ),
+    (".config/nvim/lua/ai.lua", "vim.opt.number = true\n", "require('ai').setup({ api_key = \"SECRET\" })\n"),
+    (".nvm/versions/node/v22.0.0/etc/npmrc", "fund=false\n", "//registry.c.example/:_authToken=SECRET\n"),
+    (
+        ".config/pip/pip.conf",
+        "[global]\nindex-url = https://c.example/simple\n",
+        "[global]\nindex-url = https://ada:SECRET@c.example/simple\n",
+    ),
+    (".pip/pip.conf", "[global]\ntimeout = 60\n", "[global]\nextra-index-url = https://SECRET@c.example/simple\n"),
+    (".config/uv/uv.toml", "offline = false\n", "[[index]]\nurl = \"https://ada:SECRET@c.example/simple\"\n"),
+    (
+        ".bundle/config",
+        "---\nBUNDLE_JOBS: \"4\"\nBUNDLE_BUILD__NOKOGIRI: \"--use-system-libraries\"\n",
+        "---\nBUNDLE_GEMS__C__EXAMPLE: \"ada:SECRET\"\n",
+    ),
+    (".yarnrc.yml", "nodeLinker: node-modules\n", "npmAuthIdent: \"ada:SECRET\"\n"),
+    (
+        ".m2/settings.xml",
+        "<settings><offline>false</offline></settings>\n",
+        "<settings><servers><server><password>SECRET</password></server></servers></settings>\n",
+    ),
+];
+
+/// Programs and packages in folders that hold credentials too.
+const PROGRAMS: &[&str] = &[
+    ".cabal/bin/hlint",
+    ".cargo/bin/tool",
+    ".foundry/bin/forge",
+    ".local/share/uv/python/tool",
+    ".luarocks/share/lua/tool.lua",
+    ".nimble/pkgs2/tool.nim",
+    "go/bin/tool",
+    "go/pkg/mod/tool.go",
+];
+
+/// What holds credentials, or the user's own work, and nothing that a build needs.
+const CREDENTIALS: &[&str] = &[
+    ".cargo/credentials.toml",
+    ".condarc",
+    ".config/NuGet/NuGet.Config",
+    ".config/uv/credentials/credentials.toml",
+    ".docker/config.json",
+    ".foundry/foundry.toml",
+    ".foundry/keystores/mine",
+    ".gem/credentials",
+    ".gradle/gradle.properties",
+    ".kube/config",
+    ".local/share/uv/credentials/credentials.toml",
+    ".luarocks/config-5.4.lua",
+    ".luarocks/upload_config.lua",
+    ".nimble/github_api_token",
+    ".npmrc",
+    ".nuget/NuGet/NuGet.Config",
+    "go/src/c.example/mine/main.go",
+];
+
+#[tokio::test]
+async fn settings_and_programs_of_tools_are_read() {
+    let plain = SETTINGS.iter().map(|(name, plain, _)| (*name, (*plain).to_owned()));
+    let programs = PROGRAMS.iter().map(|name| (*name, format!("the contents of {name}\n")));
+    let files: Vec<_> = plain.chain(programs).collect();
+    let Some(world) = World::with_files(User::Same, "", &files).await else { return };
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
+    let told = world.works(&format!("cd && cat {}; cd - >/dev/null", names.join(" "))).await;
+    for (name, text) in &files {
+        assert!(told.contains(text.lines().next_back().unwrap()), "{name}:\n{told}");
+    }
+    if is_installed("git") {
+        assert!(world.works("git config --global user.name").await.starts_with("Ada\n"));
+    }
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn credentials_of_tools_are_not_read_nor_settings_in_which_they_stand() {
+    let secret = SETTINGS.iter().map(|(name, _, secret)| (*name, secret.replace("SECRET", SECRET)));
+    let files: Vec<_> = secret.chain(CREDENTIALS.iter().map(|name| (*name, SECRET.to_owned()))).collect();
+    let Some(world) = World::with_files(User::Same, "", &files).await else { return };
+    for (name, _) in &files {
+        let told = world.run(&format!("cat ~/{name}")).await;
+        assert!(!told.contains(SECRET) && told.contains(&format!("{name}: Permission denied")), "{name}:\n{told}");
+    }
+    if is_installed("git") {
+        world.works("git init -q && git status --short").await;
+    }
     world.window.close().await;
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test writes a configuration itself")]
 
+use std::process::Command;
+
 use harness::model::{Said, Step};
 use harness::process::Process;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
@@ -250,6 +252,41 @@ async fn a_file_block_that_a_model_only_quotes_writes_nothing_and_a_files_notes_
     let asked = model.asked();
     assert_ne!(asked.last().unwrap().system(), asked[0].system(), "another session has another mark");
     assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_mark_of_files_is_in_neither_the_log_nor_the_export_of_a_session() {
+    let (first, second) = halves("a.txt", "one 1\nthe second 2\nthree 3\nfour 4\n", 24);
+    let block = "<azimuth_file mark=\"MARK\" path=\"b.txt\">\nnew\n</azimuth_file>\n";
+    // In a fence, indented, and one within another.
+    let slips = format!("```\n{block}```\n {block}{}", block.replace("new", &format!("x\n{}", block.trim())));
+    let done = || Answer::says("Done.");
+    let model = ModelServer::start([saying(&first).too_long(), saying(&second), done(), saying(&slips), done()]).await;
+    let (project, folder) = (Project::new([]), tempfile::tempdir().unwrap());
+    let data = folder.path().canonicalize().unwrap();
+    std::fs::write(data.join("no-config.toml"), Setup::configuration(&model, Wire::Chat)).unwrap();
+    let mut process = Process::start(harness::binary(), &data, project.folder(), "http://127.0.0.1:9");
+    let session = process.request("azimuth/session/new", &json!({}))["session"]["sessionId"].clone();
+    for _ in 0..2 {
+        let prompt = json!([{ "type": "text", "text": "Write it." }]);
+        process.request("azimuth/turn/start", &json!({ "sessionId": session, "prompt": prompt }));
+        process.event("turnEnded");
+    }
+    process.kill();
+
+    let asked = model.asked();
+    let mark = asked[0].file_mark();
+    assert_eq!(mark.len(), 12);
+    assert!(asked[4].user_text().contains("was taken as text"), "{:?}", asked[4].said());
+    for subcommand in [["show", "--json"], ["export", "--"]] {
+        let mut azimuth = Command::new(harness::binary());
+        azimuth.env("AZIMUTH_DATA_DIR", &data).env("AZIMUTH_CONFIG", data.join("no-config.toml"));
+        let told = azimuth.arg("sessions").args(subcommand).arg(session.as_str().unwrap()).output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        assert!(told.contains("the rest is missing") && told.contains("<azimuth_file"), "{told}");
+        let held: Vec<_> = told.lines().filter(|line| line.contains(&mark)).collect();
+        assert!(held.is_empty(), "{subcommand:?} has {mark} in:\n{}", held.join("\n"));
+    }
 }
 
 #[tokio::test]

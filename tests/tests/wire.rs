@@ -1,5 +1,7 @@
 //! The wire: order, bad input, much at once, and a client that is slow to read.
 
+use std::time::{Duration, Instant};
+
 use harness::model::Said;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::turn::StopReason;
@@ -113,6 +115,30 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
     client.notify("$/unheard", json!({}));
     client.notify("no/such/thing", Value::Null);
     client.request("azimuth/session/list", json!({})).await.unwrap();
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_of_a_very_long_name_is_refused_at_once() {
+    /// A tenth of this is aimed at, in a build without optimisation. It took 2 s in one with it.
+    const MOST: Duration = Duration::from_secs(4);
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.event(&session, "its beginning").await;
+    for piece in ["claude-", "anthropic/", "sk-live=key:", "\u{e9} ", "https://"] {
+        let name = piece.repeat((1 << 20) / piece.len());
+        for (method, params) in [
+            ("azimuth/session/new", json!({ "model": name })),
+            ("azimuth/model/select", json!({ "sessionId": session, "model": name })),
+        ] {
+            let began = Instant::now();
+            let error = client.request(method, params).await.expect_err(piece);
+            let took = began.elapsed();
+            assert!(took < MOST, "{method} with {piece:?} took {took:?}");
+            assert!(error.message.contains("model") && error.message.len() < 2_000, "{piece:?}: {}", error.message);
+        }
+    }
     assert_eq!(client.finish().await, 0);
 }
 

@@ -105,7 +105,7 @@ fn surroundings(report: &mut Report, config: &Config) -> Result<(), Failure> {
     if !names.is_empty() {
         let names = names.join(", ");
         let text = format!(
-            "commands do not get {names}, which hold keys or passwords or look as if they did; `pass_environment` lets named ones through"
+            "commands do not get {names}, which hold keys or passwords, or look as if they did; list a variable in `pass_environment` to let it through"
         );
         report.note("environment", &text)?;
     }

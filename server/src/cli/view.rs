@@ -13,7 +13,7 @@ use providers::cost::format_cost;
 use workspace::paths;
 
 use super::style::Style;
-use crate::visible::{self, Colours};
+use crate::visible::{self, Colours, Pieces};
 use crate::words;
 
 /// The longest piece of a tool result's summary that is shown, in characters.
@@ -25,6 +25,8 @@ pub(super) struct View<W> {
     style: Style,
     /// The message whose text was written last.
     message: Option<MessageId>,
+    /// What of its text depends on what comes next.
+    pieces: Pieces,
     /// Whether a command's output was written last.
     in_output: bool,
     colours: Colours,
@@ -47,8 +49,8 @@ impl<W: Write> View<W> {
     pub(super) fn new(out: W, style: Style) -> Self {
         let (commands, starting, jobs) = (Vec::new(), Vec::new(), HashMap::new());
         let (message, at_line_start, live, plan) = (None, true, false, Vec::new());
-        let (in_output, colours) = (false, Colours::default());
-        Self { out, style, message, in_output, colours, at_line_start, live, commands, starting, jobs, plan }
+        let (pieces, in_output, colours) = (Pieces::default(), false, Colours::default());
+        Self { out, style, message, pieces, in_output, colours, at_line_start, live, commands, starting, jobs, plan }
     }
 
     /// A view of what happens, on a terminal.
@@ -74,12 +76,15 @@ impl<W: Write> View<W> {
     /// Writes what an event says to a person. Nothing in it is obeyed by a terminal.
     pub(super) fn event(&mut self, event: &Event) -> io::Result<()> {
         let style = self.style;
+        // It comes in pieces, and a character in it may belong to the one before.
+        if let Event::MessageDelta { message_id, text } = event {
+            return self.stream(message_id, text);
+        }
         match &visible::within(event)? {
             Event::ModelChanged { model, scripted: true } => {
                 self.line(&style.yellow(format!("{model} plays a script: no model is asked. All else is real.")))
             }
             Event::ModelChanged { model, .. } => self.line(&style.dim(format!("model {model}"))),
-            Event::MessageDelta { message_id, text } => self.stream(message_id, text),
             Event::MessageDiscarded { .. } => self.line(&style.dim("(the answer broke off; asking again)")),
             Event::Retrying { attempt, delay_ms, reason, .. } => {
                 let seconds = (delay_ms + 500) / 1000;
@@ -251,12 +256,14 @@ impl<W: Write> View<W> {
         if self.message.as_ref() != Some(message) {
             self.end_line()?;
             self.message = Some(message.clone());
+            self.pieces = Pieces::default();
         }
-        if text.is_empty() {
+        let shown = self.pieces.push(text);
+        if shown.is_empty() {
             return Ok(());
         }
-        write!(self.out, "{}", visible::text(text))?;
-        self.at_line_start = text.ends_with('\n');
+        self.out.write_all(shown.as_bytes())?;
+        self.at_line_start = shown.ends_with('\n');
         self.out.flush()
     }
 

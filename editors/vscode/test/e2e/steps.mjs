@@ -6,18 +6,26 @@ import path from 'node:path';
 import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
 
 /** Runs a command by its full title from the command palette. It may take a while until the command can be run. */
-export async function command({ page }, title) {
+export async function command(world, title) {
+  const { page } = world;
   const input = page.locator('.quick-input-widget:visible input.input');
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: title }).first();
-  let problem;
-  await until(`the command ${title}`, async () => {
+  await insist(world, `the command ${title}`, async () => {
     // A key that is pressed while a webview loads reaches nobody.
     await page.keyboard.press('F1');
+    await input.waitFor({ timeout: 2_000 });
+    await input.fill(`>${title}`, { timeout: 2_000 });
+    await row.waitFor({ timeout: 2_000 });
+    await row.click({ timeout: 2_000 });
+  });
+}
+
+/** Tries until it succeeds what is done in a list. A list that is left open by an attempt is closed. */
+async function insist({ page }, what, attempt) {
+  let problem;
+  await until(what, async () => {
     try {
-      await input.waitFor({ timeout: 2_000 });
-      await input.fill(`>${title}`, { timeout: 2_000 });
-      await row.waitFor({ timeout: 2_000 });
-      await row.click({ timeout: 2_000 });
+      await attempt();
       return true;
     } catch (error) {
       problem = error;
@@ -48,21 +56,13 @@ export async function azimuth(world, title) {
 export async function choose(world, title, text) {
   const { page } = world;
   const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: text }).first();
-  let problem;
   let said;
-  await until(`"${text}" in the list of ${title}`, async () => {
+  await insist(world, `"${text}" in the list of ${title}`, async () => {
     await azimuth(world, title);
-    try {
-      await row.waitFor({ timeout: 10_000 });
-      said = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder', { timeout: 2_000 });
-      await row.click({ timeout: 2_000 });
-      return true;
-    } catch (error) {
-      problem = error;
-      await page.keyboard.press('Escape');
-      return false;
-    }
-  }, 60_000, async () => `${problem?.message}; the keyboard is at ${await keyboardAt(page)}`);
+    await row.waitFor({ timeout: 10_000 });
+    said = await page.locator('.quick-input-widget:visible input.input').getAttribute('placeholder', { timeout: 2_000 });
+    await row.click({ timeout: 2_000 });
+  });
   return said ?? '';
 }
 

@@ -165,13 +165,8 @@ impl Gate {
     pub(crate) async fn close_if_proposed(&self, call: &OpenCall) -> Option<Ended> {
         let proposed = self.session.proposed(&call.id).await?;
         let mut outcome = Outcome::default().with(&proposed);
-        outcome.remark(self.go_on(call));
+        outcome.remark(file_blocks::go_on(call));
         Some(self.end(call, outcome, Instant::now()))
-    }
-
-    /// What is said with the result of a call that was the beginning of a file.
-    fn go_on(&self, call: &OpenCall) -> Option<String> {
-        file_blocks::go_on(call, self.file_mark.as_deref().unwrap_or_default())
     }
 
     /// Whether a call, once begun, may have changed something outside.
@@ -316,7 +311,7 @@ impl Gate {
             remarks.extend(not_as_seen(&changed));
         }
         if !outcome.is_error && outcome.refused.is_none() {
-            remarks.extend(self.go_on(call));
+            remarks.extend(file_blocks::go_on(call));
         }
         outcome.remark(remarks);
         outcome

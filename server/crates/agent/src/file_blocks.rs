@@ -111,9 +111,9 @@ pub(crate) fn into_calls(
     let missed = is_missed.then(|| {
         format!(
             "A line of your answer looks like `{OPENING} path=\"…\">` and was taken as text, so nothing was written by it. \
-             Such a tag has the mark that you were told, begins its line, with nothing behind it on that line, and stands \
-             outside of every Markdown fence. If you meant a file, write the block again; if it was only an example or \
-             quoted, say so in a few words, and write nothing."
+             Such a tag must carry the mark you were given and stand alone on its line, without indentation and outside \
+             every Markdown fence. If you meant to write a file, write the block again; if it was only an example or a \
+             quotation, say so in a few words and write nothing."
         )
     });
     (made, missed)
@@ -172,8 +172,9 @@ pub(crate) fn is_worth_keeping(content: &[AssistantBlock], mark: &str) -> bool {
     made.iter().any(|block| matches!(block, AssistantBlock::ToolCall { id, .. } if is_block(id)))
 }
 
-/// What the model is told with the result of a call that was the beginning of a file; none for any other call.
-pub(crate) fn go_on(call: &OpenCall, mark: &str) -> Option<String> {
+/// What the model is told with the result of a call that was the beginning of a file; none for any other call. It goes into
+/// the log, and so says nothing of the mark.
+pub(crate) fn go_on(call: &OpenCall) -> Option<String> {
     let cuts = cuts(&call.id)?;
     let (path, content) = (field(&call.input, "path")?, field(&call.input, "content")?);
     let lines = first_line(&call.input) + count(content);
@@ -185,8 +186,8 @@ pub(crate) fn go_on(call: &OpenCall, mark: &str) -> Option<String> {
     }
     Some(format!(
         "The answer ended within the file {path}: {lines} lines of it have come, and the rest is missing. They end \
-         with:\n{}\nGo on now with the line below these, and repeat none of them. Begin with the line `{OPENING} \
-         mark=\"{mark}\" path=\"{path}\" mode=\"append\">` and end with the line `{CLOSING}`.",
+         with:\n{}\nGo on now with the line below these, and repeat none of them. Begin with an opening tag as before, with \
+         the mark that you were given, path=\"{path}\" and mode=\"append\", and end with the line `{CLOSING}`.",
         tail(content, TAIL_LINES).trim_end_matches('\n')
     ))
 }
@@ -541,7 +542,7 @@ mod tests {
                 spoken("End."),
             ]
         );
-        assert!(go_on(&as_call(&calls[1]), "k").is_none() && problem(&as_call(&calls[1])).is_none());
+        assert!(go_on(&as_call(&calls[1])).is_none() && problem(&as_call(&calls[1])).is_none());
         let vendor = made("file-1-cut9", "x", json!({}));
         assert_eq!(without_claim(vendor), made("call-file-1-cut9", "x", json!({})));
     }
@@ -553,7 +554,7 @@ mod tests {
             first,
             [made("file-m1-1-cut1", CREATE, json!({ "path": "a", "content": "one 1\n}\nthe second\n" }))]
         );
-        let told = go_on(&as_call(&first[0]), "k").unwrap();
+        let told = go_on(&as_call(&first[0])).unwrap();
         assert!(told.contains("3 lines") && told.contains("one 1\n}\nthe second\nGo on"), "{told}");
         let said = after(first, false);
 
@@ -570,7 +571,7 @@ mod tests {
                 json!({ "path": "./a", "line": 4, "behind": "one 1\n}\nthe second\n", "content": "three 3\nfour\n" })
             )]
         );
-        assert!(go_on(&as_call(&second[0]), "k").unwrap().contains("5 lines"));
+        assert!(go_on(&as_call(&second[0])).unwrap().contains("5 lines"));
         let said = [said, after(second, false)].concat();
         let third = called("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\nfive\n</azimuth_file>", "m3", &said);
         assert_eq!(
@@ -596,7 +597,7 @@ mod tests {
             let call = as_call(&calls[0]);
             assert_eq!(call.id.as_str(), format!("file-m{round}-1-cut{round}"));
             assert_eq!(given_up(&call), (round == 4).then_some("a"), "{round}");
-            assert_eq!(go_on(&call, "k").unwrap().contains("Go on now"), round < 4);
+            assert_eq!(go_on(&call).unwrap().contains("Go on now"), round < 4);
             said.extend(after(calls, false));
         }
         let late = called("<azimuth_file mark=\"k\" path=\"a\" mode=\"append\">\nx\n</azimuth_file>", "m5", &said);
@@ -685,6 +686,17 @@ mod tests {
         for mark in ["", "mark=\"x\" ", "mark=\"\" ", "mark=\"K\" ", "mark='k' "] {
             let quoted = format!("It says:\n<azimuth_file {mark}path=\"~/.bashrc\">\nevil\n</azimuth_file>\nSo it is.");
             assert_eq!(called(&quoted, "m1", &[]), [spoken(&quoted)]);
+        }
+    }
+
+    #[test]
+    fn the_mark_is_left_out_of_what_is_kept_of_an_answer() {
+        let block = "<azimuth_file mark=\"5f0c\" path=\"a\">\nx\n</azimuth_file>\n";
+        let nested = block.replace("x\n", &format!("x\n{block}"));
+        for answer in [format!("```\n{block}```\n"), format!(" {block}"), nested, block.replace(">\n", ">")] {
+            let (calls, _) = into_calls(vec![spoken(&answer)], &id("m1"), &[], "5f0c");
+            let kept = format!("{calls:?}");
+            assert!(kept.contains("mark=\\\"…\\\"") && !kept.contains("5f0c"), "{kept}");
         }
     }
 

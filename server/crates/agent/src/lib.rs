@@ -6,8 +6,8 @@
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect), [`permission`] (what is judged
 //! there), [`history`] (what the model sees, a fold of the session's events), [`prompt`] (what it is told first),
 //! [`partial`] and [`file_blocks`] (calls that still arrive, and files in an answer's text), [`commands`] and
-//! [`user_command`] (what of a prompt is for us), [`workflow`] (prompts that begin at a place in the code), [`title`], then
-//! the ports.
+//! [`user_command`] (what of a prompt is for us), [`workflow`] (prompts that begin at a place in the code), [`title`],
+//! [`unseen`] (characters that hide in a text), then the ports.
 
 pub mod commands;
 pub mod dispatch;
@@ -24,6 +24,7 @@ mod tags;
 pub mod title;
 pub mod tool;
 pub mod turn;
+pub mod unseen;
 pub mod user_command;
 pub mod workflow;
 

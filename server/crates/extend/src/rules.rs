@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
 use workspace::buffers::Open;
-use workspace::files::FileError;
+use workspace::files::{self, FileError};
 use workspace::paths::{Root, Roots};
 use workspace::reader::{ReadError, Reader};
 
@@ -85,10 +85,10 @@ impl Loading<'_> {
 
     fn cursor(&mut self, root: &Root) {
         let folder = root.path.join(CURSOR_FOLDER);
-        let mut files = BTreeSet::new();
-        self.find_cursor(&folder, &mut files, &mut 0);
+        let mut found = BTreeSet::new();
+        self.find_cursor(&folder, &mut found, &mut 0);
         let (mut text, mut read) = (String::new(), 0);
-        for path in files {
+        for path in found {
             // What is found from here on would be cut off. Heads of rules are not taken, but are read.
             if text.len() > MAX_CURSOR_BYTES || read > MAX_READ_BYTES {
                 break;
@@ -109,24 +109,23 @@ impl Loading<'_> {
 
     /// Gathers the rules in a folder and the folders in it, sorted. Links to folders are not followed: they lead out of the
     /// rules, or in circles. (Cursor's folder itself may be one.)
-    fn find_cursor(&mut self, folder: &Path, files: &mut BTreeSet<PathBuf>, looked_at: &mut usize) {
+    fn find_cursor(&mut self, folder: &Path, found: &mut BTreeSet<PathBuf>, looked_at: &mut usize) {
         let Some(real) = self.check(folder) else { return };
-        if !self.seen.insert(real) {
+        if !self.seen.insert(real.clone()) {
             return;
         }
-        let Ok(entries) = folder.read_dir() else { return };
-        let left = MAX_CURSOR_ENTRIES - *looked_at;
-        let mut entries: Vec<_> = entries.flatten().take(left).map(|entry| (entry.path(), entry.file_type())).collect();
+        let Ok(mut entries) = files::names(&real, MAX_CURSOR_ENTRIES - *looked_at) else { return };
         *looked_at += entries.len();
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (path, kind) in entries {
-            if files.len() == MAX_CURSOR_FILES {
+        entries.sort();
+        for (name, is_folder) in entries {
+            if found.len() == MAX_CURSOR_FILES {
                 return;
             }
-            if kind.is_ok_and(|kind| kind.is_dir()) {
-                self.find_cursor(&path, files, looked_at);
+            let path = folder.join(name);
+            if is_folder {
+                self.find_cursor(&path, found, looked_at);
             } else if path.extension().is_some_and(|extension| extension == "mdc") && !path.is_dir() {
-                files.insert(path);
+                found.insert(path);
             }
         }
     }

@@ -6,11 +6,14 @@
 //! in them; one that comes on the way to a file that is written is an error, and is not followed.
 #![expect(clippy::disallowed_methods, reason = "this is the home of reading and writing project files")]
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use agent::edit::TextHash;
+use rustix::fs::{Dir, FileType};
 
 use crate::text::{self, Decoded, Format, NotText};
 
@@ -132,6 +135,23 @@ pub fn read_of_user(path: &Path) -> Result<Decoded, FileError> {
 /// What the system says; [`io::ErrorKind::InvalidInput`] where it is no regular file.
 pub fn read_without_links(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     open::bytes(path, most)
+}
+
+/// The names in a folder that no link leads to, as many as `most`, each with whether that is a folder itself.
+///
+/// # Errors
+/// What the system says, also where a link is on the way.
+pub fn names(folder: &Path, most: usize) -> io::Result<Vec<(OsString, bool)>> {
+    let entries = Dir::new(open::folder(folder)?)?.flatten().map(|entry| {
+        let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
+        let is_folder = match entry.file_type() {
+            FileType::Directory => true,
+            FileType::Unknown => folder.join(&name).symlink_metadata().is_ok_and(|it| it.is_dir()),
+            _ => false,
+        };
+        (name, is_folder)
+    });
+    Ok(entries.filter(|(name, _)| name != "." && name != "..").take(most).collect())
 }
 
 /// Reads a file that a project brings along in one of its folders as text, also by a link that leads to another file
@@ -516,7 +536,7 @@ mod tests {
         let latin1 = folder.with("latin1.txt", b"caf\xE9");
         let binary = folder.with("a.out", b"\x7fELF\0\0");
         let pipe = folder.path("pipe");
-        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, 0o600.into(), 0).unwrap();
         let words = |path: &Path| read(path).unwrap_err().to_string();
         assert!(
             words(&latin1).ends_with("latin1.txt cannot be read as text: it is not UTF-8 text (byte 3 does not fit)")

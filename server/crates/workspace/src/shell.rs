@@ -62,6 +62,8 @@ mod environment;
 
 mod secrets;
 
+pub mod escapes;
+
 pub mod programs;
 
 mod git;

@@ -51,7 +51,7 @@ impl Asked {
     }
 
     /// The mark of files that the system prompt tells; empty where it tells none.
-    pub(super) fn file_mark(&self) -> String {
+    pub fn file_mark(&self) -> String {
         let system = self.system();
         let mark = system.split_once("<azimuth_file mark=\"").and_then(|(_, rest)| rest.split_once('"'));
         mark.map(|(mark, _)| mark.to_owned()).unwrap_or_default()

@@ -2,6 +2,8 @@
 //!
 //! Each tag is a line of its own. Text comes in pieces that are cut anywhere, so what may yet be a tag is held back. What
 //! stands in a Markdown fence is text; within a file nothing is a tag but the end of it.
+//!
+//! What comes out goes into the log, and from there into exports. So the mark is left out of what looks like a tag and is none.
 
 /// How the line begins that begins a file.
 pub(super) const OPENING: &str = "<azimuth_file";
@@ -59,6 +61,11 @@ impl Parser {
         Self { mark, line, given: 0, fence: None, in_file: false, tag_in_text: false }
     }
 
+    /// The mark as an opening tag has it.
+    fn attribute(&self) -> String {
+        format!("mark=\"{}\"", self.mark)
+    }
+
     /// Takes the next piece.
     pub fn push(&mut self, piece: &str) -> Vec<Piece> {
         let mut pieces = Vec::new();
@@ -67,7 +74,7 @@ impl Parser {
             if part.ends_with('\n') {
                 self.end_line(&mut pieces);
             } else if !self.may_be_tag() {
-                self.give(&mut pieces);
+                self.give(self.without_begun_mark(), &mut pieces);
             }
         }
         pieces
@@ -79,7 +86,7 @@ impl Parser {
         if self.in_file && is_closing(&self.line) {
             self.end_line(&mut pieces);
         } else {
-            self.give(&mut pieces);
+            self.give(self.line.len(), &mut pieces);
             if !self.in_file {
                 self.look_for_slips(&mut pieces);
                 self.line.clear();
@@ -118,7 +125,7 @@ impl Parser {
             self.in_file = true;
             pieces.push(Piece::Begun(head));
         } else {
-            self.give(pieces);
+            self.give(self.line.len(), pieces);
             if !self.in_file {
                 self.fence = fence_after(self.fence, &self.line);
                 self.look_for_slips(pieces);
@@ -140,9 +147,20 @@ impl Parser {
         }
     }
 
-    fn give(&mut self, pieces: &mut Vec<Piece>) {
-        let text = self.line.get(self.given..).unwrap_or_default();
-        self.given = self.line.len();
+    /// Where the line ends but for what may become the mark with what is still to come.
+    fn without_begun_mark(&self) -> usize {
+        let (attribute, rest) = (self.attribute(), self.line.get(self.given..).unwrap_or_default());
+        let begun = (1..attribute.len())
+            .rev()
+            .find(|&length| attribute.get(..length).is_some_and(|begun| rest.ends_with(begun)));
+        self.line.len() - begun.unwrap_or_default()
+    }
+
+    /// Gives the line up to there.
+    fn give(&mut self, end: usize, pieces: &mut Vec<Piece>) {
+        let text = self.line.get(self.given..end).unwrap_or_default();
+        let text = &*text.replace(&self.attribute(), "mark=\"…\"");
+        self.given = end;
         match pieces.last_mut() {
             _ if text.is_empty() => {}
             Some(Piece::Content(last)) if self.in_file => last.push_str(text),
@@ -223,6 +241,11 @@ mod tests {
         all
     }
 
+    /// A text as it comes out.
+    fn unmarked(text: &str) -> String {
+        text.replace("mark=\"k\"", "mark=\"…\"")
+    }
+
     fn text(text: &str) -> Piece {
         Piece::Text(text.into())
     }
@@ -254,7 +277,7 @@ mod tests {
     fn within_a_file_only_its_end_is_a_tag() {
         let inner = "say </azimuth_file> here\n  </azimuth_file>\n</azimuth_file> no\n</azimuth_files>\n<azimuth_file mark=\"k\" path=\"b\">\n```\n";
         let answer = format!("<azimuth_file mark=\"k\" path=\"a\">\n{inner}</azimuth_file>\n");
-        assert_eq!(parsed([answer.as_str()]), [begun("a", false), content(inner), Piece::Ended]);
+        assert_eq!(parsed([answer.as_str()]), [begun("a", false), content(&unmarked(inner)), Piece::Ended]);
     }
 
     #[test]
@@ -284,7 +307,7 @@ mod tests {
                 Piece::Text(text) => Some(text.as_str()),
                 _ => None,
             });
-            assert_eq!(texts.collect::<String>(), answer);
+            assert_eq!(texts.collect::<String>(), unmarked(&answer));
             assert!(!pieces.iter().any(|piece| matches!(piece, Piece::Begun(_))), "{answer}");
         }
         let behind = format!("```\ncode\n```\n```not a fence` \n{tag}");
@@ -302,6 +325,10 @@ mod tests {
         assert_eq!(parser.push("_x>"), [content("</azimuth_x>")]);
         assert_eq!(parser.push("\n</azimuth_file>"), [content("\n")]);
         assert_eq!(parser.pause(), [Piece::Ended]);
+        // The mark in what is no tag.
+        assert_eq!(parser.push("\n `<azimuth_file mark=\"k"), [text("\n `<azimuth_file ")]);
+        assert_eq!(parser.push("\" pa m"), [text("mark=\"…\" pa ")]);
+        assert_eq!(parser.push("ark=\"x\""), [text("mark=\"x\"")]);
     }
 
     proptest! {
@@ -320,11 +347,12 @@ mod tests {
             cuts.sort_unstable();
             prop_assert_eq!(&parsed(cuts.windows(2).map(|cut| &answer[cut[0]..cut[1]])), &whole);
             prop_assert_eq!(&parsed(answer.split_inclusive(|_| true)), &whole);
+            let marked = |text: &str| text.replace('…', "k").len();
             let (mut kept, mut tags, mut in_file) = (0, 0, false);
             for piece in &whole {
                 match piece {
-                    Piece::Text(text) => { kept += text.len(); prop_assert!(!in_file); }
-                    Piece::Content(text) => { kept += text.len(); prop_assert!(in_file); }
+                    Piece::Text(text) => { kept += marked(text); prop_assert!(!in_file); }
+                    Piece::Content(text) => { kept += marked(text); prop_assert!(in_file); }
                     Piece::Begun(_) => { tags += 1; prop_assert!(!std::mem::replace(&mut in_file, true)); }
                     Piece::Ended => { tags += 1; prop_assert!(std::mem::replace(&mut in_file, false)); }
                     Piece::Missed | Piece::Stray => prop_assert!(!in_file),

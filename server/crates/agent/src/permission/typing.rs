@@ -15,6 +15,7 @@ use protocol::terminal::Waiting;
 
 use super::rule::{Pattern, find, find_counting, find_void};
 use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word};
+use crate::unseen::is_unseen;
 
 /// Keys that end what runs.
 const ENDING: &[&str] = &["ctrl-c", "ctrl-d", "ctrl-\\"];
@@ -310,32 +311,6 @@ pub fn visible(text: &str) -> String {
         }
     }
     shown
-}
-
-/// Whether a character shows nothing, or turns text around: those that Unicode calls `Default_Ignorable_Code_Point` and
-/// `Bidi_Control`, marks of annotations, and the blank of Braille.
-fn is_unseen(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 fn known(word: &Word) -> Option<&str> {

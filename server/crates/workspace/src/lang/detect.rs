@@ -7,6 +7,7 @@ use std::sync::Arc;
 use globset::{Glob, GlobMatcher};
 
 use super::table::{Definition, Table};
+use crate::shell::programs::is_program;
 
 /// Folders of a project in which its own programs are. They come before the user's.
 const LOCAL: [&str; 8] = [
@@ -147,18 +148,6 @@ fn program(command: &str, root: &Path, folder: &Path, search: Option<&OsStr>) ->
     // A relative entry would mean another program in each folder.
     let users = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
     local.chain(users).map(|folder| folder.join(command)).find(|path| is_program(path))
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-
-    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file()
 }
 
 /// Of each group the first whose program is there, or else the first.

@@ -140,7 +140,8 @@ fn first_line(file: &Path) -> Option<String> {
     text.lines().next().map(str::to_owned)
 }
 
-/// What the user has git ignore everywhere. It is their own file, wherever its links lead.
+/// What the user has git ignore everywhere. It is their own file, wherever its links lead. Which one it is, the `ignore` crate
+/// reads in the user's own settings of git, and no project's: who can write those has git itself run what they like.
 fn of_user() -> Option<Gitignore> {
     let real = gitconfig_excludes_path()?.canonicalize().ok()?;
     let bytes = open::bytes(&real, MOST_BYTES).ok()??;

@@ -75,6 +75,7 @@ impl Held {
         command.args(args).current_dir(folder);
         let leads_out = |name: &OsStr| policy.is_some() && sandbox::is_withheld(&name.to_string_lossy());
         let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !leads_out(name));
+        let environment = environment.chain(policy.and_then(sandbox::Policy::environment));
         #[cfg(target_os = "linux")]
         let environment = environment
             .map(|(name, value)| (if supervisor.is_some() { environment::carried(&name) } else { name }, value));

@@ -73,8 +73,12 @@ impl Confinement {
     /// second.
     pub(super) fn launch(&self, slave: &dyn SlavePty, mut program: Program) -> io::Result<Launched> {
         let policy = self.in_force();
-        if policy.is_some() {
-            program.environment.retain(|(name, _)| !sandbox::is_withheld(&name.to_string_lossy()));
+        if let Some(policy) = policy {
+            let more = policy.environment();
+            let is_set_anew = |name: &OsString| more.as_ref().is_some_and(|(more, _)| name == more);
+            let is_kept = |name: &OsString| !sandbox::is_withheld(&name.to_string_lossy()) && !is_set_anew(name);
+            program.environment.retain(|(name, _)| is_kept(name));
+            program.environment.extend(more);
         }
         match &self.supervisor {
             Some(supervisor) if cfg!(target_os = "linux") => supervised(slave, supervisor, policy, &program),

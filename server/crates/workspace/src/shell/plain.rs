@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use super::escapes::{Escapes, Part};
+
 /// A line longer than this is taken as it is, in pieces; nothing is written over in it.
 pub(super) const LINE: usize = 8 << 10;
 
@@ -17,8 +19,7 @@ const MAX_UP: usize = 200;
 /// Makes plain text of what a terminal gets.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
-    state: State,
-    parameters: Vec<u8>,
+    escapes: Escapes,
     /// The lines that can still be written over, with the one that the cursor is in at the end.
     recent: Vec<u8>,
     /// Where in them the cursor's line begins.
@@ -29,30 +30,13 @@ pub(super) struct Plain {
     returned: bool,
 }
 
-/// Where in an escape sequence (ECMA-48) the stream stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Text,
-    /// After ESC.
-    Escape,
-    /// After ESC and an intermediate byte.
-    Intermediate,
-    /// In a control sequence.
-    Control,
-    /// In a string: OSC, DCS, SOS, PM, APC.
-    String,
-    /// In a string, after ESC.
-    StringEscape,
-}
-
 impl Plain {
     /// Takes in bytes, cut anywhere, and gives out text, cut anywhere too.
     pub(super) fn push(&mut self, bytes: &[u8], out: &mut impl FnMut(&[u8])) {
         let mut rest = bytes;
         while let Some((byte, after)) = rest.split_first() {
             // Most of any output is plain text, which is taken in runs.
-            let run = if self.state == State::Text && !self.returned {
+            let run = if self.escapes.is_in_text() && !self.returned {
                 let room = LINE - 1 - self.line().len();
                 plain_run(rest.get(..room).unwrap_or(rest))
             } else {
@@ -63,7 +47,7 @@ impl Plain {
                 self.recent.extend_from_slice(text);
                 rest = after;
             } else {
-                self.state = self.step(*byte, out);
+                self.step(*byte, out);
                 rest = after;
             }
         }
@@ -90,58 +74,32 @@ impl Plain {
         self.recent.truncate(self.start);
     }
 
-    fn step(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) -> State {
-        match (self.state, byte) {
-            // A line's end, CAN and SUB end whatever is unfinished, so that broken output cannot swallow the rest.
-            (_, b'\n') => {
-                self.newline(out);
-                State::Text
-            }
-            (_, 0x18 | 0x1a) => State::Text,
-            (State::String, 0x07) => State::Text,
-            (State::String, 0x1b) => State::StringEscape,
-            (State::String, _) => State::String,
-            (State::StringEscape, b'\\') => State::Text,
-            (_, 0x1b) => State::Escape,
-            (State::StringEscape | State::Escape, b'[') => {
-                self.parameters.clear();
-                State::Control
-            }
-            (State::StringEscape | State::Escape, b']' | b'P' | b'X' | b'^' | b'_') => State::String,
-            (State::StringEscape | State::Escape | State::Intermediate, 0x20..=0x2f) => State::Intermediate,
-            (State::StringEscape | State::Escape | State::Intermediate, 0x30..=0x7e) => State::Text,
-            (State::Control, 0x20..=0x3f) => {
-                if self.parameters.len() < 16 {
-                    self.parameters.push(byte);
-                }
-                State::Control
-            }
-            (State::Control, 0x40..=0x7e) => {
-                self.control(byte);
-                State::Text
-            }
-            (_, _) => {
-                self.text(byte, out);
-                State::Text
-            }
+    fn step(&mut self, byte: u8, out: &mut impl FnMut(&[u8])) {
+        // Of a longer character the bytes are text, wherever they stand.
+        let char = if byte.is_ascii() { char::from(byte) } else { char::REPLACEMENT_CHARACTER };
+        match self.escapes.step(char) {
+            Part::Newline => self.newline(out),
+            Part::Text => self.text(byte, out),
+            Part::Control => self.control(byte),
+            Part::Within => {}
         }
     }
 
     /// A control sequence; those that write lines anew matter.
     fn control(&mut self, last: u8) {
-        let number = || std::str::from_utf8(&self.parameters).ok().and_then(|number| number.parse().ok()).unwrap_or(1);
-        match (self.parameters.as_slice(), last) {
-            (b"" | b"1", b'G') => self.returned = true,
-            (b"2", b'K') => self.clear_line(),
-            (b"" | b"0", b'K') if self.returned => self.clear_line(),
-            (b"" | b"0", b'J') => {
+        let parameters = self.escapes.parameters();
+        let number = parameters.parse().unwrap_or(1);
+        match (parameters, last) {
+            ("" | "1", b'G') => self.returned = true,
+            ("2", b'K') => self.clear_line(),
+            ("" | "0", b'K') if self.returned => self.clear_line(),
+            ("" | "0", b'J') => {
                 self.below.clear();
                 if self.returned {
                     self.clear_line();
                 }
             }
             (_, b'A' | b'B' | b'E' | b'F') => {
-                let number = number();
                 // The column stays, or is the first.
                 let returned = self.returned || self.line().is_empty() || matches!(last, b'E' | b'F');
                 if matches!(last, b'A' | b'F') {

@@ -68,15 +68,16 @@ fn lies_in(path: &Path, folders: &[PathBuf]) -> bool {
     !folders.is_empty() && (is_in(path) || real().map_or(true, |path| is_in(&path)))
 }
 
+/// Whether there is a file that may be run.
 #[cfg(unix)]
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
 
     path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 

@@ -168,6 +168,13 @@ impl Policy {
         self
     }
 
+    /// What programs in it get in their environment besides. Git stops where it may not read the user's settings, so it is
+    /// told that there are none.
+    pub(super) fn environment(&self) -> Option<(OsString, OsString)> {
+        let is_of_git = |path: &PathBuf| path.ends_with(".gitconfig") || path.ends_with(".config/git/config");
+        self.hidden.iter().any(is_of_git).then(|| ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()))
+    }
+
     /// Whether a file may be used. The path is absolute, and links in it are resolved.
     pub fn allows(&self, path: &Path, how: Use) -> bool {
         let lies_in = |places: &[PathBuf]| places.iter().any(|place| path.starts_with(place));

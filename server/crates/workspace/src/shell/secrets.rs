@@ -192,6 +192,36 @@ pub(super) fn holds_secret(text: &str) -> bool {
         || has_setting(text)
 }
 
+/// The same of a file of settings, whose formats have forms of their own.
+pub(super) fn settings_hold_secret(text: &str) -> bool {
+    holds_secret(text) || has_element(text) || has_gem_host(text)
+}
+
+/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`.
+fn has_element(text: &str) -> bool {
+    text.match_indices('<').any(|(at, _)| {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        let Some((name, value)) = rest.split_once('>') else { return false };
+        let value = value.split('<').next().unwrap_or_default().trim();
+        let name = if name.chars().all(char::is_alphanumeric) { snake(name) } else { return false };
+        // Maven has encrypted ones in braces, and variables begin with `$`.
+        !value.is_empty() && !value.starts_with(['{', '$']) && named(&name) == Named::Secret
+    })
+}
+
+/// Whether Bundler is told who one is at a host: `BUNDLE_GEMS__EXAMPLE__ORG: "user:password"`.
+fn has_gem_host(text: &str) -> bool {
+    text.lines().any(|line| {
+        let Some((name, value)) = line.split_once(": ") else { return false };
+        let value = value.trim_matches(['"', '\'', ' ']);
+        // Settings of a gem, such as how it is built and where it lies, have no host's name.
+        let is_host = name.starts_with("BUNDLE_")
+            && name.contains("__")
+            && !["BUNDLE_BUILD__", "BUNDLE_LOCAL__", "BUNDLE_MIRROR__"].iter().any(|of_gem| name.starts_with(of_gem));
+        is_host && !is_harmless(value) && !value.starts_with('$')
+    })
+}
+
 /// How tokens of known services begin, and how many characters of a token follow at least.
 const TOKENS: &[(&str, usize)] = &[
     ("ghp_", 20),
@@ -346,7 +376,7 @@ fn has_setting(text: &str) -> bool {
         let is_it = match named(&name) {
             Named::Secret => true,
             Named::Perhaps => value.len() >= SHORTEST_KEY,
-            Named::Not => matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth"),
+            Named::Not => matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth" | "npm_Auth_Ident"),
         };
         let is_variable = value.starts_with(['$', '{', '<', '%']);
         is_it && value.len() >= 3 && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)

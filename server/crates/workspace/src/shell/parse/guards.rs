@@ -1,6 +1,7 @@
 //! Texts that this grammar and the shell could read differently. Whoever hides a command there is asked about it.
 
 use agent::permission::Word;
+use agent::unseen;
 use tree_sitter::Node;
 
 use super::wrappers::is_variable;
@@ -9,7 +10,7 @@ use crate::syntax::is_fatal_to_bash;
 
 /// Refuses texts by their characters.
 pub(super) fn text(line: &str) -> Result<(), Unclear> {
-    if line.chars().any(is_deceptive) {
+    if line.chars().any(is_deceptive) || unseen::is_in(line) {
         return Err("it has control characters or invisible characters".into());
     }
     if is_fatal_to_bash(line) {
@@ -164,11 +165,9 @@ pub(super) fn portable(line: &str) -> Result<(), Unclear> {
     Ok(())
 }
 
-/// Characters that people do not see, or that the grammar takes for space and the shell does not.
+/// Characters that a terminal obeys, or that the grammar takes for space and the shell does not.
 fn is_deceptive(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || (c.is_whitespace() && !c.is_ascii())
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    (c.is_control() && c != '\n' && c != '\t') || (c.is_whitespace() && !c.is_ascii())
 }
 
 /// What lies between the leaves of the tree can only be space and continued lines.

@@ -320,6 +320,8 @@ fn what_cannot_be_told_is_not_guessed() {
         "echo \0",
         "echo \u{202e}x",
         "echo a\u{200b}b",
+        "cat a\u{3164}",
+        "cat a\u{fe0f}",
         "echo \x1b[31m",
         "cat <<EOF\n`rm x`\nEOF",
         "cat <<EOF\n$(rm x)\nEOF",

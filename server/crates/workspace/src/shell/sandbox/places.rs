@@ -1,6 +1,7 @@
 //! The places that commands need, and those that hold secrets.
 
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use protocol::terminal::SandboxMode;
@@ -76,11 +77,14 @@ const SYSTEM_SECRETS: &[&str] = &[
 
 /// What is read in the home folder: how tools are set up, and toolchains that live there.
 const HOME: &[&str] = &[
-    // Settings without secrets.
+    // Settings. Those in which credentials may stand are named below once more.
+    ".bundle/config",
     ".config/fontconfig",
     ".config/git",
     ".config/mise",
     ".config/nvim",
+    ".config/pip/pip.conf",
+    ".config/uv/uv.toml",
     ".editorconfig",
     ".gitattributes",
     ".gitconfig",
@@ -88,10 +92,13 @@ const HOME: &[&str] = &[
     ".gitignore_global",
     ".inputrc",
     ".lesskey",
+    ".m2/settings.xml",
+    ".pip/pip.conf",
     ".terminfo",
     ".tool-versions",
     ".vim",
     ".vimrc",
+    ".yarnrc.yml",
     // Toolchains and what they install.
     ".asdf",
     ".bun",
@@ -166,7 +173,6 @@ const HOME_SECRETS: &[&str] = &[
     ".bash_history",
     ".bitcoin",
     ".boto",
-    ".bundle/config",
     ".cargo/credentials",
     ".cargo/credentials.toml",
     ".conda/.condarc",
@@ -205,7 +211,6 @@ const HOME_SECRETS: &[&str] = &[
     ".local/share/uv/credentials",
     ".luarocks/upload_config.lua",
     ".m2/settings-security.xml",
-    ".m2/settings.xml",
     ".mozilla",
     ".my.cnf",
     ".netrc",
@@ -225,7 +230,6 @@ const HOME_SECRETS: &[&str] = &[
     ".terraform.d/credentials.tfrc.json",
     ".thunderbird",
     ".vault-token",
-    ".yarnrc.yml",
     ".zsh_history",
     "Library/Application Support/Firefox",
     "Library/Application Support/Google",
@@ -235,15 +239,36 @@ const HOME_SECRETS: &[&str] = &[
     "Library/Safari",
 ];
 
-/// Settings that tools cannot do without, and in which some people keep credentials: they are hidden where there are any.
+/// Settings that tools cannot do without, and in which some people keep credentials: they are hidden where there are any. `*`
+/// stands for any name.
 const WITH_CREDENTIALS: &[&str] = &[
     "$CARGO_HOME/config",
     "$CARGO_HOME/config.toml",
+    "$NVM_DIR/versions/node/*/etc/npmrc",
+    ".asdf/installs/nodejs/*/etc/npmrc",
+    ".bundle/config",
     ".cabal/config",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".config/git/config",
     ".config/mise/config.toml",
+    ".config/nvim",
+    ".config/pip/pip.conf",
+    ".config/uv/uv.toml",
+    ".fnm/node-versions/*/installation/etc/npmrc",
+    ".gitconfig",
     ".gradle/init.d",
     ".gradle/init.gradle",
     ".gradle/init.gradle.kts",
+    ".local/share/fnm/node-versions/*/installation/etc/npmrc",
+    ".local/share/mise/installs/node/*/etc/npmrc",
+    ".m2/settings.xml",
+    ".nodenv/versions/*/etc/npmrc",
+    ".nvm/versions/node/*/etc/npmrc",
+    ".pip/pip.conf",
+    ".vimrc",
+    ".volta/tools/image/node/*/etc/npmrc",
+    ".yarnrc.yml",
     "anaconda3/.condarc",
     "miniconda3/.condarc",
     "miniforge3/.condarc",
@@ -375,26 +400,63 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
 pub fn settings_with_credentials(environment: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let home = path_in(environment("HOME").as_deref());
     let dirs = Dirs { home: home.as_deref(), environment };
-    let found = WITH_CREDENTIALS.iter().filter_map(|name| dirs.find(name));
+    let found = WITH_CREDENTIALS.iter().filter_map(|name| dirs.find(name)).flat_map(each);
     found.filter(|path| has_credentials(path)).collect()
+}
+
+/// The paths that one with a `*` stands for.
+fn each(path: PathBuf) -> Vec<PathBuf> {
+    let mut parts = path.iter();
+    let before: PathBuf = parts.by_ref().take_while(|part| *part != "*").collect();
+    let behind = parts.as_path();
+    if before == path {
+        return vec![path];
+    }
+    before.read_dir().into_iter().flatten().flatten().map(|entry| entry.path().join(behind)).collect()
 }
 
 /// Whether a file has credentials in it, or a file of a folder. What is no file, or large, or cannot be read, may have some.
 fn has_credentials(path: &Path) -> bool {
+    /// How many files a folder of settings may have.
+    const MOST_FILES: usize = 512;
+    let (mut waiting, mut left) = (vec![path.to_owned()], MOST_FILES);
+    while let Some(path) = waiting.pop() {
+        let Ok(about) = path.metadata() else { continue };
+        if !about.is_dir() {
+            if file_has_credentials(&path, &about) {
+                return true;
+            }
+            continue;
+        }
+        // Of what git keeps only the settings name credentials; the rest is what is looked at anyway.
+        let is_git = path.file_name().is_some_and(|name| name == ".git");
+        for entry in path.read_dir().into_iter().flatten().flatten() {
+            if is_git && entry.file_name() != "config" {
+                continue;
+            }
+            // A link to a folder may lead in a circle, and is not granted with this one.
+            let is_link_to_folder = entry.file_type().is_ok_and(|kind| kind.is_symlink()) && entry.path().is_dir();
+            if left == 0 {
+                return true;
+            }
+            left -= 1;
+            if !is_link_to_folder {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    false
+}
+
+fn file_has_credentials(path: &Path, about: &Metadata) -> bool {
     /// Such settings are some lines long.
     const MOST_BYTES: u64 = 1 << 20;
-    const MOST_FILES: usize = 64;
-    let Ok(about) = path.metadata() else { return false };
-    if about.is_dir() {
-        let entries: Vec<PathBuf> = path.read_dir().into_iter().flatten().flatten().map(|it| it.path()).collect();
-        return entries.len() > MOST_FILES || entries.iter().any(|path| !path.is_dir() && has_credentials(path));
-    }
     if !about.is_file() || about.len() > MOST_BYTES {
         return true;
     }
     #[expect(clippy::disallowed_methods, reason = "the user's settings are no project files")]
     let text = std::fs::read(path);
-    text.map_or(true, |text| secrets::holds_secret(&String::from_utf8_lossy(&text)))
+    text.map_or(true, |text| secrets::settings_hold_secret(&String::from_utf8_lossy(&text)))
 }
 
 /// Whether a folder is the home folder, or holds it.

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::*;
 
@@ -127,7 +127,7 @@ fn settings_that_tools_need_are_hidden_where_credentials_stand_in_them() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let found = settings_with_credentials(&environment);
+        let found: BTreeSet<_> = settings_with_credentials(&environment).into_iter().collect();
         found.iter().map(|path| path.strip_prefix(home.path()).unwrap().to_owned()).collect::<Vec<_>>()
     };
     let plain = [
@@ -143,7 +143,7 @@ fn settings_that_tools_need_are_hidden_where_credentials_stand_in_them() {
         (".gradle/init.d/mirror.gradle", "credentials { username 'a'; password = 'hunter2' }\n"),
         ("miniconda3/.condarc", "channels:\n  - https://conda.example/t/x\n  - https://a:b@conda.example/\n"),
     ];
-    let expected = [".cargo/config.toml", ".cabal/config", ".gradle/init.d", "miniconda3/.condarc"].map(PathBuf::from);
+    let expected = [".cabal/config", ".cargo/config.toml", ".gradle/init.d", "miniconda3/.condarc"].map(PathBuf::from);
     assert_eq!(found(&secret), expected);
 }
 
