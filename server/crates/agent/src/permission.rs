@@ -39,11 +39,14 @@
 //! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
+mod awk;
 mod destructive;
 mod file_commands;
+mod jq;
 mod key_reads;
 mod lists;
 mod places;
+mod printed;
 mod project;
 mod questions;
 mod read_only;
