@@ -99,7 +99,11 @@ const OTHERS: &[&str] = &[
 pub(super) fn only_reads(arguments: &[&str]) -> bool {
     operands(arguments).is_some_and(|operands| match operands.split_first() {
         // An operand with `=` sets a variable when its turn comes; of its own, or how lines are taken apart.
-        Some((program, files)) => is_reading(program) && files.iter().all(|file| !file.contains('=')),
+        // Some take an option there, too.
+        Some((program, files)) => {
+            is_reading(program)
+                && files.iter().all(|file| !file.contains('=') && (*file == "-" || !file.starts_with('-')))
+        }
         None => false,
     })
 }
