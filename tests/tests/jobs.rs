@@ -60,6 +60,18 @@ impl World {
         self.rest().await
     }
 
+    /// Starts a job, and sees to it that it was seen to wait for input.
+    async fn starts_and_waits(&self, job: &str, command: &str) {
+        let (_, mut told) = self.turn("shell_start", json!({ "command": command, "wait_seconds": 1 })).await;
+        for _ in 0..100 {
+            if told.contains("waits for input") {
+                return;
+            }
+            (_, told) = self.turn("shell_read", json!({ "terminal": job, "wait_seconds": 1 })).await;
+        }
+        panic!("{told}");
+    }
+
     fn params(&self, terminal: &str, more: Value) -> Value {
         let mut params = json!({ "sessionId": self.session, "terminalId": terminal });
         params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -230,15 +242,41 @@ async fn the_user_types_into_a_job_resizes_it_signals_it_and_kills_it() {
 }
 
 #[tokio::test]
+async fn a_question_is_shown_whole_to_the_user_who_is_asked() {
+    let world = World::allowing("[\"Shell\"]").await;
+    let command = "printf 'This deletes the volume data-prod.\\n'; read -p 'Proceed? ' x; echo \"<$x>\"";
+    world.starts_and_waits("job-1", command).await;
+    world.begin("shell_write", json!({ "terminal": "job-1", "text": "y" })).await;
+    let (_, question) = world.client.until_asked(&world.session).await;
+    let asks = format!("y [enter]\ninto: {command}\nit asks:\nThis deletes the volume data-prod.\nProceed?");
+    assert_eq!(question.detail, asks);
+    world.client.answer(&world.session, &question, "reject_once").await;
+    let (_, told) = world.rest().await;
+    assert!(!told.contains("<y>"), "{told}");
+    let (_, told) = world.turn("shell_write", json!({ "terminal": "job-1", "key": "ctrl-c" })).await;
+    assert!(told.contains("[job-1 ended"), "{told}");
+    assert_eq!(world.client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_harmless_question_is_answered_without_one() {
+    let world = World::allowing("[\"Shell\"]").await;
+    let git = "git -c init.defaultBranch=main init -q . && git add index.html && echo more >> index.html";
+    let (_, told) = world.turn("shell_run", json!({ "command": git })).await;
+    assert!(told.contains("exit code 0"), "{told}");
+    world.starts_and_waits("job-1", "git add -p").await;
+    // A turn that asked would not end by itself.
+    let (events, told) = world.turn("shell_write", json!({ "terminal": "job-1", "text": "y" })).await;
+    assert!(!events.iter().any(|event| matches!(event, Event::PermissionAsked { .. })), "{told}");
+    let (_, told) = world.turn("shell_run", json!({ "command": "git diff --stat; git diff --cached" })).await;
+    assert!(told.contains("+more") && !told.contains("changed"), "{told}");
+    assert_eq!(world.client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn what_the_agent_types_into_an_interpreter_is_asked_with_its_text() {
     let world = World::allowing("[\"Shell\"]").await;
-    let (_, mut told) = world.turn("shell_start", json!({ "command": "python3 -iqu", "wait_seconds": 1 })).await;
-    for _ in 0..100 {
-        if told.contains("waits for input") {
-            break;
-        }
-        (_, told) = world.turn("shell_read", json!({ "terminal": "job-1", "wait_seconds": 1 })).await;
-    }
+    world.starts_and_waits("job-1", "python3 -iqu").await;
     let write = |text: &str| json!({ "terminal": "job-1", "text": text });
     world.begin("shell_write", write("print(6 * 7)")).await;
     let (_, question) = world.client.until_asked(&world.session).await;

@@ -39,12 +39,16 @@
 //! What the model types into a program that runs is judged by `typing`, by rules `Type(…)`.
 
 mod always;
+mod awk;
 mod destructive;
 mod file_commands;
+mod jq;
 mod key_reads;
 mod lists;
 mod places;
+mod printed;
 mod project;
+mod questions;
 mod read_only;
 mod rule;
 mod shell;
@@ -123,6 +127,8 @@ pub struct Typing {
     pub key: Option<String>,
     /// Whether the program was seen to wait for input, and for what.
     pub waiting: Option<Waiting>,
+    /// All that it asks by: what it has printed since it was last given a line.
+    pub shown: Shown,
     /// How often something had been typed into the terminal before.
     pub typed: u64,
     /// The call that started what runs there; the user's own lines have ids too.
@@ -133,6 +139,15 @@ pub struct Typing {
     pub outside: bool,
     /// Whether the user has started it.
     pub of_user: bool,
+}
+
+/// What a program has printed since it was last given a line: the last 16 KiB at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// As a person sees it: plain text, and what was written over is left out.
+    pub seen: String,
+    /// As it was printed, with its escape sequences and with what was written over.
+    pub printed: String,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.

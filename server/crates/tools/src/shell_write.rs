@@ -124,6 +124,7 @@ impl Typed for ShellWrite {
             text,
             key: key.map(|key| key.name().to_owned()),
             waiting: terminal.shell.waiting(),
+            shown: terminal.shell.shown(),
             typed,
             call: running.call,
             began: running.began,
@@ -145,9 +146,11 @@ impl Typed for ShellWrite {
         if (&running.call, &running.began, &running.command) != (&judged.call, &judged.began, &judged.command) {
             return Err(failed(ShellError::Another));
         }
-        // What was judged for one question answers no other.
-        let prompt = judged.waiting.as_ref().map(|waiting| waiting.prompt.as_str());
-        let asked = Asked { typed: judged.typed, prompt };
+        // What was judged for one question answers no other. Who stands at the end of a line mostly asks nothing, and may
+        // go on to print.
+        let asks = judged.waiting.as_ref().is_some_and(|waiting| !waiting.prompt.trim().is_empty());
+        let seen = (asks || judged.is_plain_answer()).then_some(judged.shown.seen.as_str());
+        let asked = Asked { typed: judged.typed, seen };
         let mut bytes = input.text.unwrap_or_default().into_bytes();
         bytes.extend_from_slice(key.map_or(b"".as_slice(), Key::bytes));
         terminal.shell.answer(&running, asked, &bytes).map_err(failed)?;
@@ -195,6 +198,9 @@ mod tests {
     use super::*;
     use crate::fixture::{World, call};
 
+    /// Has programs found in the folder, as one that sets up projects is found where the user has installed it.
+    const FOUND_HERE: &str = "export PATH=\"$PWD:$PATH\"";
+
     #[tokio::test]
     async fn a_program_is_talked_to_line_by_line_and_ended_by_a_key() {
         let world = World::new(&[]);
@@ -219,8 +225,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_allowed_for_a_question_or_a_program_is_typed_into_no_other() {
-        let script = "#!/bin/bash\nread -p 'Show details? [y/N] ' a; read -p 'Delete all? [y/N] ' b; read c\n";
-        let world = World::new(&[("ask", script)]);
+        let script = "#!/bin/bash\nread -p 'Use ESLint? [y/N] ' a; read -p 'Delete all? [y/N] ' b; read c\n";
+        let world = World::new(&[("create-demo", script)]);
         let services = world.services();
         let tool = ShellWrite::new(&services);
         let input = |terminal: &str| Input {
@@ -233,8 +239,10 @@ mod tests {
             let judged = Some(tool.describe(&input(terminal)).unwrap().action);
             Call { id: "1".into(), cancel: Default::default(), judged }
         };
-        call(&services, "shell_run", json!({ "command": "chmod +x ask" })).await.unwrap();
-        call(&services, "shell_start", json!({ "command": "./ask", "wait_seconds": 60 })).await.unwrap();
+        call(&services, "shell_run", json!({ "command": format!("chmod +x create-demo; {FOUND_HERE}") }))
+            .await
+            .unwrap();
+        call(&services, "shell_start", json!({ "command": "create-demo", "wait_seconds": 60 })).await.unwrap();
         let (first, second) = (judged("job-1"), judged("job-1"));
         let Some(Action::Type(typing)) = &first.judged else { panic!() };
         assert!(typing.is_plain_answer(), "{typing:?}");
@@ -264,13 +272,13 @@ mod tests {
         // One that reads lines, and one that polls for keys, as a menu of Node does.
         let lines = "#!/bin/bash\nfor q in name version license; do read -p \"$q: \" x; done\n";
         let menu = "#!/usr/bin/env python3\nimport os, select, tty\ntty.setraw(0)\nfor q in range(3):\n  \
-                    os.write(1, b'\\r\\nWhich one?')\n  select.select([0], [], [])\n  os.read(0, 9)\n";
-        let world = World::new(&[("lines", lines), ("menu", menu)]);
+                    os.write(1, b'\\r\\nWhich framework?')\n  select.select([0], [], [])\n  os.read(0, 9)\n";
+        let world = World::new(&[("create-lines", lines), ("create-menu", menu)]);
         let services = world.services();
         let tool = ShellWrite::new(&services);
-        call(&services, "shell_run", json!({ "command": "chmod +x lines menu" })).await.unwrap();
+        call(&services, "shell_run", json!({ "command": format!("chmod +x create-*; {FOUND_HERE}") })).await.unwrap();
         for (command, job, text, key) in
-            [("./lines", "job-1", Some("x"), None), ("./menu", "job-2", None, Some(Key::Down))]
+            [("create-lines", "job-1", Some("x"), None), ("create-menu", "job-2", None, Some(Key::Down))]
         {
             call(&services, "shell_start", json!({ "command": command, "wait_seconds": 30 })).await.unwrap();
             for number in 0..3 {

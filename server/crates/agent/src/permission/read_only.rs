@@ -1,7 +1,7 @@
 //! The table of commands that only read, with the flags that would make them do more.
 
-use super::Word;
 use super::places::Places;
+use super::{Word, awk, jq, printed};
 
 /// Which arguments of a program leave it reading.
 enum Reads {
@@ -18,6 +18,7 @@ use Reads::{Always, If, Without};
 const TABLE: &[(&str, Reads)] = &[
     (":", Always),
     ("[", If(test)),
+    ("awk", If(awk::only_reads)),
     ("basename", Always),
     ("cat", Always),
     ("cd", If(|arguments| arguments.len() == 1 && arguments.iter().all(|to| !to.starts_with('-')))),
@@ -44,12 +45,15 @@ const TABLE: &[(&str, Reads)] = &[
     ("fgrep", Without(SEARCH)),
     ("file", Without(&["-C", "--compile", "-f", "--files-from", "-m", "--magic-file", "-z", "-Z"])),
     ("find", If(find)),
+    ("gawk", If(awk::only_reads)),
     ("git", If(git)),
     ("grep", Without(SEARCH)),
     ("gzip", If(|arguments| has_flag(arguments, &["-c", "--stdout"]) && !has_flag(arguments, &["-r", "--recursive"]))),
     ("head", Always),
     ("id", Always),
+    ("jq", If(jq::only_reads)),
     ("ls", Always),
+    ("mawk", If(awk::only_reads)),
     ("md5sum", Always),
     ("nl", Always),
     ("nproc", Always),
@@ -104,6 +108,9 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     if matches!((name.as_str(), rest), ("[" | "[[", [Word::Unknown(_)])) {
         return true;
     }
+    if printed::is_harmless(name, rest) {
+        return true;
+    }
     let Some(arguments) = rest.iter().map(argument).collect::<Option<Vec<_>>>() else { return false };
     if matches!(*arguments, ["--version" | "-V" | "--help"]) && ASKABLE.contains(&name.as_str()) {
         return true;
@@ -117,6 +124,11 @@ pub(super) fn only_reads(words: &[Word], places: &Places<'_>) -> bool {
     // What these print is no file, and the second takes a command line of any kind.
     let names_files = !matches!(name.as_str(), "echo" | "printf");
     let pattern = search_pattern(name, &arguments);
+    // What a glob becomes before or in place of a program could be the program.
+    let mut up_to = pattern.filter(|_| is_programmed(name)).and_then(|at| rest.get(..=at)).unwrap_or_default().iter();
+    if up_to.any(|word| matches!(word, Word::Unknown(_))) {
+        return false;
+    }
     let mut looked_at = arguments.iter().enumerate().filter(|(at, _)| Some(*at) != pattern);
     reads && (!names_files || looked_at.all(|(_, word)| stays(word, places)))
 }
@@ -162,12 +174,21 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
         && value.find('/').is_none_or(|at| at > 0 && value != flag && places.holds(value))
 }
 
-/// Which argument of a search is its pattern, which can look like a path and names none. Where a flag takes a value, it
-/// may be that value; it is never a file.
+/// Which argument of a search is its pattern, or of `awk` and `jq` their program, which can look like a path and names none.
+/// Where a flag of a search takes a value, it may be that value; it is never a file.
 pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
+    match name {
+        "jq" => return jq::program_at(arguments),
+        _ if is_programmed(name) => return awk::program_at(arguments),
+        _ => {}
+    }
     let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
     let is_elsewhere = has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]);
     arguments.iter().position(|argument| !argument.starts_with('-')).filter(|_| searches && !is_elsewhere)
+}
+
+fn is_programmed(name: &str) -> bool {
+    matches!(name, "awk" | "gawk" | "jq" | "mawk")
 }
 
 /// Whether one of the arguments is one of these flags.
@@ -196,11 +217,7 @@ fn find(arguments: &[&str]) -> bool {
 
 /// `-v` sets a variable, and so does a `%n` in the format.
 fn printf(arguments: &[&str]) -> bool {
-    let between = |c: char| c.is_ascii_digit() || "#-+ '.*hlqLjzt".contains(c);
-    let sets = |format: &str| {
-        format.replace("%%", "").split('%').skip(1).any(|rest| rest.trim_start_matches(between).starts_with('n'))
-    };
-    !has_flag(arguments, &["-v"]) && !arguments.iter().any(|argument| sets(argument))
+    !has_flag(arguments, &["-v"]) && !arguments.iter().any(|argument| printed::sets(argument))
 }
 
 /// Asking whether an array's element is set runs the substitutions in its index.

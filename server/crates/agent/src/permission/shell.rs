@@ -418,10 +418,9 @@ impl Line<'_> {
             Word::Unknown(_) => false,
         });
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
-        let set = is_harmlessly_set(command) || is_counter(command);
+        let set = known_variables && (is_harmlessly_set(command) || is_counter(command));
         quiet
-            && known_variables
-            && set
+            && (set || is_loop(command))
             && (self.case.surroundings.trusted || !self.goes_into_git(command))
             && (command.words.is_empty() || read_only::only_reads(&command.words, &self.places))
             && !(command.words.is_empty() && command.assignments.is_empty())
@@ -473,6 +472,22 @@ fn is_counter(command: &SimpleCommand) -> bool {
     };
     let counts = |text: &String| text.split_once('=').is_some_and(|(name, value)| is_letter(name) && is_plain(value));
     command.words.is_empty() && command.assignments.iter().all(counts)
+}
+
+/// Whether this is a loop that goes through plain words, by a name that no program goes by.
+fn is_loop(command: &SimpleCommand) -> bool {
+    const NAMES: &[&str] = &["crate", "dir", "file", "item", "line", "name", "number", "path", "test", "word"];
+    let is_name =
+        |name: &str| NAMES.contains(&name) || matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase());
+    let are_plain = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,{}*-".contains(c));
+    let counts = |words: &str| {
+        let numbers = words.strip_prefix("$(seq ").and_then(|rest| rest.strip_suffix(')'));
+        numbers.is_some_and(|numbers| numbers.chars().all(|c| c.is_ascii_digit() || c == ' '))
+    };
+    let [set] = command.assignments.as_slice() else { return false };
+    let Some((name, words)) = set.split_once("=(each of ") else { return false };
+    let Some(words) = words.strip_suffix(')') else { return false };
+    command.words.is_empty() && is_name(name) && ((are_plain(words) && !words.contains("--")) || counts(words))
 }
 
 /// An assignment as a word.

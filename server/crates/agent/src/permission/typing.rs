@@ -1,9 +1,9 @@
 //! Judging what the model types into a program that runs.
 //!
 //! Who types into a shell or an interpreter runs code, and no one can tell from the text what it will do there. So what
-//! is typed is asked, with the text shown, unless it is a plain answer: a short word or a key of a menu, typed at a
-//! program that was seen to wait, that is no interpreter, and whose last line is a question that speaks of nothing that
-//! is lost. The program itself was allowed, so it may be given what it asks for. A secret is never the model's to type.
+//! is typed is asked, with the text and the whole question shown, unless it is a plain answer: a short word or a key of a
+//! menu, typed at a program that was seen to wait, and to a question that `questions` knows to be harmless. A secret is
+//! never the model's to type.
 //! To end a program (Ctrl-C, Ctrl-D) needs no question, as to kill it needs none. What the user has started is theirs: all
 //! that is typed into it is asked, in every mode.
 //!
@@ -11,186 +11,16 @@
 //! the sandbox, as those for commands do not.
 
 use protocol::session::Mode;
-use protocol::terminal::Waiting;
 
 use super::rule::{Pattern, find, find_counting, find_void};
-use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word};
+use super::{Case, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Typing, Verdict, Word, questions};
 use crate::unseen::is_unseen;
 
 /// Keys that end what runs.
 const ENDING: &[&str] = &["ctrl-c", "ctrl-d", "ctrl-\\"];
 
-/// Keys that choose from a menu.
-const CHOOSING: &[&str] = &["enter", "escape", "tab", "up", "down", "left", "right"];
-
-/// The longest answer that is plain, in bytes.
-const PLAIN: usize = 40;
-
-/// Programs that run what they are told, whatever their questions look like.
-const INTERPRETERS: &[&str] = &[
-    "awk",
-    "bash",
-    "bc",
-    "bun",
-    "cmd",
-    "csh",
-    "dash",
-    "deno",
-    "doas",
-    "docker",
-    "ed",
-    "emacs",
-    "expect",
-    "fish",
-    "ftp",
-    "gdb",
-    "ghci",
-    "iex",
-    "ipython",
-    "irb",
-    "jshell",
-    "ksh",
-    "kubectl",
-    "less",
-    "lldb",
-    "lua",
-    "man",
-    "mongosh",
-    "more",
-    "mysql",
-    "nano",
-    "nc",
-    "ncat",
-    "nix",
-    "node",
-    "nu",
-    "ocaml",
-    "octave",
-    "pdb",
-    "perl",
-    "php",
-    "podman",
-    "psql",
-    "pwsh",
-    "python",
-    "r",
-    "rails",
-    "redis-cli",
-    "ruby",
-    "rust-gdb",
-    "scala",
-    "screen",
-    "sftp",
-    "sh",
-    "socat",
-    "sqlite3",
-    "ssh",
-    "su",
-    "sudo",
-    "tclsh",
-    "telnet",
-    "tmux",
-    "vi",
-    "vim",
-    "nvim",
-    "zsh",
-];
-
-/// Words of questions whose answer can lose something.
-const GRAVE: &[&str] = &[
-    "abandon",
-    "delet",
-    "destr",
-    "discard",
-    "drop",
-    "eras",
-    "force",
-    "format",
-    "irrevers",
-    "kill",
-    "lose",
-    "lost",
-    "overw",
-    "pay",
-    "permanent",
-    "publish",
-    "purge",
-    "push",
-    "replace",
-    "reset",
-    "remov",
-    "truncat",
-    "trust",
-    "unsafe",
-    "wipe",
-    "fingerprint",
-    "continue connecting",
-    "password",
-    "passphrase",
-    "secret",
-    "token",
-    "command",
-    "script",
-    "code",
-    "editor",
-    // What leaves the machine, costs something, or changes what others have.
-    "account",
-    "amount",
-    "appl",
-    "approv",
-    "bill",
-    "buy",
-    "card",
-    "charge",
-    "commit",
-    "cvv",
-    "deploy",
-    "downgrad",
-    "grant",
-    "install",
-    "invit",
-    "log in",
-    "login",
-    "merg",
-    "migrat",
-    "order",
-    "otp",
-    "passcode",
-    "pin:",
-    "production",
-    "purchas",
-    "reboot",
-    "releas",
-    "restart",
-    "restor",
-    "revert",
-    "revok",
-    "roll",
-    "send",
-    "share",
-    "shut",
-    "sign",
-    "submit",
-    "subscri",
-    "terminat",
-    "transfer",
-    "upgrad",
-    "upload",
-    "user",
-    // What these are about stands above them, where it is not looked at.
-    "are you sure",
-    "confirm",
-    "continu",
-    "do it",
-    "go ahead",
-    "go on",
-    "is this ok",
-    "ok?",
-    "proceed",
-    "really",
-    "sure?",
-    "yes?",
-];
+/// So many of the last lines that a program has shown are told to the user.
+const MOST_LINES: usize = 40;
 
 pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict {
     if typing.waiting.as_ref().is_some_and(|waiting| waiting.hidden) {
@@ -245,45 +75,8 @@ pub(super) fn judge(rules: &Rules, case: &Case<'_>, typing: &Typing) -> Verdict 
 impl Typing {
     /// Whether it is allowed for the sake of the question that it answers.
     pub fn is_plain_answer(&self) -> bool {
-        let ShellLine::Commands(commands) = &self.parsed else { return false };
-        !self.of_user && is_plain_answer(self, commands)
+        !self.of_user && questions::are_answered_unasked(self)
     }
-}
-
-fn is_plain_answer(typing: &Typing, commands: &[SimpleCommand]) -> bool {
-    let Some(Waiting { prompt, .. }) = &typing.waiting else { return false };
-    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '+');
-    let is_short = typing.text.len() <= PLAIN && typing.text.chars().all(is_word);
-    let chooses = typing.key.as_ref().is_none_or(|key| CHOOSING.contains(&key.as_str()));
-    let is_program = |command: &SimpleCommand| match command.words.first() {
-        Some(Word::Known(name)) => {
-            let mut names = command.words.iter().filter_map(known).map(base);
-            !base(name).is_empty() && !names.any(|name| INTERPRETERS.contains(&name.as_str()))
-        }
-        _ => false,
-    };
-    is_short && chooses && !commands.is_empty() && commands.iter().all(is_program) && is_harmless_question(prompt)
-}
-
-/// Whether the last line of a program is a question, and not the prompt of something that takes commands, and speaks of
-/// nothing that is lost by an answer.
-fn is_harmless_question(prompt: &str) -> bool {
-    let prompt = prompt.trim().to_lowercase();
-    let asks = prompt.ends_with(['?', ':', ']']) || ["(y/n)", "(yes/no)"].iter().any(|choice| prompt.ends_with(choice));
-    // `In [1]:` of IPython, `name[0]:` of others.
-    let is_numbered =
-        prompt.trim_end_matches([':', ']']).ends_with(|c: char| c.is_ascii_digit()) && prompt.ends_with("]:");
-    // A choice alone, `[y/N]`, stands below a question that is not in this line.
-    let words = prompt.split(['[', '(']).next().unwrap_or_default();
-    let says_what = words.chars().filter(|c| c.is_alphabetic()).count() >= 3;
-    asks && says_what && !is_numbered && !GRAVE.iter().any(|word| prompt.contains(word))
-}
-
-/// A program's name without its path and its version: `python` of `/usr/bin/python3.12`.
-fn base(name: &str) -> String {
-    let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
-    let name = name.strip_suffix(".exe").unwrap_or(&name);
-    name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
 }
 
 /// The rule that allows to type into just this command.
@@ -329,19 +122,21 @@ fn ask(typing: &Typing, reason: String, always: Vec<Rule>) -> Verdict {
     };
     let place = if typing.outside { "into, outside the sandbox" } else { "into" };
     let mut detail = format!("{typed}\n{place}: {}", typing.command);
-    if let Some(prompt) =
-        typing.waiting.as_ref().map(|waiting| waiting.prompt.trim()).filter(|prompt| !prompt.is_empty())
-    {
-        detail.push_str(&format!("\nit asks: {}", visible(prompt)));
+    let lines: Vec<_> = typing.shown.seen.trim().lines().map(str::trim_end).collect();
+    match lines.get(lines.len().saturating_sub(MOST_LINES)..).unwrap_or_default() {
+        _ if typing.waiting.is_none() => {}
+        [] => {}
+        [line] => detail.push_str(&format!("\nit asks: {}", visible(line))),
+        lines => detail.push_str(&format!("\nit asks:\n{}", visible(&lines.join("\n")))),
     }
     Verdict::Ask { title, detail, reason, always }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::terminal::Certainty;
+    use protocol::terminal::{Certainty, Waiting};
 
-    use super::super::{Action, Surroundings, judge};
+    use super::super::{Action, Shown, Surroundings, judge};
     use super::*;
 
     fn parsed(line: &str) -> ShellLine {
@@ -363,6 +158,7 @@ mod tests {
             text,
             key,
             waiting: waiting(prompt),
+            shown: Shown { seen: prompt.to_owned(), printed: prompt.to_owned() },
             typed: 0,
             call: "call".into(),
             began: std::time::UNIX_EPOCH,
@@ -398,7 +194,7 @@ mod tests {
         for (command, prompt, text) in [
             ("npm init", "version: ", ""),
             ("cargo generate x", "Which template? [1/2]", "2"),
-            ("./configure.sh", "Use colours (y/n)", "n"),
+            ("npx create-next-app", "Would you like to use ESLint? (y/N)", "n"),
             ("create-app", "Which framework?", ""),
         ] {
             assert!(!is_asked(command, prompt, text), "{command}: {prompt}{text}");
@@ -419,7 +215,7 @@ mod tests {
             ("mytool", "$ ", "ls"),
             ("mytool", "> ", "ls"),
             ("mytool", "names[0]:", "x"),
-            ("npm init", "package name: (demo) ", "demo"),
+            ("mytool", "package name: (demo) ", "demo"),
             ("mytool", "Delete all 12 branches? [y/N]", "y"),
             ("apt-get install cowsay", "Do you want to continue? [Y/n]", "y"),
             ("mytool", "Proceed? [y/N]", "y"),
@@ -439,12 +235,12 @@ mod tests {
             ("git clean -i", "Remove a.txt [y/N]?", "y"),
             ("cp -i a b", "cp: overwrite 'b'?", "y"),
             ("git push", "Are you sure you want to continue connecting (yes/no/[fingerprint])?", "yes"),
-            ("mytool", "name:", "x; rm -rf /"),
-            ("mytool", "name:", "$(reboot)"),
-            ("mytool", "name:", "a b"),
-            ("mytool", "name:", "a\nb"),
-            ("mytool", "command:", "reboot"),
-            ("mytool", "name:", "x".repeat(41).as_str()),
+            ("npm init", "name:", "x; rm -rf /"),
+            ("npm init", "name:", "$(reboot)"),
+            ("npm init", "name:", "a b"),
+            ("npm init", "name:", "a\nb"),
+            ("npm init", "test command:", "reboot"),
+            ("npm init", "name:", "x".repeat(41).as_str()),
         ] {
             assert!(is_asked(command, prompt, text), "{command}: {prompt}{text}");
         }

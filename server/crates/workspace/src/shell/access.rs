@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
+use agent::permission::Shown;
 use protocol::ToolCallId;
 use protocol::terminal::{TerminalSignal, TerminalSize, Typist, Waiting};
 use tokio_util::sync::CancellationToken;
@@ -60,6 +61,11 @@ impl Shell {
     pub fn waiting(&self) -> Option<Waiting> {
         let (_, start) = self.in_flight()?;
         self.common.question(start)
+    }
+
+    /// What the command that runs has printed since it was last given a line. Blocks shortly.
+    pub fn shown(&self) -> Shown {
+        self.in_flight().map(|(_, start)| self.common.shown(start)).unwrap_or_default()
     }
 
     /// The terminal's size.

@@ -50,8 +50,8 @@ pub struct InFlight {
 pub struct Asked<'a> {
     /// How often something had been typed by then: an answer is to no question that came after another answer.
     pub typed: u64,
-    /// The last line, if the command was seen to wait.
-    pub prompt: Option<&'a str>,
+    /// What a person saw of it by then ([`agent::permission::Shown::seen`]), if the command was seen to wait at a question.
+    pub seen: Option<&'a str>,
 }
 
 /// What a command has come to when its call returns.
@@ -189,7 +189,8 @@ impl Shell {
                 let by = (!flight.is_prompt || !flight.line.is_empty()).then_some(by);
                 let keys = terminal.keys().unwrap_or(Keys { echo: true, lines: true });
                 let mut is_given = false;
-                self.common.typed.send_modify(|typed| is_given = typed.more(bytes, keys));
+                let end = self.spool.end();
+                self.common.typed.send_modify(|typed| is_given = typed.more(bytes, keys, end));
                 let done = terminal.type_in(by, bytes).map_err(|_| ShellError::KeyboardFull);
                 drop(state);
                 if is_given && keys.lines {
@@ -217,9 +218,7 @@ impl Shell {
         if terminal.keys().is_some_and(Keys::hidden) {
             return Err(ShellError::Secret);
         }
-        // Where it stands at the end of a line, whatever it prints there is no question.
-        let prompt = asked.prompt.filter(|prompt| !prompt.trim().is_empty());
-        let is_same = prompt.is_none_or(|prompt| self.common.last_line(start) == prompt);
+        let is_same = asked.seen.is_none_or(|seen| self.common.shown(start).seen == seen);
         if is_same && asked.typed == self.typed() { Ok(()) } else { Err(ShellError::Another) }
     }
 

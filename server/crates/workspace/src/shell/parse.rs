@@ -6,11 +6,11 @@
 //! never allowed by itself.
 //!
 //! Wrappers that only change how a command runs (`time`, `timeout`, `env`, `xargs`, `bash -c '…'` and the like) are
-//! taken off, and what they run is listed instead. A redirection of a whole construct is listed with the construct's
+//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection of a whole construct is listed with the construct's
 //! last command; one without a command is listed as a command without words.
 //!
 //! Reading order: `guards` (texts that grammar and shell could read differently), [`parse`] and its walk over the
-//! syntax tree, `words` (what a word's value is), `wrappers` (what a command runs in truth).
+//! syntax tree, `words` (what a word's value is), `loops` (what it is in a round), `wrappers` (what a command runs in truth).
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ use agent::permission::{Redirect, ShellLine, SimpleCommand, Word};
 use tree_sitter::{Node, ParseOptions, Parser};
 
 mod guards;
+
+mod loops;
 
 mod words;
 
@@ -78,7 +80,7 @@ fn collect(line: &str, depth: usize, commands: &mut Vec<SimpleCommand>) -> Resul
     if root.has_error() {
         return Err("its syntax is not understood".into());
     }
-    let mut walk = Walk { source: line, commands, depth, nesting: 0 };
+    let mut walk = Walk { source: line, commands, depth, nesting: 0, rounds: Vec::new(), repeats: 1 };
     guards::tree(root, line)?;
     walk.statements(root)
 }
@@ -90,6 +92,10 @@ struct Walk<'a> {
     depth: usize,
     /// How many nodes within nodes this is.
     nesting: usize,
+    /// The loops that this is in, each in one of its rounds.
+    rounds: Vec<loops::Round>,
+    /// How many rounds of loops within loops there are.
+    repeats: usize,
 }
 
 impl Walk<'_> {
@@ -149,7 +155,8 @@ impl Walk<'_> {
                         }
                         _ => child,
                     };
-                    command.words.push(self.word(word)?);
+                    let value = self.word(word)?;
+                    command.words.push(self.after_dashes(&command.words, value, self.text(word)));
                 }
             }
         }
@@ -282,9 +289,12 @@ impl Walk<'_> {
             return Err("arithmetic can run commands that are not written in it".into());
         }
         let mut parts = Vec::new();
+        // A test is judged by how it is written.
+        let rounds = std::mem::take(&mut self.rounds);
         for child in children(node).filter(Node::is_named) {
             self.condition(child, bracket, &mut parts)?;
         }
+        self.rounds = rounds;
         if bracket == "[" {
             guards::test(&parts)?;
         }
@@ -336,14 +346,14 @@ impl Walk<'_> {
         if !wrappers::is_variable(&name) {
             return Err(unclear());
         }
-        let mut values = Vec::new();
+        let (mut values, mut words) = (Vec::new(), Vec::new());
         let mut bodies = Vec::new();
         for child in children(node).filter(|child| child.is_named() && child.id() != variable.id()) {
             match child.kind() {
                 "comment" => {}
                 "do_group" => bodies.push(child),
                 _ => {
-                    self.word(child)?;
+                    words.push(self.word(child)?);
                     values.push(self.text(child).to_owned());
                 }
             }
@@ -352,9 +362,11 @@ impl Walk<'_> {
         let mut assignments = vec![format!("{name}=(each of {values})")];
         if children(node).next().is_some_and(|first| first.kind() == "select") {
             assignments.push("REPLY=(what is typed)".to_owned());
+            // Which of them is chosen is not known, nor that one is.
+            words.clear();
         }
         self.push(SimpleCommand { words: Vec::new(), assignments, redirects: Vec::new() })?;
-        bodies.into_iter().try_for_each(|body| self.statement(body))
+        self.rounds(&name, words, &bodies)
     }
 
     fn case(&mut self, node: Node<'_>) -> Result<(), Unclear> {

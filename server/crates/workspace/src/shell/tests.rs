@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod questions;
 mod waiting;
 
 const LONG: Duration = Duration::from_secs(60);

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use agent::permission::Shown;
 use protocol::terminal::{Certainty, Waiting};
 use rustix::termios::LocalModes;
 
@@ -39,6 +40,9 @@ pub const STILL: Duration = Duration::from_secs(2);
 
 /// So many of the last bytes are looked at for the question.
 const TAIL: usize = 4 << 10;
+
+/// So many of the last bytes are the whole of a question at most.
+const SHOWN: usize = 16 << 10;
 
 /// The longest question that is told, in characters.
 const LONGEST_PROMPT: usize = 400;
@@ -136,6 +140,8 @@ pub(super) struct Typed {
     given: u64,
     /// Whether the last of it is the beginning of a line, which no program has been given yet.
     is_partial: bool,
+    /// The offset that the output had come to when Enter was last pressed. What was printed before asks nothing more.
+    entered: u64,
 }
 
 impl Typed {
@@ -143,13 +149,18 @@ impl Typed {
         self.times
     }
 
-    /// Something is typed into a terminal with these settings. Gives whether the program is given it.
-    pub(super) fn more(&mut self, bytes: &[u8], keys: Keys) -> bool {
+    /// Something is typed into a terminal with these settings, whose output has come to `end`. Gives whether the program is
+    /// given it.
+    pub(super) fn more(&mut self, bytes: &[u8], keys: Keys, end: u64) -> bool {
         const ENDS: &[u8] = b"\r\n\x03\x04\x1a\x1c";
         let is_given = !keys.lines || bytes.iter().any(|byte| ENDS.contains(byte));
         (self.times, self.is_partial) = (self.times + 1, !is_given);
         if is_given {
             self.given = self.times;
+        }
+        // A key of a menu has it painted anew, and not all of it: only a whole line ends a question.
+        if bytes.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+            self.entered = end;
         }
         is_given
     }
@@ -169,6 +180,18 @@ impl Common {
         }
         waiting.prompt = line;
         Some(waiting)
+    }
+
+    /// All that the command asks by whose output began at `start`: what was printed since it was last given a line, with the
+    /// whole of the line in which that began.
+    pub(super) fn shown(&self, start: u64) -> Shown {
+        let earliest = start.max(self.spool.end().saturating_sub(SHOWN as u64));
+        let entered = self.typed.borrow().entered.max(earliest);
+        let (from, bytes) = self.spool.read_from(earliest, SHOWN);
+        let before = usize::try_from(entered.saturating_sub(from)).unwrap_or(bytes.len()).min(bytes.len());
+        let (before, after) = bytes.split_at(before);
+        let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        shown(&[before.get(line..).unwrap_or_default(), after].concat())
     }
 
     /// The last line that the command has printed whose output began at `start`.
@@ -216,13 +239,19 @@ fn update(known: &mut Option<Waiting>, found: Option<Waiting>, typed: Typed) -> 
 /// The last line that was printed, as plain text: the question, if there is one. Empty where it has an end.
 fn last_line(spool: &Spool, start: u64) -> String {
     let (_, bytes) = spool.read_from(start.max(spool.end().saturating_sub(TAIL as u64)), TAIL);
-    let (mut plain, mut text) = (Plain::default(), Vec::new());
-    plain.push(&bytes, &mut |more| text.extend_from_slice(more));
-    plain.finish(&mut |more| text.extend_from_slice(more));
-    let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let last = String::from_utf8_lossy(last);
+    let seen = shown(&bytes).seen;
+    let last = seen.rsplit('\n').next().unwrap_or_default();
     let skipped = last.chars().count().saturating_sub(LONGEST_PROMPT);
     last.chars().skip(skipped).collect()
+}
+
+/// What these bytes show.
+pub(super) fn shown(bytes: &[u8]) -> Shown {
+    let (mut plain, mut text) = (Plain::default(), Vec::new());
+    plain.push(bytes, &mut |more| text.extend_from_slice(more));
+    plain.finish(&mut |more| text.extend_from_slice(more));
+    let [seen, printed] = [&*text, bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    Shown { seen, printed }
 }
 
 /// What the processes of a group do with the terminal whose device is named.
@@ -401,11 +430,11 @@ mod tests {
         let mut known = None;
         let (mut typed, lines) = (Typed::default(), Keys { echo: true, lines: true });
         assert!(update(&mut known, waiting("name? "), typed));
-        assert!(!typed.more(b"Ad", lines));
+        assert!(!typed.more(b"Ad", lines, 0));
         assert!(!update(&mut known, waiting("name? Ad"), typed));
         assert_eq!(known, waiting("name? "));
         assert!(update(&mut known, waiting("age? "), typed));
-        assert!(typed.more(b"a\r", lines) && typed.more(b"y", Keys { echo: false, lines: false }));
+        assert!(typed.more(b"a\r", lines, 0) && typed.more(b"y", Keys { echo: false, lines: false }, 0));
         assert!(update(&mut known, waiting("age? Delete it? "), typed), "what a program was given, it may have read");
         assert!(update(&mut known, None, typed));
         assert!(!update(&mut known, None, typed));

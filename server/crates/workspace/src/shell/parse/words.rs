@@ -13,7 +13,7 @@ impl Walk<'_> {
     pub(super) fn word(&mut self, node: Node<'_>) -> Result<Word, Unclear> {
         guards::word(node, self.source)?;
         let known = self.value(node)?;
-        Ok(known.map_or_else(|| Word::Unknown(self.text(node).to_owned()), Word::Known))
+        Ok(known.map_or_else(|| self.unknown(self.text(node)), Word::Known))
     }
 
     /// The value; none where only the running shell knows it.
@@ -34,8 +34,9 @@ impl Walk<'_> {
             "simple_expansion" if walk.text(node).contains(char::is_whitespace) => {
                 Err("it is not clear where its words end".into())
             }
-            "simple_expansion" | "brace_expression" | "$" => Ok(None),
-            "expansion" => walk.expansions(node).map(|()| None),
+            "simple_expansion" => Ok(walk.in_round(walk.text(node))),
+            "brace_expression" | "$" => Ok(None),
+            "expansion" => walk.expansions(node).map(|()| walk.in_round(walk.text(node))),
             "command_substitution" | "process_substitution" => walk.substitution(node).map(|()| None),
             "arithmetic_expansion" => walk.arithmetic(node).map(|()| None),
             "==" | "=~" => Ok(Some(node.kind().to_owned())),
@@ -53,8 +54,10 @@ impl Walk<'_> {
         let parts = children(node).filter(|part| part.is_named() && part.kind() != "string_content");
         for part in parts {
             self.literal(at, part.start_byte(), &mut literal)?;
-            self.value(part)?;
-            is_literal = false;
+            match self.value(part)? {
+                Some(value) => literal.push_str(&value),
+                None => is_literal = false,
+            }
             at = part.end_byte();
         }
         self.literal(at, end, &mut literal)?;

@@ -43,8 +43,8 @@ impl Fixture {
 }
 
 /// What is asked, as it is looked at now.
-fn now<'a>(shell: &Shell, prompt: Option<&'a str>) -> Asked<'a> {
-    Asked { typed: shell.typed(), prompt }
+fn now<'a>(shell: &Shell, seen: Option<&'a str>) -> Asked<'a> {
+    Asked { typed: shell.typed(), seen }
 }
 
 fn certainty(status: &Status) -> Option<Certainty> {
@@ -162,6 +162,7 @@ async fn a_question_that_was_answered_is_not_asked_any_longer() {
         let asked = shell.waiting().unwrap().prompt;
         assert!(asked.ends_with(second) && asked != first, "{read}: {asked}");
         assert_eq!(fixture.status_now().waiting.unwrap().prompt, asked);
+        let asked = shell.shown().seen;
         assert!(matches!(shell.answer(&flight, now(shell, Some(first)), b"y"), Err(ShellError::Another)));
         shell.answer(&flight, now(shell, Some(&asked)), answer.as_bytes()).unwrap();
         shell.at_rest().await;

@@ -202,6 +202,14 @@ fn nine_of_ten_lines_that_developers_run_need_no_question() {
 }
 
 #[test]
+fn what_is_known_only_to_read_runs_unasked_wherever_it_is() {
+    let lines = lines("reading.jsonl");
+    let asked: Vec<_> =
+        lines.iter().filter(|line| SURROUNDINGS.iter().any(|around| !is_allowed(line, Mode::Agent, *around))).collect();
+    assert!(asked.is_empty(), "{} of {} are asked: {asked:#?}", asked.len(), lines.len());
+}
+
+#[test]
 fn a_benign_line_that_was_set_aside_is_asked_and_says_why_it_should_be() {
     for entry in table("asked.jsonl") {
         let line = entry["line"].as_str().unwrap();

@@ -1,0 +1,140 @@
+//! What a loop's variable is in the rounds of a `for`: its body is listed once for each word that it goes through, with that
+//! word in the variable's place, where nothing else in the line can set the variable.
+
+use agent::permission::Word;
+use tree_sitter::Node;
+
+use super::{Unclear, Walk};
+
+/// A line's loops go through so many rounds at most; where they would go through more, a variable's value is not known.
+const MOST: usize = 64;
+
+/// Programs that take no word after `--` for an option.
+const END_OPTIONS: &[&str] =
+    &["cat", "du", "file", "grep", "head", "ls", "md5sum", "nl", "sha256sum", "sort", "stat", "tail", "wc"];
+
+/// A loop that is gone through.
+pub(super) struct Round {
+    name: String,
+    word: Word,
+}
+
+impl Walk<'_> {
+    /// Lists the body of a loop, in each of its rounds if they are known.
+    pub(super) fn rounds(&mut self, name: &str, words: Vec<Word>, bodies: &[Node<'_>]) -> Result<(), Unclear> {
+        let words: Vec<_> = words.into_iter().flat_map(in_range).collect();
+        let rounds = self.repeats * words.len();
+        if words.is_empty() || rounds > MOST || !is_set_once(self.source, name) {
+            return bodies.iter().try_for_each(|body| self.statement(*body));
+        }
+        let before = std::mem::replace(&mut self.repeats, rounds);
+        let done = words.into_iter().try_for_each(|word| {
+            self.rounds.push(Round { name: name.to_owned(), word });
+            let done = bodies.iter().try_for_each(|body| self.statement(*body));
+            self.rounds.pop();
+            done
+        });
+        self.repeats = before;
+        done
+    }
+
+    /// The value of `$f` or `${f}` in this round, where it is a plain word: it stays one word, in quotes or without.
+    pub(super) fn in_round(&self, expansion: &str) -> Option<String> {
+        let is_plain = |text: &str| {
+            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/,:@%+=-".contains(c))
+        };
+        match self.word_of(expansion)? {
+            Word::Known(text) if is_plain(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    /// A word whose value is not known, with what its loops' variables are. Only in quotes it is the one word: without, the
+    /// shell splits a file's name at its blanks.
+    pub(super) fn unknown(&self, written: &str) -> Word {
+        let within = written.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        let within = within.filter(|within| !within.contains('"'));
+        if let Some(Word::Unknown(word)) = within.and_then(|within| self.word_of(within))
+            && !word.contains(['$', '`', '"', '\'', '{', '('])
+        {
+            return Word::Unknown(word.clone());
+        }
+        let mut text = within.unwrap_or(written).to_owned();
+        if within.is_none() && self.word_of(written).is_none() {
+            return Word::Unknown(written.to_owned());
+        }
+        for round in &self.rounds {
+            let (Word::Known(word) | Word::Unknown(word)) = &round.word;
+            text = text.replace(&format!("${{{}}}", round.name), word);
+            text = replaced(&text, &round.name, word);
+        }
+        Word::Unknown(format!("\"{text}\""))
+    }
+
+    /// A command's next word. After `--` a name that begins with a dash is no option, and a glob as good as one with its folder.
+    pub(super) fn after_dashes(&self, words: &[Word], word: Word, written: &str) -> Word {
+        let is_known = |word: &Word, is: &dyn Fn(&str) -> bool| matches!(word, Word::Known(text) if is(text));
+        let ends_options = words.first().is_some_and(|name| is_known(name, &|name| END_OPTIONS.contains(&name)))
+            && words.iter().any(|word| is_known(word, &|text| text == "--"));
+        match word {
+            Word::Unknown(glob) if ends_options && glob != written && glob.starts_with('*') => {
+                Word::Unknown(format!("./{glob}"))
+            }
+            word => word,
+        }
+    }
+
+    fn word_of(&self, expansion: &str) -> Option<&Word> {
+        let name = expansion.strip_prefix('$')?;
+        let name = name.strip_prefix('{').and_then(|name| name.strip_suffix('}')).unwrap_or(name);
+        self.rounds.iter().rev().find(|round| round.name == name).map(|round| &round.word)
+    }
+}
+
+/// A text with `$name` replaced, where the name ends there.
+fn replaced(text: &str, name: &str, word: &str) -> String {
+    let variable = format!("${name}");
+    let mut pieces = text.split(variable.as_str());
+    let mut made = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let goes_on = piece.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        made.push_str(if goes_on { &variable } else { word });
+        made.push_str(piece);
+    }
+    made
+}
+
+/// The numbers of `{1..5}`, or the word.
+fn in_range(word: Word) -> Vec<Word> {
+    let range = match &word {
+        Word::Unknown(text) => text.strip_prefix('{').and_then(|text| text.strip_suffix('}')),
+        Word::Known(_) => None,
+    };
+    let numbers = range.and_then(|range| range.split_once("..")).and_then(|(first, last)| {
+        let is_plain = |text: &str| !text.starts_with(['0', '+', '-']) || text == "0";
+        let [first, last] = [first, last].map(|text| text.parse::<usize>().ok().filter(|_| is_plain(text)));
+        let (first, last) = (first?, last?);
+        (first <= last && last - first < MOST).then_some(first..=last)
+    });
+    match numbers {
+        Some(numbers) => numbers.map(|number| Word::Known(number.to_string())).collect(),
+        None => vec![word],
+    }
+}
+
+/// Whether a line sets a variable by one `for` alone: beside that its name stands only behind a `$`, or is an option's letter.
+fn is_set_once(source: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut loops = 0;
+    source.match_indices(name).all(|(at, _)| {
+        let (before, after) = (source.get(..at).unwrap_or_default(), source.get(at + name.len()..).unwrap_or_default());
+        if before.ends_with(is_part) || after.starts_with(is_part) {
+            return true;
+        }
+        let is_used = before.ends_with('$') || (before.ends_with("${") && after.starts_with('}'));
+        let is_option = before.ends_with(" -");
+        let is_loop = before.trim_end_matches([' ', '\t']).ends_with("for") && before.ends_with([' ', '\t']);
+        loops += usize::from(is_loop);
+        is_used || is_option || is_loop
+    }) && loops == 1
+}
