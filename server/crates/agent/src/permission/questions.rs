@@ -14,8 +14,8 @@
 //! what was written over it, by colours or by letters that only look like others. An interpreter's or a debugger's prompt is
 //! none of these: what is typed there is code.
 
-use crate::unseen::is_unseen;
 use super::{ShellLine, Shown, SimpleCommand, Typing, Word};
+use crate::unseen::is_unseen;
 
 /// The longest answer that is plain, in bytes.
 const PLAIN: usize = 40;
