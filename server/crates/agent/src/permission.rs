@@ -41,6 +41,7 @@
 mod always;
 mod destructive;
 mod file_commands;
+mod flags;
 mod key_reads;
 mod lists;
 mod places;

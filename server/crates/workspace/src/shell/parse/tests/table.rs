@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::permission::{
-    Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge,
+    Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge, looks_around,
 };
 use proptest::sample::{Index, select};
 use protocol::permission::RuleOrigin;
@@ -203,6 +203,34 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
     ] {
         let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
         assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
+    }
+}
+
+#[test]
+fn what_shows_files_that_it_does_not_name_is_asked_where_not_all_could_be_looked_at() {
+    let cut_short = KeyFiles { is_cut_short: true, ..KeyFiles::default() };
+    let is_asked = |line| {
+        let verdict = judged_among(&cut_short, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]);
+        matches!(verdict, Verdict::Ask { .. })
+    };
+    for line in ["git diff", "git show", "git log -p", "git diff HEAD~3", "git grep KEY", "grep -rn KEY .", "rg KEY"] {
+        assert!(is_asked(line), "{line}");
+    }
+    for line in
+        ["git status", "git log", "git diff --stat", "grep -rn --include='*.rs' KEY .", "git show HEAD:src/a.rs"]
+    {
+        assert!(!is_asked(line), "{line}");
+    }
+}
+
+#[test]
+fn files_with_keys_are_looked_for_only_where_a_command_may_show_them() {
+    for line in ["git status", "git log --oneline", "git diff --stat", "git add .", "git blame src/a.rs", "cargo test"]
+    {
+        assert!(!looks_around(&parse(line)), "{line}");
+    }
+    for line in ["git diff", "git log -p", "git stash show -p", "git status -v", "cat config/*", "rg KEY", "diff a b"] {
+        assert!(looks_around(&parse(line)), "{line}");
     }
 }
 
