@@ -13,7 +13,7 @@ use workspace::reader::ReadError;
 use workspace::review::to_line_edits;
 use workspace::text;
 
-use crate::{Services, counted, location, read_file, writable};
+use crate::{Services, counted, location, may_quote, read_file, writable};
 
 /// Files as a call's edits leave them.
 pub(crate) struct Draft<'a> {
@@ -48,8 +48,23 @@ impl<'a> Draft<'a> {
         Self { services, call, files: Vec::new(), is_lenient: false }
     }
 
-    /// The text of a file, which must be there, and its hash if it is as it was read.
+    /// The text of a file, which must be there, and its hash if it is as it was read. What the model may not see is refused:
+    /// what an edit says of its text would show it.
     pub(crate) fn text(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
+        let (path, text, hash) = self.found(path)?;
+        let read = self.files.iter().find(|file| file.path == path).and_then(|file| file.read.as_ref());
+        if read.is_some_and(|(hash, _)| !may_quote(self.services, &path, hash)) {
+            let name = self.services.roots.display(&path);
+            return Err(ToolError::Failed(format!(
+                "{name} is kept from you by the user's rules, or by a name that usually means keys. Nothing was changed. Read \
+                 it with read_file first, which the user may be asked for; or replace all of it with edit_create_file."
+            )));
+        }
+        Ok((path, text, hash))
+    }
+
+    /// The same, whoever may see it.
+    fn found(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
         let path = writable(self.services, path)?;
         let name = self.services.roots.display(&path);
         let call = self.call;
@@ -130,7 +145,7 @@ impl<'a> Draft<'a> {
 
     /// Deletes a file.
     pub(crate) fn delete(&mut self, path: &str) -> Result<PathBuf, ToolError> {
-        let (path, _, _) = self.text(path)?;
+        let (path, _, _) = self.found(path)?;
         for file in &mut self.files {
             if file.path == path {
                 file.now = None;
