@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_every_tool_and_who_is_shown_it() {
-        use agent::edit::{EditForm, TextHash};
+        use agent::edit::EditForm;
         let page = include_str!("../../../../docs/tools.md");
         let row = |name: &str| {
             let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
