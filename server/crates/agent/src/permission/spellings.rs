@@ -165,7 +165,7 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
     for (at, word) in words.iter().enumerate() {
         let text = text(word);
         let is_open = matches!(word, Word::Unknown(_)) && is_unknown(text);
-        let option = at.checked_sub(1).and_then(|at| words.get(at)).map(|word| self::text(word));
+        let option = at.checked_sub(1).and_then(|at| words.get(at)).map(self::text);
         let option = option.filter(|option| option.starts_with('-') && !option.contains('=')).unwrap_or_default();
         let glued = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
         let glued = glued.into_iter().map(|rest| ("", rest));
