@@ -422,6 +422,60 @@ fn yes_changes_nothing_of_what_the_agent_may_do() {
 }
 
 #[test]
+fn an_edit_that_makes_other_programs_run_is_accepted_by_no_wide_rule_and_told_at_the_end() {
+    let edits = [(".vscode/tasks.json", "{}\n"), (".env", "A=1\n"), ("src/a.txt", "a\n")];
+    let calls = edits
+        .map(|(path, content)| json!({ "tool": "edit_create_file", "input": { "path": path, "content": content } }));
+    let steps = json!([{ "calls": calls }, { "text": "Done." }]);
+    let last = |shown: &str| shown.trim_end().lines().rev().take(2).collect::<Vec<_>>().join("\n");
+
+    // A rule for all files is not about these two.
+    let world = World::new();
+    let output = world.azimuth(&["exec", "--script", &world.script(&steps), "--allow", "Edit(**)", "Make them."]);
+    let shown = text(&output);
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert_eq!(world.read("src/a.txt"), "a\n");
+    assert!(!world.project().join(".vscode").exists() && !world.project().join(".env").exists(), "{shown}");
+    let end = last(&shown);
+    assert!(end.contains("not accepted: .vscode/tasks.json, which makes other programs run"), "{shown}");
+    assert!(end.contains("not accepted: .env, which usually holds keys"), "{shown}");
+
+    // One that names them is.
+    let world = World::new();
+    let script = world.script(&steps);
+    let rules = ["--allow", "Edit(.vscode/**)", "--allow", "Edit(.env)", "--allow", "Edit(src/**)"];
+    let output = world.azimuth(&[&["exec", "--script", &script], rules.as_slice(), &["Make them."]].concat());
+    let shown = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(world.project().join(".vscode/tasks.json").exists() && world.project().join(".env").exists(), "{shown}");
+    assert!(last(&shown).contains("accepted: .env, which usually holds keys"), "{shown}");
+
+    // `--yes` accepts them, and says which they are.
+    let world = World::new();
+    let output = world.azimuth(&["exec", "--script", &world.script(&steps), "--yes", "Make them."]);
+    let shown = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert_eq!(world.read(".vscode/tasks.json"), "{}\n");
+    let end = last(&shown);
+    assert!(end.contains("accepted: .vscode/tasks.json, which makes other programs run"), "{shown}");
+    assert!(end.contains("accepted: .env, which usually holds keys") && !end.contains("src/a.txt"), "{shown}");
+
+    // At a terminal it is asked, whatever the rules say.
+    let world = World::new();
+    let script = world.script(&steps);
+    let mut terminal = world.terminal(&["exec", "--script", &script, "--allow", "Edit(**)", "Make them."]);
+    for answer in ["n\n", "n\n"] {
+        terminal.until("accept (y) or reject (n)> ");
+        terminal.shown.clear();
+        terminal.input.write_all(answer.as_bytes()).unwrap();
+    }
+    terminal.until("not accepted: .vscode/tasks.json");
+    terminal.script.wait().unwrap();
+    assert_eq!(world.read("src/a.txt"), "a\n");
+    assert!(!world.project().join(".vscode").exists());
+}
+
+#[test]
 fn slash_commands_alone_are_answered() {
     let world = World::new();
     let output = world.azimuth(&["exec", "/help"]);

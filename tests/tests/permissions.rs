@@ -140,6 +140,49 @@ async fn keys_in_the_project_are_read_only_where_the_user_says_so() {
 }
 
 #[tokio::test]
+async fn an_edit_of_a_file_with_keys_tells_nothing_of_what_is_in_it() {
+    let world = World::new("", "").await;
+    world.project.write(".env", "NAME=one\nKEY=hunter2\nEND=three\n");
+    world.project.write("config/secrets.json", "{\n  \"name\": \"one\",\n  \"key\": \"hunter2\"\n}\n");
+    let patch = "*** Begin Patch\n*** Update File: .env\n@@\n NAME=one\n-KEY=hunter1\n+KEY=x\n*** End Patch\n";
+    for (tool, input) in [
+        ("edit_replace_exact", json!({ "path": ".env", "old_text": "NAME=one\nKEY=hunter1\n", "new_text": "x\n" })),
+        ("edit_replace_exact", json!({ "path": ".env", "old_text": "=", "new_text": "x" })),
+        ("edit_replace_exact", json!({ "path": "config/secrets.json", "old_text": "\"key\": \"?\"", "new_text": "x" })),
+        (
+            "edit_structural",
+            json!({ "paths": ["config/secrets.json"], "ops": [{ "pattern": "\"hunter2\"", "rewrite": "\"x\"" }] }),
+        ),
+        ("edit_apply_patch", json!({ "patch": patch })),
+        ("edit_move_file", json!({ "path": ".env", "to": "plain.txt" })),
+    ] {
+        world.model.then(Answer::calls(tool, input.clone()));
+        world.model.then(Answer::calls("search_text", json!({ "query": "hunter" })));
+        world.model.then(Answer::says("Done."));
+        world.client.prompt(&world.session, "Change it.").await;
+        world.until_end().await;
+        let asked = world.model.asked();
+        let last = asked.iter().rev().take(2).map(|request| request.last_results().concat());
+        let told = last.collect::<Vec<_>>().concat();
+        assert!(!told.contains("hunter2"), "{tool} {input}: {told}");
+        assert!(told.contains("kept from you") || told.contains("left out by permission"), "{tool} {input}: {told}");
+    }
+
+    // Once the user has let it be read, an edit is as any other.
+    world.model.then(Answer::calls("read_file", json!({ "path": ".env" })));
+    let edit = json!({ "path": ".env", "old_text": "NAME=one", "new_text": "NAME=two" });
+    world.model.then(Answer::calls("edit_replace_exact", edit));
+    world.model.then(Answer::says("Done."));
+    world.client.prompt(&world.session, "Change it.").await;
+    let (_, question) = world.client.until_asked(&world.session).await;
+    world.client.choose(&world.session, &question, "allow_once").await;
+    world.until_end().await;
+    let told = world.model.asked().last().unwrap().last_results().concat();
+    assert!(told.contains("Edit of .env"), "{told}");
+    world.finish().await;
+}
+
+#[tokio::test]
 async fn what_is_allowed_for_the_project_and_for_the_session_is_listed_and_taken_back() {
     let world = World::new("", "[permissions]\ndeny = ['Shell(git push:*)']").await;
     world.begin(&["touch made", "mkdir folder", "touch made", "mkdir folder"]).await;

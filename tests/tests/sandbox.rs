@@ -84,7 +84,8 @@ impl World {
 
         let model = ModelServer::start([]).await;
         let setup = Setup::empty_in(&home);
-        let permissions = "[permissions]\nallow = [\"Shell\"]\n";
+        let (settings, denied) = settings.split_once("permissions.").unwrap_or((settings, ""));
+        let permissions = format!("[permissions]\nallow = [\"Shell\"]\n{denied}\n");
         let configuration = Setup::configuration(&model, Wire::Chat);
         setup.configure(&format!("{settings}\n{configuration}{permissions}"));
         let project = Project::new_in(&home, [("a.txt", "one\n")]);
@@ -410,6 +411,18 @@ async fn what_the_user_opens_is_open() {
     };
     assert!(world.works("cat ~/.ssh/id_ed25519; echo x > ../beside/new").await.contains(SECRET));
     world.refuses("echo x > ~/.ssh/config", "cannot be written in it").await;
+    world.window.close().await;
+}
+
+#[tokio::test]
+async fn what_a_rule_denies_outside_the_workspace_no_program_reads() {
+    let settings = "sandbox_read = [\"~/.ssh\", \"~/beside\"]\npermissions.deny = [\"Read(~/beside/**)\"]";
+    let Some(world) = World::new(User::Same, settings).await else { return };
+    // Neither the rule nor the line says what the script reads.
+    world.project.write("both.sh", "cat ~/.ssh/id_ed25519\n");
+    assert!(world.works("sh both.sh").await.contains(SECRET));
+    world.project.write("both.sh", "cat ~/beside/letter.txt\n");
+    world.refuses("sh both.sh", "cannot be read in it").await;
     world.window.close().await;
 }
 

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agent::commands::{self, Command, Invocation};
-use agent::permission::{Rule, Rules, SourcedRule, accepting_rule};
+use agent::permission::{Rule, Rules, SourcedRule, accepting_rule, weight};
 use agent::user_command;
 use async_trait::async_trait;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
@@ -171,6 +171,7 @@ impl Job {
                 () = late => return Err(Failure::Said(LATE.into())),
             }
             if let Some(code) = turn.code(feed.last()) {
+                self.tell_weighty(&mut view, &turn)?;
                 return Ok(code);
             }
         }
@@ -289,6 +290,7 @@ impl Job {
             };
             let Some(answered) = answered.map_err(Failure::new)? else { return cancel(connection, turn).await };
             turn.remember(proposal, &answered);
+            self.note_weight(turn, proposal, !answered.accepted.is_empty());
             decided.accepted.extend(answered.accepted);
             decided.rejected.extend(answered.rejected);
             decided.message = answered.message;
@@ -318,6 +320,30 @@ impl Job {
                     complain(&error.to_string());
                 }
                 Err(error) => return Err(Failure::new(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps in mind an edit that makes other programs run, or of a file that usually holds keys.
+    fn note_weight(&self, turn: &mut Watch, proposal: &Proposal, accepted: bool) {
+        let Ok(path) = paths::from_uri(&proposal.uri) else { return };
+        let mut relative = turn.folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
+        if let Some(why) = relative.find_map(weight) {
+            let accepted = accepted || turn.weighty.get(&proposal.path).is_some_and(|(accepted, _)| *accepted);
+            turn.weighty.insert(proposal.path.clone(), (accepted, why));
+        }
+    }
+
+    /// Tells at the end which of these were accepted and which were not.
+    fn tell_weighty(&self, view: &mut View<io::Stdout>, turn: &Watch) -> Result<(), Failure> {
+        for (path, (accepted, why)) in &turn.weighty {
+            let said = if *accepted { "accepted" } else { "not accepted" };
+            let line = format!("{said}: {}, {why}", visible::line(path));
+            if self.json {
+                complain(&line);
+            } else {
+                view.line(&self.style.yellow(line)).map_err(Failure::new)?;
             }
         }
         Ok(())

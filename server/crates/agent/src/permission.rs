@@ -42,6 +42,7 @@ mod always;
 mod awk;
 mod destructive;
 mod file_commands;
+mod flags;
 mod jq;
 mod key_reads;
 mod lists;
@@ -349,7 +350,8 @@ pub fn looks_around(parsed: &ShellLine) -> bool {
 
 /// The allow rule that accepts an edit of a file without review; none where none does, or a rule denies or asks. For
 /// runs without an editor, where no one reviews. What a project's own file allows is none: nobody has been asked whether it
-/// is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none.
+/// is trusted there. What says what the agent itself may do (`.azimuth`) is accepted by none, and an edit that weighs more
+/// ([`weight`]) only by a rule that names such files, as `Edit(.github/workflows/**)` does and `Edit(**)` does not.
 pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) -> Option<&'r SourcedRule> {
     let action = Action::Edit { paths: Vec::new() };
     let surroundings = Surroundings { trusted: false, ..Surroundings::default() };
@@ -358,10 +360,21 @@ pub fn accepting_rule<'r>(rules: &'r Rules, folders: &[PathBuf], path: &Path) ->
     let fits = |pattern: &Pattern<'_>| pattern.fits_path(path, &places);
     let stopped = find(&rules.deny, &case, fits).or_else(|| find(&rules.ask, &case, fits));
     if stopped.is_some() || places::steers_us(places.relative(path)) {
-        None
-    } else {
-        find_counting(&rules.allow, &case, fits)
+        return None;
     }
+    let weighs = places.relatives(path).any(|relative| weight(relative).is_some());
+    let names_it = |rule: &&SourcedRule| rule.rule.pattern.as_ref().is_some_and(|it| weight(Path::new(it)).is_some());
+    let mut allowing = rules.allow.iter().filter(|rule| !weighs || names_it(rule));
+    allowing.find_map(|rule| find_counting(std::slice::from_ref(rule), &case, fits))
+}
+
+/// Why an edit of a file weighs more than that of a source, in words; none where it does not. The path is from a folder of
+/// the workspace.
+pub fn weight(relative: &Path) -> Option<&'static str> {
+    if makes_programs_run(relative) {
+        return Some("which makes other programs run");
+    }
+    is_for_keys(relative).then_some("which usually holds keys")
 }
 
 /// Whether a path goes through a folder that says what the agent may do (`.azimuth`).

@@ -13,7 +13,7 @@ use workspace::reader::ReadError;
 use workspace::review::to_line_edits;
 use workspace::text;
 
-use crate::{Services, counted, location, read_file, writable};
+use crate::{Services, counted, location, may_quote, read_file, writable};
 
 /// Files as a call's edits leave them.
 pub(crate) struct Draft<'a> {
@@ -48,8 +48,30 @@ impl<'a> Draft<'a> {
         Self { services, call, files: Vec::new(), is_lenient: false }
     }
 
-    /// The text of a file, which must be there, and its hash if it is as it was read.
+    /// The text of a file, which must be there, and its hash if it is as it was read. What is kept from the model is refused:
+    /// what is said of an edit of its text would show it.
     pub(crate) fn text(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
+        let found = self.found(path)?;
+        if self.is_kept(&found.0) { Err(self.kept(&found.0)) } else { Ok(found) }
+    }
+
+    /// Whether the text of a file that was read is kept from the model.
+    fn is_kept(&self, path: &Path) -> bool {
+        let read = self.files.iter().find(|file| file.path == path).and_then(|file| file.read.as_ref());
+        read.is_some_and(|(hash, _)| !may_quote(self.services, path, hash))
+    }
+
+    fn kept(&self, path: &Path) -> ToolError {
+        let name = self.services.roots.display(path);
+        ToolError::Failed(format!(
+            "{name} is kept from you by the user's rules, or by a name that usually means keys, so it is changed only where \
+             you name its text exactly. Nothing was changed. Read it with read_file first, which the user may be asked for, \
+             or replace all of it with edit_create_file."
+        ))
+    }
+
+    /// The same, whoever may see it.
+    fn found(&mut self, path: &str) -> Result<(PathBuf, Arc<str>, Option<TextHash>), ToolError> {
         let path = writable(self.services, path)?;
         let name = self.services.roots.display(&path);
         let call = self.call;
@@ -83,10 +105,15 @@ impl<'a> Draft<'a> {
         what: &str,
         edit: impl FnOnce(&str, bool) -> Result<Edited, E>,
     ) -> Result<String, ToolError> {
-        let (path, text, hash) = self.text(path)?;
+        let (path, text, hash) = self.found(path)?;
         let name = self.services.roots.display(&path);
         let seen = hash.is_some_and(|hash| self.services.seen.is_current(&path, &hash));
-        let edited = edit(&text, seen).map_err(|error| ToolError::Failed(format!("{name}: {error}")))?;
+        let edited = match edit(&text, seen) {
+            // Why it failed, and how the text differs from the model's, would tell what is there.
+            Err(_) if self.is_kept(&path) => return Err(self.kept(&path)),
+            Ok(edited) if edited.pass.leaves_out().is_some() && self.is_kept(&path) => return Err(self.kept(&path)),
+            edited => edited.map_err(|error| ToolError::Failed(format!("{name}: {error}")))?,
+        };
         let first = to_line_edits(&text, &edited.text).first().map_or(1, |edit| edit.start_line + 1);
         let mut words = format!("Edit of {name} {what}, from line {first}.");
         if let Some(what) = edited.pass.leaves_out() {
@@ -130,7 +157,7 @@ impl<'a> Draft<'a> {
 
     /// Deletes a file.
     pub(crate) fn delete(&mut self, path: &str) -> Result<PathBuf, ToolError> {
-        let (path, _, _) = self.text(path)?;
+        let (path, _, _) = self.found(path)?;
         for file in &mut self.files {
             if file.path == path {
                 file.now = None;

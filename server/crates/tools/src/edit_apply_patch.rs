@@ -209,14 +209,15 @@ fn one(operation: &Operation, draft: &mut Draft<'_>, services: &Services) -> Res
             Ok(format!("New file {} ({lines}).", services.roots.display(&path)))
         }
         Operation::Delete { path, text } => {
-            let (_, now, _) = draft.text(path)?;
-            let same = |text: &String| text.lines().map(str::trim_end).eq(now.lines().map(str::trim_end));
-            if !text.as_ref().is_none_or(same) {
-                let words = format!(
-                    "{path} does not have the text that the patch deletes. Nothing was changed. Read it, and if it is to \
-                     go write `*** Delete File: {path}`."
-                );
-                return Err(ToolError::Failed(words));
+            if let Some(text) = text {
+                let (_, now, _) = draft.text(path)?;
+                if !text.lines().map(str::trim_end).eq(now.lines().map(str::trim_end)) {
+                    let words = format!(
+                        "{path} does not have the text that the patch deletes. Nothing was changed. Read it, and if it is \
+                         to go write `*** Delete File: {path}`."
+                    );
+                    return Err(ToolError::Failed(words));
+                }
             }
             Ok(format!("Deletion of {}.", services.roots.display(&draft.delete(path)?)))
         }

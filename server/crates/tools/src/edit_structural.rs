@@ -17,7 +17,7 @@ use workspace::syntax::{Language, Parsed};
 
 use crate::search_structural::{any_of, meant};
 use crate::typed::Typed;
-use crate::{Services, blocking, counted, location, not_searched, read_file, writable};
+use crate::{Services, blocking, counted, location, may_quote, not_searched, read_file, writable};
 
 /// How many files one call may change (004 AST-02).
 const MAX_FILES: usize = 1000;
@@ -163,6 +163,10 @@ fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolE
             unreadable += 1;
             continue;
         };
+        if !may_quote(services, &path, &file.hash) {
+            left_out += 1;
+            continue;
+        }
         let is_of = Language::of_text(&path, &file.text);
         let Some((language, rules)) = rules.iter().find(|(language, _)| is_of == Some(*language)) else { continue };
         searched += 1;

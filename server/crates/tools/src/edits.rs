@@ -18,7 +18,7 @@ use workspace::reader::ReadError;
 
 use crate::draft::{Change, Draft};
 use crate::typed::Typed;
-use crate::{Services, blocking, location, read_file, writable};
+use crate::{Services, blocking, location, may_quote, read_file, writable};
 
 /// One edit, as the model asks for it.
 pub(crate) trait OneEdit: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -93,6 +93,8 @@ impl Texts<'_> {
             return Ok(None);
         }
         match self.services.reader.read(&path) {
+            // What is refused as soon as the edit is made is not looked at before.
+            Ok(file) if !may_quote(self.services, &path, &file.hash) => Ok(None),
             Ok(file) => Ok(Some((file.text, self.services.seen.is_current(&path, &file.hash)))),
             Err(error @ (ReadError::Deleted { .. } | ReadError::File(FileError::NotFound { .. }))) => {
                 Err(read_file::in_words(self.services, &path, error, self.call))

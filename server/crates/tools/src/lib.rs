@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agent::edit::EditForm;
+use agent::edit::{EditForm, TextHash};
 use agent::tool::{Tool, ToolError};
 use protocol::content::Location;
 use workspace::lang::Lang;
@@ -203,6 +203,12 @@ pub(crate) fn writable(services: &Services, path: &str) -> Result<PathBuf, ToolE
             Err(ToolError::Failed(format!("{name} must not be changed: {reason}")))
         }
     }
+}
+
+/// Whether the text of a file with this hash may be told to a model that names the file in an edit: not where rules or its
+/// name keep the file from the model, and it has not read it.
+pub(crate) fn may_quote(services: &Services, path: &Path, hash: &TextHash) -> bool {
+    services.search.shows(path) || services.seen.is_current(path, hash)
 }
 
 /// What a search did not look into, in words; nothing where it looked into all.

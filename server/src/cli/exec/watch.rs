@@ -1,6 +1,6 @@
 //! What is known of a turn while it is followed, and what exit code it comes to.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +40,8 @@ pub(super) struct Watch {
     answers: HashMap<HunkId, Answer>,
     /// The terminal whose output is shown, and the offset up to which it was.
     pub(super) terminal: Option<(Arc<Spool>, u64)>,
+    /// The files whose edits weigh more than those of sources, with whether one was accepted, and why they do.
+    pub(super) weighty: BTreeMap<String, (bool, &'static str)>,
     /// Whether something was denied or rejected.
     pub(super) refused: bool,
     /// Whether the user asked to stop.
@@ -85,6 +87,7 @@ impl Watch {
             seen: HashSet::new(),
             answers: HashMap::new(),
             terminal: None,
+            weighty: BTreeMap::new(),
             refused: false,
             cancelled: false,
             end: End::Turn,

@@ -1,8 +1,9 @@
 //! What holds the processes of a session's shell: the supervisor, and the sandbox that the configuration asks for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent::permission::Rules;
 use protocol::terminal::SandboxMode;
 use workspace::paths::Roots;
 use workspace::shell::Confinement;
@@ -25,14 +26,39 @@ pub(super) async fn of(parts: &Parts, config: &Config, roots: &Roots) -> (Confin
     }
     let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
     let own = vec![parts.data_folder.clone(), parts.user_file.clone()];
-    let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, &own)).await;
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let denied = denied(&config.rules, &folders, home.as_deref());
+    let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, &own, &denied)).await;
     // Without a policy commands would run free; that is said rather than hidden.
     let (policy, warning) = made.unwrap_or_else(|error| (None, Some(format!("no sandbox can be made: {error}"))));
     (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
 }
 
+/// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In the
+/// workspace a command makes new files beside what it must not read, which a sandbox cannot tell apart.
+fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
+    let about_reading = rules.deny.iter().filter(|sourced| sourced.rule.tool.eq_ignore_ascii_case("read"));
+    let places = about_reading.filter_map(|sourced| {
+        let pattern = sourced.rule.pattern.as_deref()?;
+        let place = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
+        let place = match place.strip_prefix("~/") {
+            Some(below) => home?.join(below),
+            None => PathBuf::from(place),
+        };
+        let is_meant = |folder: &PathBuf| folder.starts_with(&place) || place.starts_with(folder);
+        let is_whole = place.is_absolute() && !place.to_string_lossy().contains('*');
+        (is_whole && !folders.iter().any(is_meant)).then_some(place)
+    });
+    places.collect()
+}
+
 /// Blocks.
-fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<Policy>, Option<String>) {
+fn policy(
+    settings: &Settings,
+    folders: &[PathBuf],
+    own: &[PathBuf],
+    denied: &[PathBuf],
+) -> (Option<Policy>, Option<String>) {
     if sandbox::support().by.is_none() {
         let words = "commands run without a sandbox, since this system has none that Azimuth can use; `azimuth doctor` \
                      says more";
@@ -40,8 +66,11 @@ fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<
     }
     let environment = |name: &str| std::env::var_os(name);
     let home = environment("HOME").map(PathBuf::from);
-    let own: Vec<PathBuf> = own.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+    let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let own: Vec<PathBuf> = own.iter().map(canonical).collect();
     let kept: Vec<PathBuf> = own.iter().cloned().chain(home).collect();
+    // Whatever else the user opens, what they deny stays closed, as our own files do.
+    let own: Vec<PathBuf> = own.into_iter().chain(denied.iter().map(canonical)).collect();
     let repositories = sandbox::repositories(folders, &kept);
     if settings.mode == SandboxMode::WorkspaceWrite {
         sandbox::make_caches(&environment);
@@ -50,4 +79,43 @@ fn policy(settings: &Settings, folders: &[PathBuf], own: &[PathBuf]) -> (Option<
     let (repositories, environment) = (&repositories, &environment);
     let world = World { folders, repositories, own: &own, credentials: &credentials, environment };
     (Policy::new(settings, &world).map(Policy::resolved), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use agent::permission::SourcedRule;
+    use protocol::permission::RuleOrigin;
+
+    use super::*;
+
+    #[test]
+    fn what_a_rule_denies_outside_the_workspace_is_found_by_its_whole_name() {
+        let deny = |text: &str| SourcedRule {
+            rule: text.parse().unwrap(),
+            origin: RuleOrigin::User,
+            source: "your config.toml".to_owned(),
+        };
+        let found = |text: &str| {
+            let rules = Rules { deny: vec![deny(text)], ..Rules::default() };
+            denied(&rules, &[PathBuf::from("/home/ada/project")], Some(Path::new("/home/ada")))
+        };
+        for (rule, place) in [
+            ("Read(~/.config/foo/**)", "/home/ada/.config/foo"),
+            ("read(~/.config/foo)", "/home/ada/.config/foo"),
+            ("Read(/opt/keys/*)", "/opt/keys"),
+            ("Read(/opt/key.pem)", "/opt/key.pem"),
+        ] {
+            assert_eq!(found(rule), [PathBuf::from(place)], "{rule}");
+        }
+        for rule in [
+            "Read(.env)",
+            "Read(/opt/*.pem)",
+            "Read(/home/ada/project/.env)",
+            "Read(/**)",
+            "Read(/home/**)",
+            "Edit(/opt/x)",
+        ] {
+            assert!(found(rule).is_empty(), "{rule}");
+        }
+    }
 }

@@ -252,7 +252,9 @@ impl Session {
     fn note_of(&self, path: &Path, file: &str, by: &str, [before, after]: &[Arc<str>; 2]) -> String {
         let said = format!("{by} formatted {file} after your edit was accepted.");
         let diff = diff(Some(before), Some(after), file);
-        if diff.len() > LONGEST_DIFF {
+        // What is kept from the model is not told to it in a difference either.
+        let is_kept = !self.search.shows(path) && !self.seen.is_current(path, &hash(before));
+        if is_kept || diff.len() > LONGEST_DIFF {
             return format!("{said} It changed much; read the file again before you edit it.");
         }
         self.seen.edited(path, Some(&hash(before)), Some(hash(after)));

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::flags::{self, Flags};
 use super::lists::{glob_fits, is_often_settings, is_read_by_leave};
 use super::places::Places;
-use super::read_only::{self, argument, has_flag, search_pattern};
+use super::read_only::{self, argument, search_pattern};
 use super::{ShellLine, SimpleCommand, Word};
 
 /// The files that usually hold keys where a command line may look, as the disk has them.
@@ -26,11 +27,10 @@ pub(super) fn looks_around(parsed: &ShellLine) -> bool {
     let ShellLine::Commands(commands) = parsed else { return false };
     commands.iter().any(|command| {
         let is_glob = |word: &Word| matches!(word, Word::Unknown(_)) && argument(word).is_some();
-        let name = match command.words.first() {
-            Some(Word::Known(name)) => name.as_str(),
-            _ => return false,
-        };
-        matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "git" | "diff") || command.words.iter().any(is_glob)
+        let Some((Word::Known(name), rest)) = command.words.split_first() else { return false };
+        let arguments = rest.iter().map(argument).collect::<Option<Vec<_>>>();
+        let is_written = arguments.iter().flatten().any(|word| word.contains(['*', '?', '[']));
+        rest.iter().any(is_glob) || is_written || arguments.is_some_and(|arguments| search(name, &arguments).is_some())
     })
 }
 
@@ -56,31 +56,18 @@ pub(super) fn shown_by(command: &SimpleCommand, places: &Places<'_>, keys: &KeyF
 
 /// The arguments that can name files: not what a search looks for, nor what it leaves out.
 fn files_among<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
-    let pattern = match (name, arguments) {
-        ("git", _) => {
-            let at = arguments.iter().position(|word| *word == "grep");
-            at.and_then(|at| {
-                let after = arguments.get(at + 1..).unwrap_or_default();
-                after.iter().position(|word| !word.starts_with('-')).map(|more| at + 1 + more)
-            })
-            .filter(|_| !has_flag(arguments, &["-e"]))
-        }
-        _ => search_pattern(name, arguments),
-    };
-    let takes_text = |flag: &str| {
-        let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "git");
-        searches && matches!(flag, "-e" | "--regexp" | "-S" | "-G" | "--exclude" | "--exclude-dir" | "--grep")
-    };
-    let mut after_flag = false;
-    let mut files = Vec::new();
-    for (at, word) in arguments.iter().enumerate() {
-        let is_text = std::mem::replace(&mut after_flag, takes_text(word));
-        let leaves_out = word.starts_with("--exclude") || EXCLUDES.iter().any(|start| word.starts_with(start));
-        if !is_text && !leaves_out && Some(at) != pattern {
-            files.push(*word);
-        }
-    }
-    files
+    /// Options whose values are text to look for, or say what is left out.
+    const TEXTS: &[&str] = &["e", "G", "S", "--regexp", "--grep", "--exclude", "--exclude-dir"];
+    let subcommand = arguments.iter().position(|word| !word.starts_with('-')).filter(|_| name == "git");
+    let begin = subcommand.map_or(0, |at| at + 1);
+    let kinds = flags::of(name, subcommand.and_then(|at| arguments.get(at)).copied());
+    let texts = kinds.map(|kinds| Flags::read(arguments.get(begin..).unwrap_or_default(), kinds).places_of(TEXTS));
+    let mut texts: Vec<_> = texts.unwrap_or_default().into_iter().map(|at| begin + at).collect();
+    let is_search = name != "git" || subcommand.and_then(|at| arguments.get(at)) == Some(&"grep");
+    texts.extend(search_pattern(name, arguments).filter(|_| is_search));
+    let leaves_out = |word: &str| word.starts_with("--exclude") || EXCLUDES.iter().any(|start| word.starts_with(start));
+    let files = arguments.iter().copied().enumerate();
+    files.filter(|(at, word)| !texts.contains(at) && !leaves_out(word)).map(|(_, word)| word).collect()
 }
 
 /// How a path that git is to leave out begins, and a glob of ripgrep's.
@@ -136,18 +123,7 @@ fn shown(path: &Path, places: &Places<'_>) -> String {
 
 /// A file with keys that a command meets in a folder, or in what git keeps.
 fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -> Option<String> {
-    let search = match name {
-        "grep" | "egrep" | "fgrep" => grep(arguments)?,
-        "rg" => ripgrep(arguments)?,
-        "git" => git(arguments)?,
-        "diff" => Search {
-            folders: arguments.iter().copied().filter(|word| !word.starts_with('-')).collect(),
-            hidden: true,
-            ignored: true,
-            ..Search::default()
-        },
-        _ => return None,
-    };
+    let search = search(name, arguments)?;
     let resolve = |folder: &&str| places.resolve(folder.trim_start_matches(":/"));
     let folders: Vec<PathBuf> = search.folders.iter().filter_map(resolve).flatten().collect();
     let meets = |path: &PathBuf, ignored: bool| {
@@ -163,7 +139,7 @@ fn below(name: &str, arguments: &[&str], places: &Places<'_>, keys: &KeyFiles) -
             && places.relatives(path).any(is_read_by_leave)
     };
     let met = keys.found.iter().find(|(path, ignored)| meets(path, **ignored)).map(|(path, _)| shown(path, places));
-    let unknown = keys.is_cut_short && !search.everywhere && search.filter.is_open();
+    let unknown = keys.is_cut_short && search.filter.is_open();
     met.or_else(|| unknown.then(|| "one of the files that there are too many of to look at".to_owned()))
 }
 
@@ -211,85 +187,43 @@ impl Filter<'_> {
     }
 }
 
-/// The values of a flag, in the same word or in the next.
-fn values<'a>(arguments: &[&'a str], flags: &[&str]) -> Vec<&'a str> {
-    let mut values = Vec::new();
-    for (at, word) in arguments.iter().enumerate() {
-        for flag in flags {
-            if word == flag {
-                values.extend(arguments.get(at + 1));
-            } else if flag.starts_with("--") {
-                values.extend(word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')));
-            } else {
-                values.extend(word.strip_prefix(flag).filter(|_| !word.starts_with("--")));
-            }
+/// Where a command looks of those that show files which they do not name; none where it shows none.
+fn search<'a>(name: &str, arguments: &[&'a str]) -> Option<Search<'a>> {
+    let flags = flags::of(name, None).map(|kinds| Flags::read(arguments, kinds));
+    match (name, flags) {
+        ("grep" | "egrep" | "fgrep", Some(flags)) => grep(&flags),
+        ("rg", Some(flags)) => ripgrep(&flags),
+        ("git", _) => git(arguments),
+        ("diff", _) => {
+            let folders = arguments.iter().map(|word| word.split_once('=').map_or(*word, |(_, value)| value));
+            let folders = folders.filter(|word| !word.starts_with('-')).collect();
+            Some(Search { folders, hidden: true, ignored: true, ..Search::default() })
         }
+        _ => None,
     }
-    values
 }
-
-/// The ends of flags of searches that take the next word, also in a cluster.
-const VALUED: &[&str] = &[
-    "A",
-    "B",
-    "C",
-    "D",
-    "E",
-    "M",
-    "T",
-    "d",
-    "e",
-    "f",
-    "g",
-    "j",
-    "m",
-    "r",
-    "t",
-    "--glob",
-    "--iglob",
-    "-context",
-    "-type",
-    "-type-not",
-    "-max-depth",
-    "-max-count",
-    "-max-columns",
-    "-max-filesize",
-    "-threads",
-    "-sort",
-    "-sortr",
-    "-color",
-    "-colors",
-    "-encoding",
-    "-engine",
-    "-replace",
-    "-include",
-    "-exclude",
-    "-exclude-dir",
-    "-directories",
-    "-label",
-];
 
 /// What a search is to look through: its operands but for the pattern, or the folder that it is in.
-fn operands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
-    let among = files_among(name, arguments);
-    let operands: Vec<_> = among.into_iter().filter(|word| !word.starts_with('-')).collect();
-    // A flag's value may stand among them, and then what seems to be the folder may be what is looked for.
-    let is_in_next =
-        |word: &&str| word.starts_with('-') && !word.contains('=') && VALUED.iter().any(|flag| word.ends_with(flag));
-    let is_alone = search_pattern(name, arguments).is_none() || arguments.iter().any(is_in_next);
-    if operands.is_empty() || is_alone { operands.into_iter().chain(["."]).collect() } else { operands }
+fn folders<'a>(flags: &Flags<'a>) -> Vec<&'a str> {
+    let is_elsewhere =
+        flags.has(&["e", "f", "--regexp", "--file"]) || !flags.sure_values(&["e", "--regexp"]).is_empty();
+    let operands: Vec<_> = flags.operands.iter().map(|(_, word)| *word).collect();
+    // Where it cannot be told which of them is the pattern, any may be a folder.
+    let among = if is_elsewhere || flags.is_open { operands.as_slice() } else { operands.get(1..).unwrap_or_default() };
+    if among.is_empty() || flags.is_open { among.iter().copied().chain(["."]).collect() } else { among.to_vec() }
 }
 
-fn grep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
-    let recursive =
-        has_flag(arguments, &["-r", "--recursive"]) || values(arguments, &["-d", "--directories"]).contains(&"recurse");
-    let filter =
-        Filter { only: values(arguments, &["--include"]), without: values(arguments, &["--exclude"]), sources: false };
-    let folders = operands("grep", arguments);
-    recursive.then_some(Search { folders, hidden: true, ignored: true, filter, everywhere: false })
+fn grep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
+    // What `-d` is told may be shortened, too.
+    let directories = flags.values(&["d"]).into_iter().map(Some).chain(flags.shortened("--directories"));
+    let directories = directories.filter(|value| !matches!(value, Some("skip" | "read"))).count() > 0;
+    let recursive = flags.may_have(&["r", "--recursive"]) || directories;
+    let without = flags.sure_values(&["--exclude"]);
+    let filter = Filter { only: flags.sure_values(&["--include"]), without, sources: false };
+    recursive.then(|| Search { folders: folders(flags), hidden: true, ignored: true, filter, everywhere: false })
 }
 
-fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
+fn ripgrep<'a>(flags: &Flags<'a>) -> Option<Search<'a>> {
     const SOURCES: &[&str] = &[
         "c",
         "cpp",
@@ -312,25 +246,23 @@ fn ripgrep<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "ts",
         "typescript",
     ];
-    if has_flag(arguments, &["--files"]) && !has_flag(arguments, &["-e", "--regexp"]) {
+    if flags.has(&["--files"]) && !flags.may_have(&["e", "--regexp"]) {
         return None;
     }
-    let unrestricted = arguments.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
-    let unrestricted: usize = unrestricted.map(|word| word.matches('u').count()).sum();
-    let unrestricted = unrestricted + arguments.iter().filter(|word| **word == "--unrestricted").count();
-    let hidden = unrestricted > 1 || has_flag(arguments, &["--hidden", "-."]);
-    let ignored = unrestricted > 0 || arguments.iter().any(|word| word.starts_with("--no-ignore"));
-    let globs = values(arguments, &["-g", "--glob", "--iglob"]);
-    let (without, only): (Vec<_>, Vec<_>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
-    let without = without.into_iter().map(|glob| glob.trim_start_matches('!')).collect();
-    let types = values(arguments, &["-t", "--type"]);
-    let adds_types = arguments.iter().any(|word| word.starts_with("--type-add"));
-    let sources = !adds_types && !types.is_empty() && types.iter().all(|kind| SOURCES.contains(kind));
+    let unrestricted = flags.count("u") + flags.count("--unrestricted");
+    let hidden = unrestricted > 1 || flags.may_have(&[".", "--hidden"]);
+    let ignored = unrestricted > 0 || flags.may_begin("--no-ignore");
+    const GLOBS: &[&str] = &["g", "--glob", "--iglob"];
     // A glob that names files overrules ignore files, and it and a type of files also what is hidden.
-    let named = !only.is_empty();
+    let named = flags.values(GLOBS).iter().any(|glob| !glob.starts_with('!'));
+    let (without, only): (Vec<_>, Vec<_>) =
+        flags.sure_values(GLOBS).into_iter().partition(|glob| glob.starts_with('!'));
+    let without = without.into_iter().map(|glob| glob.trim_start_matches('!')).collect();
+    let (types, sure) = (flags.values(&["t", "--type"]), flags.sure_values(&["t", "--type"]));
+    let sources = !flags.may_begin("--type-add") && !sure.is_empty() && types.iter().all(|kind| SOURCES.contains(kind));
     let hidden = hidden || named || (!types.is_empty() && !sources);
     let filter = Filter { only, without, sources };
-    Some(Search { folders: operands("rg", arguments), hidden, ignored: ignored || named, filter, everywhere: false })
+    Some(Search { folders: folders(flags), hidden, ignored: ignored || named, filter, everywhere: false })
 }
 
 fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
@@ -342,59 +274,57 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "--name-status",
         "--summary",
         "--dirstat",
-        "-s",
+        "s",
         "--no-patch",
         "--quiet",
     ];
     const PATCHES: &[&str] = &[
-        "-p",
-        "-u",
+        "p",
+        "u",
         "--patch",
-        "-U",
+        "U",
         "--unified",
         "--patch-with-stat",
         "--patch-with-raw",
         "--remerge-diff",
         "--dd",
-        "-W",
+        "W",
         "--function-context",
-        "-c",
+        "c",
         "--cc",
         "--binary",
+        "--check",
+        "--no-no-patch",
     ];
     let at = arguments.iter().position(|word| !word.starts_with('-'))?;
     let (subcommand, rest) = arguments.get(at..)?.split_first()?;
-    // What stands behind `--` is a path, whatever it looks like.
-    let is = |flags: &[&str]| {
-        rest.iter().take_while(|word| **word != "--").any(|word| {
-            flags.iter().any(|flag| {
-                word == flag
-                    || (!flag.starts_with("--") && !word.starts_with("--") && word.len() > 2 && word.starts_with(flag))
-                    || (flag.starts_with("--") && word.starts_with(&format!("{flag}=")))
-            })
-        })
-    };
-    let patches = is(PATCHES);
+    let flags = Flags::read(rest, flags::of("git", Some(subcommand))?);
+    let patches = flags.may_have(PATCHES);
     let shows = match *subcommand {
         "grep" => true,
-        "diff" | "show" => patches || !is(NO_TEXT),
-        "stash" => rest.first() == Some(&"show") && patches,
-        "log" | "reflog" | "diff-tree" => patches || rest.iter().any(|word| word.starts_with("-L")),
+        "diff" | "show" => patches || !flags.has(NO_TEXT),
+        // With any option, it shows more than how much has changed.
+        "stash" => rest.first() == Some(&"show") && flags.is_any() && (patches || !flags.has(NO_TEXT)),
+        "log" | "reflog" | "diff-tree" => patches || flags.may_have(&["L"]),
+        "status" => read_only::has_flag(rest, &["-v", "--verbose"]),
+        "cat-file" => flags.may_begin("--b"),
         _ => false,
     };
-    let named =
-        rest.iter().position(|word| *word == "--").and_then(|dashes| rest.get(dashes + 1..)).unwrap_or_default();
+    let named: Vec<_> = flags.operands.iter().skip(flags.behind.unwrap_or(usize::MAX)).map(|(_, word)| *word).collect();
     let excluded = named.iter().filter_map(|path| path.strip_prefix(":!").or_else(|| path.strip_prefix(":^")));
     let excluded = excluded.chain(named.iter().filter_map(|path| path.strip_prefix(":(exclude)")));
     let filter = Filter { without: excluded.collect(), ..Filter::default() };
     let folders: Vec<_> =
         named.iter().copied().filter(|path| !EXCLUDES.iter().any(|out| path.starts_with(out))).collect();
     // What the object shown names by itself is no folder: `git show HEAD:src/a.rs`.
-    let mut objects = rest.iter().filter(|word| !word.starts_with('-')).peekable();
+    let is_path =
+        |word: &str| word.contains(':') && !word.starts_with(":/") && !["^{", "@{"].iter().any(|it| word.contains(it));
     let is_object = *subcommand == "show"
-        && objects.peek().is_some()
-        && objects.all(|word| word.contains(':') && !word.starts_with(":/") && !word.contains("^{"));
+        && !flags.is_open
+        && !flags.may_have(&["--stdin"])
+        && !flags.operands.is_empty()
+        && flags.operands.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
-    let ignored = is(&["--no-index", "--untracked", "--no-exclude-standard"]);
+    let ignored = flags.may_have(&["--no-index", "--untracked", "--no-exclude-standard"]);
     (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })
 }

@@ -1,5 +1,6 @@
 //! The table of commands that only read, with the flags that would make them do more.
 
+use super::flags::{self, Flags};
 use super::places::Places;
 use super::{Word, awk, jq, printed};
 
@@ -139,10 +140,14 @@ pub(super) fn only_names(words: &[Word]) -> bool {
         ":", "[", "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "id", "ls", "nproc", "printf",
         "pwd", "readlink", "realpath", "stat", "test", "true", "type", "uname", "which", "whoami",
     ];
-    const OF_GIT: &[&str] =
-        &["status", "ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
+    const OF_GIT: &[&str] = &["ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
     match words {
         [] => true,
+        // With `-v` it shows what is staged.
+        [Word::Known(git), Word::Known(subcommand), rest @ ..] if git == "git" && subcommand == "status" => {
+            let rest: Option<Vec<_>> = rest.iter().map(argument).collect();
+            rest.is_some_and(|rest| !has_flag(&rest, &["-v", "--verbose"]))
+        }
         [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => OF_GIT.contains(&subcommand.as_str()),
         [Word::Known(name), ..] => NAMES.contains(&name.as_str()),
         [Word::Unknown(_), ..] => false,
@@ -175,16 +180,19 @@ fn stays(word: &str, places: &Places<'_>) -> bool {
 }
 
 /// Which argument of a search is its pattern, or of `awk` and `jq` their program, which can look like a path and names none.
-/// Where a flag of a search takes a value, it may be that value; it is never a file.
+/// None where it cannot be told.
 pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     match name {
         "jq" => return jq::program_at(arguments),
         _ if is_programmed(name) => return awk::program_at(arguments),
         _ => {}
     }
-    let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
-    let is_elsewhere = has_flag(arguments, &["-e", "-f", "--regexp", "--file", "--files"]);
-    arguments.iter().position(|argument| !argument.starts_with('-')).filter(|_| searches && !is_elsewhere)
+    let begin = if name == "git" { arguments.iter().position(|word| *word == "grep")? + 1 } else { 0 };
+    let kinds = flags::of(name, (name == "git").then_some("grep"))?;
+    let flags = Flags::read(arguments.get(begin..)?, kinds);
+    let is_elsewhere = flags.may_have(&["e", "f", "--regexp", "--file"]) || flags.has(&["--files"]);
+    let (at, _) = flags.operands.first()?;
+    (!is_elsewhere && !flags.is_open).then_some(begin + at)
 }
 
 fn is_programmed(name: &str) -> bool {

@@ -216,8 +216,7 @@ impl Line<'_> {
 
     /// The first rule that is about any part of the line, in any form: for rules that deny and ask.
     fn find_anywhere<'r>(&self, rules: &'r [SourcedRule], commands: &[SimpleCommand]) -> Option<&'r SourcedRule> {
-        let by_words =
-            find(rules, self.case, |pattern| commands.iter().flat_map(spelled).any(|words| pattern.fits_words(&words)));
+        let by_words = find(rules, self.case, |pattern| commands.iter().any(|command| is_about(pattern, command)));
         by_words.or_else(|| rules.iter().find(|sourced| self.names_a_file(&sourced.rule, commands)))
     }
 
@@ -229,9 +228,9 @@ impl Line<'_> {
             // What a program reads from the line itself is part of no command.
             let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
             commands.iter().flat_map(spelled).any(|words| pattern.may_fit_words(&words))
-                || commands.iter().any(|command| !self.reads(command) && spellings::may_run(command, &wanted))
+                || commands.iter().any(|command| !self.reads(command) && may_run(command, pattern))
                 || (is_fed && wanted.len() > 1 && spellings::mentions(self.text, &wanted))
-                || (self.is_open && spellings::mentions(self.text, &wanted))
+                || (self.is_open && (spellings::mentions(self.text, &wanted) || runs_in_code(self.text, pattern)))
         });
         by_words.or_else(|| rules.iter().find(|sourced| self.may_name_a_file(&sourced.rule, commands)))
     }
@@ -254,6 +253,7 @@ impl Line<'_> {
                     let is_open = spellings::changes_files(command);
                     let mut words = command.words.iter().skip(1);
                     words.any(|word| self.fits_file(&pattern, word) || may_be(word) || (is_open && is_unknown(word)))
+                        || words_in_code(command).iter().any(|word| self.fits_file(&pattern, word))
                 });
         }
         if !Class::Read.is_named(&rule.tool) {
@@ -264,12 +264,16 @@ impl Line<'_> {
         let comes_upon = |command: &SimpleCommand| {
             let mut reads = command.redirects.iter().filter(|redirect| !redirect.writes);
             let told = |text: &str| spellings::is_code(text) && spellings::mentions(text, &named);
+            let in_code = || {
+                spellings::codes(command).iter().any(|code| told(&code.text))
+                    || words_in_code(command).iter().any(|word| self.fits_file(&pattern, word))
+            };
             let mut set = command.assignments.iter().map(|text| Word::Known(text.clone()));
             // A glob or a variable may come to be the file that must not be read.
             (spellings::shows_files(command)
                 && (command.words.iter().any(|word| is_unknown(word) || may_be(word))
-                    || spellings::goes_through(command, pattern.0)
-                    || (!self.reads(command) && command.words.iter().any(|word| told(spellings::text(word))))))
+                    || spellings::goes_through(command, pattern.0)))
+                || (!self.reads(command) && in_code())
                 || reads.any(|redirect| is_unknown(&redirect.target) || may_be(&redirect.target))
                 || set.any(|text| self.fits_file(&pattern, &text))
         };
@@ -541,6 +545,28 @@ fn spelled(command: &SimpleCommand) -> Vec<Vec<Word>> {
     forms
 }
 
+/// Whether a command could run what a rule is about, as code or behind a program that runs others.
+fn may_run(command: &SimpleCommand, pattern: &Pattern<'_>) -> bool {
+    let wanted = pattern.first_words();
+    let Some(program) = wanted.first() else { return false };
+    let is_it = |code: &spellings::Code| {
+        let told = || spellings::mentions(&code.text, &wanted);
+        // One word alone may be any, so only code is looked at.
+        let is_told = if wanted.len() == 1 { spellings::is_code(&code.text) && told() } else { told() };
+        let may_fit = || wanted.len() > 1 || code.is_run;
+        code.may_be_any() || is_told || (may_fit() && runs_in_code(&code.text, pattern))
+    };
+    let behind = || {
+        let words = spellings::run_words(command);
+        let texts: Vec<_> = words.iter().map(spellings::text).collect();
+        let begins = words.iter().enumerate().filter(|(_, word)| spellings::bare(spellings::text(word)) == *program);
+        let begun = begins.filter_map(|(at, _)| words.get(at..)).map(<[Word]>::to_vec);
+        let mut begun = begun.map(|words| SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() });
+        begun.any(|command| is_about(pattern, &command)) || spellings::mentions(&texts.join(" "), &wanted)
+    };
+    spellings::codes(command).iter().any(is_it) || (wanted.len() > 1 && behind())
+}
+
 /// Whether a command is a plain one that takes what it is fed for text.
 fn is_reading(command: &SimpleCommand) -> bool {
     matches!(command.words.first(), None | Some(Word::Known(_)))
@@ -548,6 +574,28 @@ fn is_reading(command: &SimpleCommand) -> bool {
             .words
             .first()
             .is_none_or(|name| matches!(spellings::text(name), "cat" | "cd" | "echo" | "printf" | "tee"))
+}
+
+/// Whether a rule is about what code runs, as far as its plain words tell.
+fn runs_in_code(text: &str, pattern: &Pattern<'_>) -> bool {
+    guess_in_code(text).iter().any(|command| is_about(pattern, command))
+}
+
+/// Whether a rule is about a command, in any form.
+fn is_about(pattern: &Pattern<'_>, command: &SimpleCommand) -> bool {
+    spelled(command).iter().any(|words| pattern.fits_words(words))
+}
+
+/// What code could run: the same as [`guess_commands`] for text in which that of another shell may stand in quotes.
+fn guess_in_code(text: &str) -> Vec<SimpleCommand> {
+    let quoted = text.split(['"', '\'']).filter(|piece| *piece != text).flat_map(guess_commands);
+    guess_commands(text).into_iter().chain(quoted).collect()
+}
+
+/// The words of the code that a command may run.
+fn words_in_code(command: &SimpleCommand) -> Vec<Word> {
+    let codes = spellings::codes(command);
+    codes.iter().flat_map(|code| guess_in_code(&code.text)).flat_map(|command| command.words).collect()
 }
 
 /// What a text could run, by its plain words: enough to find what is denied, never to allow.

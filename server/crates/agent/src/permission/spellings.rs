@@ -18,8 +18,85 @@ const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
-/// What git runs that its arguments or settings name.
-const GIT_RUNS: &[&str] = &["bisect", "config", "difftool", "filter-branch", "mergetool", "rebase", "submodule"];
+/// How the names of settings, variables and options end whose value is run, without what joins their words.
+const RUN: &[&str] = &[
+    "askpass",
+    "bashenv",
+    "clean",
+    "cmd",
+    "command",
+    "driver",
+    "editor",
+    "exec",
+    "external",
+    "externaldiff",
+    "difffilter",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "hook",
+    "lessclose",
+    "lessopen",
+    "pack",
+    "pager",
+    "process",
+    "program",
+    "rsh",
+    "runner",
+    "shell",
+    "smudge",
+    "ssh",
+    "textconv",
+    "visual",
+    "wrapper",
+];
+
+/// Programs that only show or keep the text they are given.
+const TALKS: &[&str] = &["echo", "printf", "cat", "tee", "grep", "egrep", "fgrep", "rg", "gh"];
+
+/// Subcommands of git that take messages and texts to look for.
+const GIT_TALKS: &[&str] = &[
+    "blame",
+    "branch",
+    "commit",
+    "diff",
+    "for-each-ref",
+    "format-patch",
+    "grep",
+    "log",
+    "merge",
+    "notes",
+    "range-diff",
+    "reflog",
+    "rev-list",
+    "shortlog",
+    "show",
+    "stash",
+    "tag",
+    "whatchanged",
+    "worktree",
+];
+
+/// Their options whose value is such a text.
+const GIT_TEXTS: &[&str] = &[
+    "--after",
+    "--author",
+    "--before",
+    "--date",
+    "--format",
+    "--grep",
+    "--grep-reflog",
+    "--message",
+    "--pretty",
+    "--reason",
+    "--since",
+    "--sort",
+    "--trailer",
+    "--until",
+    "-G",
+    "-S",
+    "-m",
+];
 
 /// Programs that go through folders by themselves.
 const GOES_THROUGH: &[&str] = &["7z", "7za", "ack", "ag", "bsdtar", "fd", "rg", "rsync", "tar", "ugrep", "zip"];
@@ -62,32 +139,130 @@ pub(super) fn without_options(words: &[Word]) -> Vec<Vec<Word>> {
     told.map(|rest| words.iter().take(1).chain(rest).cloned().collect()).collect()
 }
 
-/// Whether the text of a command could have the words of a rule run, as in code (`python -c "…"`), behind a program that runs
-/// others, or as git's alias.
-pub(super) fn may_run(command: &SimpleCommand, wanted: &[&str]) -> bool {
-    let texts: Vec<&str> = command.words.iter().map(text).collect();
-    let name = texts.first().copied().unwrap_or_default();
-    let only_talks = matches!(name, "echo" | "printf" | "cat" | "tee" | "grep" | "rg" | "gh");
-    let is_alias = |text: &&str| text.starts_with("alias.") || text.contains("=alias.");
-    let is_git = name == "git" && !texts.iter().any(|text| GIT_RUNS.contains(text) || is_alias(text));
-    if wanted.is_empty() || only_talks || is_git {
-        return false;
-    }
-    // What such an alias stands for is known only when it runs.
-    let is_from_elsewhere = texts.iter().any(|text| text.starts_with("--config-env"));
-    if name == "git" && wanted.first() == Some(&"git") && is_from_elsewhere && texts.iter().any(is_alias) {
-        return true;
-    }
-    match wanted {
-        // One word alone may be any, so only code is looked at.
-        [_] => texts.iter().any(|text| is_code(text) && mentions(text, wanted)),
-        _ => {
-            let alias =
-                texts.iter().filter_map(|text| text.strip_prefix("alias.")).filter_map(|text| text.split_once('='));
-            let aliased = alias.map(|(_, value)| format!("git {}", value.trim_start_matches('!')));
-            mentions(&texts.join(" "), wanted) || aliased.into_iter().any(|text| mentions(&text, wanted))
+/// A text that a command may run, or hand on to what it runs.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) text: String,
+    /// Whether it is known to be run, so that one word alone is a program.
+    pub(super) is_run: bool,
+    /// Whether it is known only when it runs.
+    pub(super) is_unknown: bool,
+}
+
+/// The texts that a command may run as code: values of variables, settings and options, code in the line, and what stands
+/// behind a program that runs others. What is known to be text alone, such as the message of a commit, is none.
+pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
+    let is_unknown = |text: &str| text.contains(['$', '`']);
+    let mut codes = Vec::new();
+    for assignment in &command.assignments {
+        let unquoted = assignment.replace(['"', '\'', '\\'], "");
+        for set in [assignment.as_str(), unquoted.as_str()] {
+            let values = values(set);
+            codes.extend(values.map(|(name, value)| Code { is_unknown: is_unknown(value), ..Code::of(name, value) }));
         }
     }
+    let words = run_words(command);
+    for (at, word) in words.iter().enumerate() {
+        let text = text(word);
+        let is_open = matches!(word, Word::Unknown(_)) && is_unknown(text);
+        let option = at.checked_sub(1).and_then(|at| words.get(at)).map(self::text);
+        let option = option.filter(|option| option.starts_with('-') && !option.contains('=')).unwrap_or_default();
+        let glued = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
+        let glued = glued.into_iter().map(|rest| ("", rest));
+        let found = values(text).chain([(option, text)]).chain(glued);
+        codes.extend(found.map(|(name, value)| Code { is_unknown: is_open, ..Code::of(name, value) }));
+    }
+    // What an alias of git's stands for is a subcommand, and so is what it runs for each of several repositories.
+    let is_alias = |text: &str| text.to_lowercase().contains("alias.") || text == "for-each-repo";
+    if command.words.iter().map(text).chain(command.assignments.iter().map(String::as_str)).any(is_alias) {
+        let subcommands: Vec<_> = codes.iter().map(|code| format!("git {}", code.text)).collect();
+        codes.extend(subcommands.into_iter().map(|text| Code { text, is_run: true, is_unknown: false }));
+    }
+    let texts = || command.words.iter().map(text);
+    let is_from_elsewhere = texts().any(|text| text.starts_with("--config-env"));
+    let sets_run = texts().any(|text| is_alias(text) || values(text).any(|(name, _)| is_run(name)));
+    let name = texts().next().unwrap_or_default();
+    if bare(name) == "git" && is_from_elsewhere && sets_run {
+        codes.push(Code { text: String::new(), is_run: true, is_unknown: true });
+    }
+    codes
+}
+
+impl Code {
+    fn of(name: &str, value: &str) -> Self {
+        let text = value.trim_start_matches(['!', '|', '+', ':', ' ', '"', '\'']);
+        let text = text.strip_prefix("ext::").unwrap_or(text);
+        Self { text: text.to_owned(), is_run: is_run(name), is_unknown: false }
+    }
+
+    /// Whether it may become any command.
+    pub(super) fn may_be_any(&self) -> bool {
+        self.is_run && self.is_unknown
+    }
+}
+
+/// The words behind a command's name that it may run, or hand on to what it runs.
+pub(super) fn run_words(command: &SimpleCommand) -> Vec<Word> {
+    let Some((name, words)) = command.words.split_first() else { return Vec::new() };
+    let name = bare(text(name));
+    let is_any = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&text(word)));
+    if name == "git" {
+        return without_texts(words);
+    }
+    let only_talks = match name {
+        "gh" => !is_any(&["alias", "extension", "codespace", "cs"]),
+        "rg" => !words.iter().any(|word| ["--pre", "--hostname-bin"].iter().any(|flag| text(word).starts_with(flag))),
+        _ => TALKS.contains(&name),
+    };
+    if only_talks { Vec::new() } else { words.to_vec() }
+}
+
+/// Words of git without messages and what it is to look for.
+fn without_texts(words: &[Word]) -> Vec<Word> {
+    let mut begin = 0;
+    while let Some(option) = words.get(begin).map(text).filter(|word| word.starts_with('-')) {
+        begin += if OF_GIT.contains(&option) { 2 } else { 1 };
+    }
+    let subcommand = words.get(begin).map(text).unwrap_or_default();
+    if !GIT_TALKS.contains(&subcommand) {
+        return words.to_vec();
+    }
+    let (mut kept, mut is_value, mut is_searched) = (Vec::new(), false, subcommand == "grep");
+    for (at, word) in words.iter().enumerate() {
+        let text = text(word);
+        let is_short = text.starts_with('-') && !text.starts_with("--");
+        let takes_next = GIT_TEXTS.contains(&text) || (is_short && text.ends_with('m') && subcommand != "grep");
+        let is_glued = GIT_TEXTS.iter().any(|option| match option.strip_prefix("--") {
+            Some(_) => text.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')),
+            None => is_short && text.len() > 2 && text.starts_with(option),
+        });
+        let is_pattern = at > begin && is_searched && !text.starts_with('-') && !is_value;
+        is_searched &= !is_pattern;
+        if at <= begin || !(is_value || is_glued || is_pattern) {
+            kept.push(word.clone());
+        }
+        is_value = at > begin && !is_value && takes_next;
+    }
+    kept
+}
+
+/// What stands behind each `=` of a text, with what stands before.
+fn values(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.match_indices('=')
+        .take(8)
+        .map(|(at, _)| (text.get(..at).unwrap_or(text), text.get(at + 1..).unwrap_or_default()))
+}
+
+/// Whether the value of what has this name is run.
+fn is_run(name: &str) -> bool {
+    let name = name.rsplit(['.', '=', ' ', '\'']).next().unwrap_or(name);
+    let name = name.trim_end_matches('+').to_lowercase().replace(['-', '_'], "");
+    RUN.iter().any(|end| name.ends_with(end))
+}
+
+/// A program's name without its path.
+pub(super) fn bare(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Whether words stand one after the other in a text, whatever stands between them but letters.

@@ -653,6 +653,27 @@ fn edits_are_accepted_without_review_only_where_a_rule_allows_and_none_stands_ag
 }
 
 #[test]
+fn an_edit_that_makes_programs_run_or_holds_keys_is_accepted_only_by_a_rule_that_names_such_files() {
+    let folders = [PathBuf::from("/ws")];
+    let is_accepted =
+        |allowed: &str, path: &str| accepting_rule(&rules(&[allowed], &[], &[]), &folders, Path::new(path)).is_some();
+    for wide in ["Edit", "*", "Edit(**)", "Edit(*.json)", "Edit(.v*)", "edit_create_file"] {
+        for path in ["/ws/.vscode/tasks.json", "/ws/.husky/pre-commit", "/ws/.env", "/ws/bin/tool"] {
+            assert!(!is_accepted(wide, path), "{wide} {path}");
+        }
+    }
+    for (named, path) in [
+        ("Edit(.vscode/**)", "/ws/.vscode/tasks.json"),
+        ("Edit(.github/workflows/*.yml)", "/ws/.github/workflows/ci.yml"),
+        ("Edit(.env)", "/ws/.env"),
+        ("Edit(bin/**)", "/ws/bin/tool"),
+        ("Edit(**)", "/ws/src/bin/tool.rs"),
+    ] {
+        assert!(is_accepted(named, path), "{named} {path}");
+    }
+}
+
+#[test]
 fn read_rules_count_for_reading_tools_and_for_commands_that_name_the_file() {
     let denied = rules(&["Shell"], &[], &["Read(*.pem)", "Edit(vendor/**)"]);
     let folders = [PathBuf::from("/ws")];

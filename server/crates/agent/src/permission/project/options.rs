@@ -62,7 +62,15 @@ const WRITES: &[&str] = &[
 ];
 
 /// Options that only sound so.
-const NO_FILES: &[&str] = &["futureincompatreport", "outputonfailure", "outputformat", "outputsync"];
+const NO_FILES: &[&str] =
+    &["futureincompatreport", "outputformat", "outputlogs", "outputonfailure", "outputstyle", "outputsync"];
+
+/// When something is traced, where the same option of another program names the file of the trace.
+const WHEN: &[&str] =
+    &["on", "off", "on-first-retry", "on-all-retries", "retain-on-failure", "retain-on-first-failure"];
+
+/// Options that choose tests by their names, in which `@` is a tag.
+const CHOOSES: &[&str] = &["-g", "--grep", "--grep-invert", "-t", "--testNamePattern"];
 
 /// Folders that builds write to.
 const RESULTS: &[&str] = &[
@@ -122,7 +130,14 @@ pub(super) fn opens_nothing(arguments: &Arguments<'_>) -> bool {
 /// packages by such names.
 pub(super) fn hides_no_options(arguments: &Arguments<'_>, knows_scopes: bool) -> bool {
     let is_scoped = |piece: &str| knows_scopes && piece.split('/').count() == 2;
-    !arguments.words.iter().any(|word| word.split(['=', ',']).any(|piece| piece.starts_with('@') && !is_scoped(piece)))
+    let is_tag = |at: usize, word: &str| {
+        let before = at.checked_sub(1).and_then(|at| arguments.words.get(at));
+        let chooses = |option: &str| knows_scopes && CHOOSES.contains(&option);
+        before.is_some_and(|option| chooses(option)) || word.split_once('=').is_some_and(|(name, _)| chooses(name))
+    };
+    !arguments.words.iter().enumerate().any(|(at, word)| {
+        !is_tag(at, word) && word.split(['=', ',']).any(|piece| piece.starts_with('@') && !is_scoped(piece))
+    })
 }
 
 /// Whether what the options name to be written are results of a build, as far as they are known. `short` are those of one
@@ -151,7 +166,8 @@ pub(super) fn writes_results(arguments: &Arguments<'_>, short: &[&str]) -> bool 
         let is_kind = name.ends_with("cov-report");
         let file =
             value.and_then(|value| if is_kind { value.split_once(':').map(|(_, file)| file) } else { Some(value) });
-        if file.is_some_and(|file| !is_result(file)) {
+        let is_when = |file: &str| name == "--trace" && WHEN.contains(&file);
+        if file.is_some_and(|file| !is_result(file) && !is_when(file)) {
             return false;
         }
     }

@@ -202,7 +202,10 @@ fn targets(arguments: &Arguments<'_>) -> bool {
 
 /// Tasks by their names, and flags but these.
 fn tasks(arguments: &Arguments<'_>, flags: &[&str]) -> bool {
-    let mut names = arguments.words.iter().take_while(|word| **word != "--").filter(|word| !word.starts_with('-'));
+    let words = arguments.words.iter().take_while(|word| **word != "--").enumerate();
+    // How much is printed is no task.
+    let is_amount = |at: usize| at.checked_sub(1).is_some_and(|at| arguments.words.get(at) == Some(&"--output-logs"));
+    let mut names = words.filter(|(at, word)| !word.starts_with('-') && !is_amount(*at)).map(|(_, word)| word);
     names.all(|name| is_script(name)) && !arguments.has(flags)
 }
 

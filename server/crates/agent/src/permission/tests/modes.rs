@@ -257,6 +257,33 @@ fn a_projects_own_commands_run_in_the_sandbox_of_a_trusted_workspace() {
 }
 
 #[test]
+fn options_that_only_sound_as_if_they_wrote_or_read_a_file_need_no_question() {
+    let lines = [
+        "nx build --output-style static",
+        "nx run-many -t test --output-style=stream",
+        "turbo run build --output-logs errors-only",
+        "turbo build --output-logs=new-only",
+        "playwright test --trace on",
+        "playwright test --trace=retain-on-failure",
+        "playwright test --grep @smoke",
+        "playwright test --grep=@smoke",
+        "mocha -g @slow",
+    ];
+    all_are("allow", &Rules::default(), AGENT, &lines);
+    let others = [
+        "turbo build --output src/x",
+        "playwright test --output src",
+        "tsc --generateTrace src/on",
+        "playwright test --trace src/a.ts",
+        "gcc @args",
+        "gcc -g @args",
+        "tsc -t @args",
+        "playwright test @args",
+    ];
+    all_are("ask", &Rules::default(), AGENT, &others);
+}
+
+#[test]
 fn what_only_looks_like_a_projects_own_command_is_asked() {
     all_are(
         "ask",

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use agent::permission::{
-    Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge,
+    Action, Case, FOR_A_PERSON, KeyFiles, Links, Rules, SourcedRule, Surroundings, Verdict, judge, looks_around,
 };
 use proptest::sample::{Index, select};
 use protocol::permission::RuleOrigin;
@@ -166,6 +166,29 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
         "git log --grep='git push'",
         "git fetch origin",
         "git stash push",
+        "git commit -am 'git push comes later'",
+        "git commit -m\"git push\" --no-verify",
+        "git commit --message='say how to git push' -- README.md",
+        "git -C sub commit -m 'git push'",
+        "git tag -a v1 -m 'before git push'",
+        "git stash push -m 'git push'",
+        "git merge topic -m 'git push'",
+        "git log -S 'git push'",
+        "git grep -n 'git push' docs",
+        "git rebase -x 'cargo test' main",
+        "git bisect run cargo test",
+        "git submodule foreach 'git status'",
+        "git -c core.pager=cat log",
+        "git -c user.name='A B' -c user.email=a@b.example commit -m 'x'",
+        "GIT_EDITOR=true git rebase --continue",
+        "GIT_SSH_COMMAND='ssh -i key' git fetch",
+        "PAGER=cat git log",
+        "MESSAGE=\"$(date)\" make",
+        "git config alias.st status",
+        "git commit -m 'read .env in tests'",
+        "git commit -m 'update vendor/a'",
+        "rg 'git push' ../other",
+        "gh pr create --body 'then git push'",
         "npm install",
         "npm run build",
         "npm --silent test",
@@ -180,6 +203,34 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
     ] {
         let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
         assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
+    }
+}
+
+#[test]
+fn what_shows_files_that_it_does_not_name_is_asked_where_not_all_could_be_looked_at() {
+    let cut_short = KeyFiles { is_cut_short: true, ..KeyFiles::default() };
+    let is_asked = |line| {
+        let verdict = judged_among(&cut_short, &Rules::default(), line, Mode::Agent, SURROUNDINGS[0]);
+        matches!(verdict, Verdict::Ask { .. })
+    };
+    for line in ["git diff", "git show", "git log -p", "git diff HEAD~3", "git grep KEY", "grep -rn KEY .", "rg KEY"] {
+        assert!(is_asked(line), "{line}");
+    }
+    for line in
+        ["git status", "git log", "git diff --stat", "grep -rn --include='*.rs' KEY .", "git show HEAD:src/a.rs"]
+    {
+        assert!(!is_asked(line), "{line}");
+    }
+}
+
+#[test]
+fn files_with_keys_are_looked_for_only_where_a_command_may_show_them() {
+    for line in ["git status", "git log --oneline", "git diff --stat", "git add .", "git blame src/a.rs", "cargo test"]
+    {
+        assert!(!looks_around(&parse(line)), "{line}");
+    }
+    for line in ["git diff", "git log -p", "git stash show -p", "git status -v", "cat config/*", "rg KEY", "diff a b"] {
+        assert!(looks_around(&parse(line)), "{line}");
     }
 }
 
