@@ -47,6 +47,15 @@ struct World {
 impl World {
     /// None where it cannot be tried here.
     async fn new(user: User, settings: &str) -> Option<Self> {
+        Self::with(user, settings, |_| Vec::new()).await
+    }
+
+    /// The same, where the user's environment has these variables besides, made of the project's folder.
+    async fn with(
+        user: User,
+        settings: &str,
+        environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
+    ) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -100,6 +109,7 @@ impl World {
             }
         }
         command.env("HOME", &home).env("SECRET_OF_THE_SERVER", SECRET).env_remove("TMPDIR").env_remove("PYTHONHOME");
+        command.envs(environment(project.folder()));
         let window = Window::launch(command, &setup, &project, Profile::panel()).await;
         let session = window.new_session().await;
         Some(Self { window, model, session, setup, project, beside, home, _place: place })
