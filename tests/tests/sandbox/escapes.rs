@@ -244,3 +244,22 @@ async fn a_library_that_a_command_puts_where_the_users_environment_names_one_is_
         world.window.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let number = 86_000_000 + u64::from(std::process::id());
+    let supervisor = world.number_of_the_supervisor().await;
+    // From outside the sandbox this may be done.
+    let supervisor = rustix::process::Pid::from_raw(supervisor.parse().unwrap()).unwrap();
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::prlimit(Some(supervisor), rustix::process::Resource::Nofile, none).unwrap();
+    let told = world.run(&format!("(env -i setsid sleep {number} >/dev/null 2>&1 &); kill -9 $$")).await;
+    assert!(told.contains("could not see") && told.contains("killed all"), "{told}");
+    until_none(&number.to_string()).await;
+    // One that sees says nothing.
+    let told = world.run(&format!("(env -i setsid sleep {number} >/dev/null 2>&1 &); kill -9 $$")).await;
+    assert!(told.contains("The shell ended too") && !told.contains("could not see"), "{told}");
+    until_none(&number.to_string()).await;
+    world.window.close().await;
+}
