@@ -318,3 +318,26 @@ async fn a_script_of_the_projects_that_is_not_allowed_does_not_start_in_the_name
     world.told().await;
     assert!(world.has_started_the_users() && !world.has_started());
 }
+
+#[tokio::test]
+async fn where_the_supervisor_of_a_language_server_cannot_see_what_is_left_it_says_so_last() {
+    let Some(world) = World::new(Whose::Users).await else { return };
+    let script = "#!/bin/sh\n(env -i setsid sleep 600 >/dev/null 2>&1 &)\necho $PPID >new && mv new supervisor\n\
+                  until [ -e go ]; do sleep 0.05; done\n";
+    std::fs::write(world.home.join("tools/bin/leaky"), script).unwrap();
+    world.begin().await;
+    let supervisor = harness::patiently("the server's start", async {
+        loop {
+            match std::fs::read_to_string(world.project.path("supervisor")) {
+                Ok(number) => break number.trim().parse().unwrap(),
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            }
+        }
+    });
+    let supervisor = rustix::process::Pid::from_raw(supervisor.await).unwrap();
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::prlimit(Some(supervisor), rustix::process::Resource::Nofile, none).unwrap();
+    world.project.write("go", "");
+    let told = world.told().await;
+    assert!(told.contains("could not see in /proc which processes were left"), "{told}");
+}
