@@ -120,7 +120,7 @@ pub struct Config {
     pub sandbox_write: Vec<String>,
     /// What commands may read besides.
     pub sandbox_read: Vec<String>,
-    /// Environment variables that commands get although they look like secrets.
+    /// Environment variables that commands and language servers get although they look like secrets.
     pub pass_environment: Vec<String>,
     /// The folders whose own files have been read, and restrict.
     pub projects: Vec<PathBuf>,

@@ -761,7 +761,7 @@ fn doctor_says_what_is_there_and_what_to_do() {
     let output = world.azimuth(&["doctor"]);
     for expected in [
         "mine for .: ",
-        "bin/mine-lsp",
+        "bin/mine-lsp (it belongs to the project, and starts once you have allowed it as it is",
         "lost (`lost-lsp` was found neither in the project nor where programs are; `get lost` installs it)",
         "unknown field `argz`",
     ] {

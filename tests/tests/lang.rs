@@ -46,7 +46,7 @@ impl World {
         self.model.then(Answer::calls(tool, input));
         self.model.then(Answer::says("Done."));
         self.client.prompt(&self.session, "Do it.").await;
-        let events = self.client.until_end(&self.session, StopReason::EndTurn).await;
+        let events = self.client.until_end_allowing_programs(&self.session, StopReason::EndTurn).await;
         let told = events.iter().find_map(|event| match event {
             Event::ToolCallEnded { result, .. } => Some(result.text.clone()),
             _ => None,

@@ -46,7 +46,7 @@ impl World {
         self.model.then(Answer::calls("lsp_hover", json!({ "path": "a.nasty", "line": 1, "text": "one" })));
         self.model.then(Answer::says("Done."));
         self.client.prompt(&self.session, "Do it.").await;
-        self.client.until_end(&self.session, StopReason::EndTurn).await;
+        self.client.until_end_allowing_programs(&self.session, StopReason::EndTurn).await;
     }
 
     async fn nasty(&self) -> ServerInfo {
@@ -90,7 +90,7 @@ async fn until_gone(pid: u32) {
 #[tokio::test]
 async fn a_status_view_lists_them_hears_of_changes_and_starts_them_anew_and_they_are_asked_to_go_at_the_end() {
     let world = World::new().await;
-    assert_eq!(world.nasty().await.state, ServerState::NotStarted);
+    assert_eq!(world.nasty().await.state, ServerState::NotAllowed);
     world.ask().await;
     let ready = world.until(ServerState::Ready).await;
     assert_eq!(ready.version.as_deref(), Some("0.1"));
@@ -118,7 +118,7 @@ async fn a_changed_configuration_and_trust_that_is_taken_back_end_them() {
     world.project.write(".azimuth/lsp.json", &configuration("good"));
     let uri = world.project.uri(".azimuth/lsp.json");
     world.client.notify("workspace/didChangeWatchedFiles", json!({ "changes": [{ "uri": uri, "type": 2 }] }));
-    world.until(ServerState::NotStarted).await;
+    world.until(ServerState::NotAllowed).await;
     until_gone(pid).await;
     world.ask().await;
     let pid = world.until(ServerState::Ready).await.pid.unwrap();

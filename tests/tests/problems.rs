@@ -125,6 +125,14 @@ impl World {
         self.client.until_end(&self.session, StopReason::EndTurn).await
     }
 
+    /// Has the model ask about a file, which starts the project's own server, once the user has allowed it.
+    async fn allow_server(&self, file: &str) {
+        self.model.then(Answer::calls("lsp_diagnostics", json!({ "path": file })));
+        self.model.then(Answer::says("Done."));
+        self.client.prompt(&self.session, "Look at it.").await;
+        self.client.until_end_allowing_programs(&self.session, StopReason::EndTurn).await;
+    }
+
     /// The editor's language server answers while something is done.
     async fn with_server<T>(&self, server: Server, work: impl Future<Output = T>) -> T {
         self.client.hold(QUERY);
@@ -589,8 +597,7 @@ async fn a_server_of_our_own_judges_edits_before_the_user_does() {
         &[("shapes.py", "area(side: int)", "area(side: int, height: int)")],
     ];
     // The project brings it along, so it starts once it was asked for and allowed; looking at edits does not ask.
-    world.model.then(Answer::calls("lsp_diagnostics", json!({ "path": "main.py" })));
-    world.turn(&[]).await;
+    world.allow_server("main.py").await;
     let events = world.turn(&edits).await;
     let told = told(&events);
     assert_eq!(told.len(), 3, "{told:?}");
@@ -612,8 +619,7 @@ async fn is_broken_and_mended(real: Real, file: &str, edit: (&str, &str), error:
     let Some(world) = World::real(real).await else { return };
     let before = world.project.read(file);
     // It may have to start beside others.
-    world.model.then(Answer::calls("lsp_diagnostics", json!({ "path": file })));
-    world.turn(&[]).await;
+    world.allow_server(file).await;
     let events = world.turn(&[&[(file, edit.0, edit.1)]]).await;
     let broken = told(&events);
     assert!(broken.len() == 1 && broken[0].contains(" new.\n") && broken[0].contains(error), "{broken:?}");

@@ -47,11 +47,29 @@ struct World {
 impl World {
     /// None where it cannot be tried here.
     async fn new(user: User, settings: &str) -> Option<Self> {
-        Self::with_files(user, settings, &[]).await
+        Self::made(user, settings, &[], |_| Vec::new()).await
     }
 
     /// With files in the home folder.
     async fn with_files(user: User, settings: &str, files: &[(&str, String)]) -> Option<Self> {
+        Self::made(user, settings, files, |_| Vec::new()).await
+    }
+
+    /// Where the user's environment has these variables besides, made of the project's folder.
+    async fn with(
+        user: User,
+        settings: &str,
+        environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
+    ) -> Option<Self> {
+        Self::made(user, settings, &[], environment).await
+    }
+
+    async fn made(
+        user: User,
+        settings: &str,
+        files: &[(&str, String)],
+        environment: impl FnOnce(&Path) -> Vec<(&'static str, String)>,
+    ) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -111,6 +129,7 @@ impl World {
             }
         }
         command.env("HOME", &home).env("SECRET_OF_THE_SERVER", SECRET).env_remove("TMPDIR").env_remove("PYTHONHOME");
+        command.envs(environment(project.folder()));
         let window = Window::launch(command, &setup, &project, Profile::panel()).await;
         let session = window.new_session().await;
         Some(Self { window, model, session, setup, project, beside, home, _place: place })

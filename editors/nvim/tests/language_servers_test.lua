@@ -49,6 +49,7 @@ local function with_servers(test, options)
     local root = vim.uri_from_fname(place.project)
     says(child, {
       { name = "gopls", root = root, state = "notStarted", program = "/usr/bin/gopls" },
+      { name = "mine", root = root, state = "notAllowed", program = "/w/bin/mine", why = "it belongs to the project" },
       {
         name = "pyright",
         version = "1.1.400",
@@ -105,6 +106,9 @@ function T.the_list_says_how_it_stands_with_each()
       "Run by Azimuth, where Neovim has none",
       "– gopls  starts with the first question",
       "  " .. project .. " · /usr/bin/gopls",
+      "– mine  not allowed to start",
+      "  " .. project .. " · /w/bin/mine",
+      "  it belongs to the project",
       "◌ pyright 1.1.400  reads the project · 312 MB",
       "  " .. project .. " · ~/bin/pyright (4711)",
       "  Finding references",

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use protocol::ToolCallId;
 use protocol::terminal::SandboxMode;
 use store::{Finding, SqliteStore};
-use workspace::lang::pool::{Servers, ServersConfig};
+use workspace::lang::brought::{Brought, Gate};
+use workspace::lang::pool::{Access, Servers, ServersConfig};
 use workspace::paths::Roots;
 use workspace::shell::sandbox::{self, Support};
 use workspace::shell::{Confinement, RunOptions, Shell, ShellConfig, Trust, programs, withheld};
@@ -154,6 +156,17 @@ async fn shell(folder: &Path) -> Result<String, String> {
     Ok(if output.is_empty() { "sh (bash is not there; it would serve better)".into() } else { output })
 }
 
+/// What a project brings along is told as such: what the user said of it is not looked up.
+struct Unasked;
+
+#[async_trait]
+impl Gate for Unasked {
+    async fn admit(&self, _: &Brought, _: bool) -> Result<(), String> {
+        Err("it belongs to the project, and starts once you have allowed it as it is; the agent asks when it needs it"
+            .into())
+    }
+}
+
 /// The language servers that the folder would have. None is started.
 async fn servers(report: &mut Report, folder: &Path, config_file: &Path) -> Result<(), Failure> {
     const WHAT: &str = "language servers";
@@ -171,13 +184,15 @@ async fn servers(report: &mut Report, folder: &Path, config_file: &Path) -> Resu
         report.warn(WHAT, &problem)?;
     }
     let (mut is_any, mut missing) = (false, Vec::new());
-    for server in servers.status(Some(&roots), true).await {
+    let access = Access { trusted: Arc::new(|| true), policy: None, pass: [].into(), gate: Arc::new(Unasked) };
+    for server in servers.status(&roots, &access).await {
         let name = &server.name;
         match &server.program {
             Some(program) => {
                 is_any = true;
                 let (program, project) = (program.display(), roots.display(&server.root));
-                report.good(WHAT, &format!("{name} for {project}: {program}"))?;
+                let why = server.why.iter().map(|why| format!(" ({why})")).collect::<String>();
+                report.good(WHAT, &format!("{name} for {project}: {program}{why}"))?;
             }
             None => missing.push(format!("{name} ({})", server.why.as_deref().unwrap_or("its program was not found"))),
         }

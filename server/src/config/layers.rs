@@ -94,7 +94,7 @@ pub struct Layer {
     /// What commands in the sandbox may read besides.
     #[serde(alias = "sandboxRead")]
     pub sandbox_read: Option<Vec<String>>,
-    /// Environment variables that commands get although they look like secrets.
+    /// Environment variables that commands and language servers get although they look like secrets.
     #[serde(alias = "passEnvironment")]
     pub pass_environment: Option<Vec<String>>,
     /// Whether shells begin with what the user's start files define.

@@ -8,10 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use agent::store::{Store, StoreError};
+use async_trait::async_trait;
 use extend::trust::Supplied;
 use protocol::PermissionId;
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
+use workspace::lang::brought::{Brought, Gate};
 use workspace::paths;
+
+use super::feed::blocking;
 
 /// The answers to the question.
 const TRUST: &str = "trust";
@@ -103,6 +107,26 @@ impl Book {
     /// Keeps what the user says of a folder.
     fn set(&self, folder: &Path, trusted: bool) -> Result<(), StoreError> {
         self.store.set(&key(folder), if trusted { TRUSTED } else { RESTRICTED })
+    }
+}
+
+/// What may start by what the user has said already. Nobody is asked.
+#[async_trait]
+impl Gate for Book {
+    async fn admit(&self, program: &Brought, _: bool) -> Result<(), String> {
+        let (book, program) = (self.clone(), program.clone());
+        match blocking(move || book.of_program(&program.program, &program.fingerprint)).await {
+            Ok(Some(true)) => Ok(()),
+            Ok(Some(false)) => {
+                Err("it belongs to the project, and you said that it is never to start as it is now".to_owned())
+            }
+            Ok(None) => {
+                Err("it belongs to the project; you are asked whether it may start when the agent next needs it, \
+                             but not in mode `plan`"
+                    .to_owned())
+            }
+            Err(error) => Err(format!("it belongs to the project, and what you said of it cannot be read: {error}")),
+        }
     }
 }
 

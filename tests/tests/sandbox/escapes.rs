@@ -188,3 +188,78 @@ async fn a_command_shares_no_memory_reaches_no_other_machine_below_the_network_a
     world.works("chmod 1755 a.txt; chmod 700 a.txt; mkdir d; chmod +t d; touch d/b; umask 0; touch d/c; ls -l d").await;
     world.window.close().await;
 }
+
+/// A library that says in the project which program has loaded it, and outside too where it may.
+const LIBRARY: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+static void say(const char *path) {
+    char line[200] = "";
+    FILE *from = fopen("/proc/self/comm", "r"), *to = fopen(path, "a");
+    if (from && fgets(line, sizeof line, from) && to) fputs(line, to);
+    if (from) fclose(from);
+    if (to) fclose(to);
+}
+__attribute__((constructor)) static void load(void) { say(INSIDE); say(OUTSIDE); }
+"#;
+
+#[tokio::test]
+async fn a_library_that_a_command_puts_where_the_users_environment_names_one_is_loaded_in_the_sandbox_alone() {
+    if !is_installed("cc") || !is_installed("git") {
+        return;
+    }
+    let by_path = |project: &Path| vec![("LD_PRELOAD", project.join("lib/own.so").display().to_string())];
+    let by_name = |project: &Path| {
+        vec![("LD_PRELOAD", "own.so".to_owned()), ("LD_LIBRARY_PATH", project.join("lib").display().to_string())]
+    };
+    for environment in [by_path as fn(&Path) -> Vec<(&'static str, String)>, by_name] {
+        let Some(world) = World::with(User::Same, "", environment).await else { return };
+        let (inside, outside) = (world.project.path("loaded"), world.beside.join("loaded"));
+        world.project.write("own.c", LIBRARY);
+        std::fs::create_dir(world.project.path("lib")).unwrap();
+        let place = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
+        // Before there is any shell, as a language server could do in the sandbox.
+        let compiled = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-o", "lib/own.so", "own.c"])
+            .args([place("INSIDE", &inside), place("OUTSIDE", &outside)])
+            .current_dir(world.project.folder())
+            .status();
+        assert!(compiled.unwrap().success());
+
+        world.works("git init -q . && /bin/true").await;
+        world.model.then(Answer::calls("shell_start", json!({ "command": "/bin/cat a.txt" })));
+        world.model.then(Answer::says("Done."));
+        world.window.prompt(&world.session, "Run it.").await;
+        world.window.until_end(&world.session, StopReason::EndTurn).await;
+        world.run("kill -9 $$").await;
+        world.works("ls").await;
+        // Without trust git is asked what the repository's settings are, before there is a shell.
+        world.window.call::<methods::WorkspaceTrust>(json!({ "trusted": false, "byEditor": true })).await;
+        world.works("cat a.txt").await;
+
+        assert!(!outside.exists(), "loaded outside by {:?}", std::fs::read_to_string(&outside));
+        let loaded = world.project.read("loaded");
+        assert!(["bash", "true", "cat"].iter().all(|name| loaded.lines().any(|line| line == *name)), "{loaded}");
+        assert!(!loaded.lines().any(|line| line == "exe"), "our own program has loaded it: {loaded}");
+        world.window.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so() {
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let number = 86_000_000 + u64::from(std::process::id());
+    let supervisor = world.number_of_the_supervisor().await;
+    // From outside the sandbox this may be done.
+    let supervisor = rustix::process::Pid::from_raw(supervisor.parse().unwrap()).unwrap();
+    let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::prlimit(Some(supervisor), rustix::process::Resource::Nofile, none).unwrap();
+    let told = world.run(&format!("(env -i setsid sleep {number} >/dev/null 2>&1 &); kill -9 $$")).await;
+    assert!(told.contains("could not see") && told.contains("killed all"), "{told}");
+    until_none(&number.to_string()).await;
+    // One that sees says nothing.
+    let told = world.run(&format!("(env -i setsid sleep {number} >/dev/null 2>&1 &); kill -9 $$")).await;
+    assert!(told.contains("The shell ended too") && !told.contains("could not see"), "{told}");
+    until_none(&number.to_string()).await;
+    world.window.close().await;
+}

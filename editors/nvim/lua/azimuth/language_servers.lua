@@ -18,6 +18,7 @@ local list = nil
 ---@type table<azimuth.ServerState, { sign: string, group: string, says: string }>
 local states = {
   notStarted = { sign = "–", group = "AzimuthDim", says = "starts with the first question" },
+  notAllowed = { sign = "–", group = "AzimuthWarning", says = "not allowed to start" },
   missing = { sign = "✗", group = "AzimuthWarning", says = "its program was not found" },
   starting = { sign = "◌", group = "AzimuthRunning", says = "starting" },
   indexing = { sign = "◌", group = "AzimuthRunning", says = "reads the project" },

@@ -2172,6 +2172,8 @@ export interface ServerInfo {
 export type ServerState =
   /** It is there, and starts with the first question. */
   | 'notStarted'
+  /** The project brings it along, and the user has not allowed it as it is now. */
+  | 'notAllowed'
   /** The project is of its kind, but its program was not found. */
   | 'missing'
   /** It has not yet said what it can. */

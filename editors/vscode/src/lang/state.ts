@@ -29,7 +29,7 @@ export function stateInWords(state: ServerState): string {
 
 /** Whether there is something that can be started anew. */
 export function canRestart({ state }: ServerInfo): boolean {
-  return state !== 'missing';
+  return state !== 'missing' && state !== 'notAllowed';
 }
 
 /** Bytes, in the units that people compare. */
@@ -40,6 +40,7 @@ export function sizeInWords(bytes: number): string {
 
 const known: Record<ServerState, { icon: string; word: string }> = {
   notStarted: { icon: 'circle-outline', word: 'starts with the first question' },
+  notAllowed: { icon: 'lock', word: 'not allowed to start' },
   missing: { icon: 'circle-slash', word: 'not found' },
   starting: { icon: 'loading~spin', word: 'starts' },
   indexing: { icon: 'loading~spin', word: 'reads the project' },

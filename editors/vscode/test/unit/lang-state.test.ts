@@ -12,11 +12,12 @@ test('a language server is told with its version, its state, its memory, its fol
 
 test('each state has its word, and one of a later server is said as it is', () => {
   assert.equal(stateInWords('indexing'), 'reads the project');
+  assert.equal(stateInWords('notAllowed'), 'not allowed to start');
   assert.deepEqual([stateInWords('asleep' as ServerState), iconOf('asleep' as ServerState)], ['asleep', 'question']);
 });
 
 test('only what is there can be started anew', () => {
-  assert.ok(canRestart(pyright) && !canRestart({ ...pyright, state: 'missing' }));
+  assert.ok(canRestart(pyright) && !canRestart({ ...pyright, state: 'missing' }) && !canRestart({ ...pyright, state: 'notAllowed' }));
 });
 
 test('memory is said in the units that people compare', () => {

@@ -52,6 +52,8 @@ pub struct ServerInfo {
 pub enum ServerState {
     /// It is there, and starts with the first question.
     NotStarted,
+    /// The project brings it along, and the user has not allowed it as it is now.
+    NotAllowed,
     /// The project is of its kind, but its program was not found.
     Missing,
     /// It has not yet said what it can.

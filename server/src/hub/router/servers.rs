@@ -7,7 +7,7 @@ use std::time::Duration;
 use protocol::ErrorCode;
 use protocol::servers::{ServerInfo, ServersListResult, ServersRestartParams, ServersRestartResult};
 use tokio::sync::mpsc;
-use workspace::lang::pool::{ServerStatus, Servers};
+use workspace::lang::pool::{Access, ServerStatus, Servers};
 use workspace::paths::{self, Roots};
 
 use super::super::feed::blocking;
@@ -39,7 +39,9 @@ impl Folders {
         let listed = async {
             let (roots, trusted) = self.look().await?;
             let servers = &self.shared.servers;
-            let list = servers.status(Some(&roots), trusted).await.into_iter().map(info).collect();
+            let gate = Arc::new(self.shared.trust.clone());
+            let access = Access { trusted: Arc::new(move || trusted), policy: None, pass: [].into(), gate };
+            let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
             Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
         };
         let _ = reply.send(listed.await);

@@ -131,7 +131,8 @@ pub(super) async fn load(
     let trusted = Arc::clone(trust.may_run_git_programs());
     let is_trusted: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || trusted.load(Ordering::Relaxed));
     let gate = brought::Programs::new(&shared.trust, &own);
-    let access = Access { trusted: Arc::clone(&is_trusted), policy, gate };
+    let pass = config.pass_environment.as_slice().into();
+    let access = Access { trusted: Arc::clone(&is_trusted), policy, pass, gate };
     let (servers, of) = (Arc::clone(&shared.servers), Roots::clone(&roots));
     let own_servers = move |reader| servers.source(of.clone(), reader, access.clone());
     let shown = search.clone().showing_only(may_read(&rules, &roots)).knowing_if(hides_files(&rules, &roots));

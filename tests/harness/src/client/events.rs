@@ -88,29 +88,33 @@ impl Client {
         self.wait_for(what, |state| state.events.get_mut(session)?.pop_front()).await
     }
 
-    /// The events up to the turn's end, which must have this reason. Programs of the project that are asked for are allowed.
+    /// The events up to the turn's end, which must have this reason. No program of the project may be asked for.
     pub async fn until_end(&self, session: &SessionId, reason: StopReason) -> Vec<Event> {
-        let mut events = Vec::new();
-        loop {
-            let is_program = |request: &PermissionRequest| request.about == PermissionAbout::Program;
-            let fits = |event: &Event| match event {
-                Event::TurnEnded { .. } => true,
-                Event::PermissionAsked { request, .. } => is_program(request),
-                _ => false,
-            };
-            events.extend(self.until(session, "the turn's end", fits).await);
-            match events.last() {
-                Some(Event::PermissionAsked { request, .. }) => {
-                    let request = request.clone();
-                    self.answer(session, &request, "allow_always").await;
-                }
-                _ => break,
-            }
+        let events = self.until_end_or_program(session).await;
+        if let Some(Event::PermissionAsked { request, .. }) = events.last() {
+            panic!("nobody expected to be asked for a program: {request:?}");
         }
-        match events.last() {
-            Some(Event::TurnEnded { stop_reason, .. }) if *stop_reason == reason => events,
-            other => panic!("the turn ended otherwise: {other:?}"),
+        ended(events, reason)
+    }
+
+    /// The same, where the user allows the programs of the project that are asked for.
+    pub async fn until_end_allowing_programs(&self, session: &SessionId, reason: StopReason) -> Vec<Event> {
+        let mut events = self.until_end_or_program(session).await;
+        while let Some(Event::PermissionAsked { request, .. }) = events.last() {
+            let request = request.clone();
+            self.answer(session, &request, "allow_always").await;
+            events.extend(self.until_end_or_program(session).await);
         }
+        ended(events, reason)
+    }
+
+    async fn until_end_or_program(&self, session: &SessionId) -> Vec<Event> {
+        let fits = |event: &Event| match event {
+            Event::TurnEnded { .. } => true,
+            Event::PermissionAsked { request, .. } => request.about == PermissionAbout::Program,
+            _ => false,
+        };
+        self.until(session, "the turn's end", fits).await
     }
 
     /// The events up to a question, and the question.
@@ -187,5 +191,13 @@ impl Client {
             },
         )
         .await
+    }
+}
+
+/// The events of a turn, which must have ended for this reason.
+fn ended(events: Vec<Event>, reason: StopReason) -> Vec<Event> {
+    match events.last() {
+        Some(Event::TurnEnded { stop_reason, .. }) if *stop_reason == reason => events,
+        other => panic!("the turn ended otherwise: {other:?}"),
     }
 }

@@ -1230,6 +1230,7 @@
 ---What a language server does.
 ---@alias azimuth.ServerState
 ---| "notStarted" # It is there, and starts with the first question.
+---| "notAllowed" # The project brings it along, and the user has not allowed it as it is now.
 ---| "missing" # The project is of its kind, but its program was not found.
 ---| "starting" # It has not yet said what it can.
 ---| "indexing" # It reads the project.

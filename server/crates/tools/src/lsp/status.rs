@@ -79,6 +79,7 @@ pub(super) fn in_words(services: &Services, own: &OwnServers) -> String {
 fn line(services: &Services, server: &ServerStatus) -> String {
     let state = match server.state {
         ServerState::NotStarted => "not started yet",
+        ServerState::NotAllowed => "not allowed to start",
         ServerState::Missing => "missing",
         ServerState::Starting => "starting",
         ServerState::Indexing => "reading the project",

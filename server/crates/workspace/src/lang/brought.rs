@@ -1,11 +1,15 @@
 //! Programs that the project brings along: those that lie in it, and those that its files name or tell what to do. Whoever can
 //! write the project's files decides what they do, so they start only once the user has allowed just this.
 
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{Mode, OFlags, open};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -58,11 +62,18 @@ pub(super) fn is_brought(server: &Detected, roots: &Roots, policy: Option<&Polic
         || server.definition.said_by.iter().any(|file| is_theirs(file, roots, policy))
 }
 
-/// What is to be allowed of a server that the project brings along. Asks the disk.
+/// What is to be allowed of a server that the project brings along. Programs whose hashes are known are not read again, but
+/// `anew`. Asks the disk.
 ///
 /// # Errors
 /// Its program cannot be read.
-pub(super) fn look(server: &Detected, roots: &Roots, policy: Option<&Policy>) -> io::Result<Brought> {
+pub(super) fn look(
+    server: &Detected,
+    roots: &Roots,
+    policy: Option<&Policy>,
+    hashes: &Hashes,
+    anew: bool,
+) -> io::Result<Brought> {
     let program = server.program.clone().unwrap_or_default();
     let definition = &server.definition;
     let said_by = definition.said_by.iter().filter(|file| is_theirs(file, roots, policy)).cloned().collect::<Vec<_>>();
@@ -76,20 +87,20 @@ pub(super) fn look(server: &Detected, roots: &Roots, policy: Option<&Policy>) ->
             definition.edit_commands
         ])
     });
-    let mut hash = Sha256::new_with_prefix(json!([definition.name, program.to_string_lossy(), said]).to_string());
-    read(&program, |piece| hash.update(piece))?;
+    let mut hashed = vec![hashes.of(&program, anew)?];
     // Where the program is an interpreter, its script is among the words behind it.
     for script in definition.args.iter().map(|arg| server.root.join(arg)) {
         if script.is_file() && is_theirs(&script, roots, policy) {
-            read(&script, |piece| hash.update(piece))?;
+            hashed.push(hashes.of(&script, anew)?);
         }
     }
+    let all = json!([definition.name, program.to_string_lossy(), said, hashed]).to_string();
     Ok(Brought {
         name: definition.name.clone(),
         program,
         args: definition.args.clone(),
         said_by,
-        fingerprint: hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(),
+        fingerprint: in_digits(Sha256::digest(all)),
     })
 }
 
@@ -101,23 +112,76 @@ fn is_theirs(path: &Path, roots: &Roots, policy: Option<&Policy>) -> bool {
     })
 }
 
-/// Reads a program, which must be a regular file: a pipe would be waited for, and a device never ends.
-fn read(path: &Path, mut piece: impl FnMut(&[u8])) -> io::Result<()> {
-    let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?;
-    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::other("it is no regular file"));
+/// The hashes of files that were read, so that a large one is not read for every question. They say what is to be asked for,
+/// and not what may start: a file that is mapped into memory can be written without a trace in its times.
+#[derive(Debug, Default)]
+pub(super) struct Hashes(Mutex<HashMap<PathBuf, ([i64; 7], String)>>);
+
+impl Hashes {
+    /// The hash of a file, as it was read when its times were the same, or `anew`.
+    fn of(&self, path: &Path, anew: bool) -> io::Result<String> {
+        // A pipe would be waited for, and a device never ends.
+        let file = File::from(open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
+        let data = file.metadata()?;
+        if !data.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        let stamp = stamp(&data);
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !anew && let Some((_, hash)) = known().get(path).filter(|(of, _)| *of == stamp) {
+            return Ok(hash.clone());
+        }
+        let hash = hash(file)?;
+        known().insert(path.to_owned(), (stamp, hash.clone()));
+        Ok(hash)
     }
-    let mut file = std::fs::File::from(file).take(MAX_PROGRAM + 1);
-    let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
+}
+
+/// Which file it is, and when it was last written.
+fn stamp(data: &Metadata) -> [i64; 7] {
+    let [dev, ino, size] = [data.dev(), data.ino(), data.size()].map(u64::cast_signed);
+    [dev, ino, size, data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()]
+}
+
+fn hash(file: File) -> io::Result<String> {
+    let mut file = file.take(MAX_PROGRAM + 1);
+    let (mut hash, mut buffer, mut length) = (Sha256::new(), vec![0; 64 << 10], 0);
     loop {
         let count = file.read(&mut buffer)?;
         if count == 0 {
-            return Ok(());
+            return Ok(in_digits(hash.finalize()));
         }
         length += count as u64;
         if length > MAX_PROGRAM {
             return Err(io::Error::other(format!("it is larger than {} MiB", MAX_PROGRAM >> 20)));
         }
-        piece(buffer.get(..count).unwrap_or_default());
+        hash.update(buffer.get(..count).unwrap_or_default());
+    }
+}
+
+fn in_digits(hash: impl AsRef<[u8]>) -> String {
+    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its files itself")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_that_is_known_is_used_until_the_file_is_written_or_it_is_read_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        std::fs::write(&path, "one").unwrap();
+        let hashes = Hashes::default();
+        let one = hashes.of(&path, false).unwrap();
+        assert_eq!(one, in_digits(Sha256::digest("one")));
+        let known = |hash: &str| (stamp(&path.metadata().unwrap()), hash.to_owned());
+        hashes.0.lock().unwrap().insert(path.clone(), known("known"));
+        assert_eq!(hashes.of(&path, false).unwrap(), "known");
+        assert_eq!(hashes.of(&path, true).unwrap(), one);
+        assert_eq!(hashes.of(&path, false).unwrap(), one);
+        std::fs::write(&path, "longer").unwrap();
+        assert_eq!(hashes.of(&path, false).unwrap(), in_digits(Sha256::digest("longer")));
     }
 }

@@ -75,6 +75,8 @@ pub(super) struct Start<'s> {
     pub(super) confinement: &'s Confinement,
     /// Where it finds programs in turn.
     pub(super) path: Option<&'s OsStr>,
+    /// Names of variables that it gets although they look like secrets.
+    pub(super) pass: &'s [String],
 }
 
 /// Texts that a server was sent, while one waits for what it says of them. Dropped, others may be sent.

@@ -80,6 +80,26 @@ pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detect
     found
 }
 
+/// The server that the user has for what this one is for: one of its name, or of its group, as this table has it, with a program
+/// that is found where the user's are. Asks the disk.
+pub(super) fn users_own(table: &Table, server: &Detected, search: Option<&OsStr>) -> Option<Detected> {
+    let (name, group) = (&server.definition.name, &server.definition.group);
+    let (same, grouped): (Vec<_>, Vec<_>) = table
+        .servers
+        .iter()
+        .filter(|one| one.name == *name || (group.is_some() && one.group == *group))
+        .partition(|one| one.name == *name);
+    same.into_iter().chain(grouped).find_map(|definition| {
+        let program = users_program(&definition.command, search)?;
+        Some(Detected {
+            definition: definition.clone(),
+            program: Some(program),
+            root: server.root.clone(),
+            is_brought: false,
+        })
+    })
+}
+
 /// The root markers of a server.
 struct Markers<'d> {
     names: Vec<&'d str>,
@@ -145,9 +165,17 @@ fn program(command: &str, root: &Path, folder: &Path, search: Option<&OsStr>) ->
         return is_program(&path).then_some(path);
     }
     let local = [root, folder].into_iter().flat_map(|folder| LOCAL.iter().map(move |local| folder.join(local)));
+    local.map(|folder| folder.join(command)).find(|path| is_program(path)).or_else(|| users_program(command, search))
+}
+
+/// The program of a command where the user's are; an absolute path is taken as it is.
+fn users_program(command: &str, search: Option<&OsStr>) -> Option<PathBuf> {
+    if command.contains('/') {
+        return Some(PathBuf::from(command)).filter(|path| path.is_absolute() && is_program(path));
+    }
     // A relative entry would mean another program in each folder.
-    let users = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
-    local.chain(users).map(|folder| folder.join(command)).find(|path| is_program(path))
+    let folders = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(command)).find(|path| is_program(path))
 }
 
 /// Of each group the first whose program is there, or else the first.

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 use self::slot::{Changes, Slot};
 use super::Source;
-use super::brought::Gate;
+use super::brought::{self, Brought, Gate, Hashes};
 use super::detect::{self, Detected};
 use super::table::{Places, Table};
 use crate::paths::{self, Roots};
@@ -70,6 +70,7 @@ pub struct Servers {
     config: ServersConfig,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
     tables: Mutex<HashMap<(PathBuf, bool), Arc<Table>>>,
+    hashes: Arc<Hashes>,
     /// Whether no server is started any more.
     is_over: AtomicBool,
     changes: Changes,
@@ -84,6 +85,8 @@ struct Key {
     root: PathBuf,
     /// The sandbox of the sessions that share it.
     policy: Option<Arc<Policy>>,
+    /// What they let through of the environment.
+    pass: Arc<[String]>,
 }
 
 /// For whom servers answer.
@@ -91,8 +94,10 @@ struct Key {
 pub struct Access {
     /// Whether the workspace is trusted. Without trust nothing is started.
     pub trusted: Arc<dyn Fn() -> bool + Send + Sync>,
-    /// The session's sandbox; none where it has none. Sessions with the same one share servers.
+    /// The session's sandbox; none where it has none. Sessions with the same one share servers, if they let the same through.
     pub policy: Option<Arc<Policy>>,
+    /// Names of variables that servers get although they look like secrets.
+    pub pass: Arc<[String]>,
     /// Who says what may start of the servers that the project brings along.
     pub gate: Arc<dyn Gate>,
 }
@@ -134,6 +139,7 @@ impl Servers {
             config,
             slots: Mutex::default(),
             tables: Mutex::default(),
+            hashes: Arc::default(),
             is_over: AtomicBool::new(false),
             changes: Changes::default(),
             this: this.clone(),
@@ -175,29 +181,42 @@ impl Servers {
         }
     }
 
-    /// How it stands with the servers of a workspace, those of the projects in it and those among them that do not run; or with all that run or ran, without
-    /// one. Of a workspace that is not trusted, its own files do not count.
-    pub async fn status(&self, roots: Option<&Roots>, trusted: bool) -> Vec<ServerStatus> {
-        let mut list: Vec<ServerStatus> = Vec::new();
-        let slots: Vec<Arc<Slot>> = self.slots().values().cloned().collect();
-        for slot in slots {
-            if roots.is_none_or(|roots| slot.is_in(roots)) {
-                list.extend(blocking(move || slot.status()).await);
-            }
-        }
-        for root in roots.into_iter().flat_map(Roots::iter) {
+    /// How it stands with all servers that run or ran.
+    pub async fn all(&self) -> Vec<ServerStatus> {
+        self.started(|_| true).await
+    }
+
+    /// How it stands with the servers of a workspace: those of the projects in it, and those among them that do not run. Of a
+    /// workspace that is not trusted, its own files do not count.
+    pub async fn status(&self, roots: &Roots, access: &Access) -> Vec<ServerStatus> {
+        let trusted = (access.trusted)();
+        let mut list = self.started(|slot| slot.is_in(roots)).await;
+        for root in roots.iter() {
             let mut found = self.detect(root.path.clone(), None, trusted).await;
             found.extend(self.detect_below(root.path.clone(), trusted).await);
             for one in found {
-                if list.iter().any(|known| known.name == one.definition.name && known.root == one.root) {
+                let is_it = |known: &ServerStatus| {
+                    let is_program = one.program.is_none() || one.program == known.program;
+                    known.name == one.definition.name && known.root == one.root && is_program
+                };
+                if list.iter().any(is_it) {
                     continue;
                 }
+                let (state, why) = match (&one.program, self.look(&one, roots, access.policy.as_ref(), false).await) {
+                    (None, _) => (ServerState::Missing, Some(one.definition.missing())),
+                    (_, Ok(None)) => (ServerState::NotStarted, None),
+                    (_, Ok(Some(brought))) => match access.gate.admit(&brought, false).await {
+                        Ok(()) => (ServerState::NotStarted, None),
+                        Err(why) => (ServerState::NotAllowed, Some(why)),
+                    },
+                    (_, Err(why)) => (ServerState::NotAllowed, Some(why)),
+                };
                 list.push(ServerStatus {
                     name: one.definition.name.clone(),
                     version: None,
                     root: one.root,
-                    state: if one.program.is_some() { ServerState::NotStarted } else { ServerState::Missing },
-                    why: one.program.is_none().then(|| one.definition.missing()),
+                    state,
+                    why,
                     program: one.program,
                     pid: None,
                     memory: None,
@@ -206,6 +225,38 @@ impl Servers {
         }
         list.sort_by(|a, b| (&a.root, &a.name).cmp(&(&b.root, &b.name)));
         list
+    }
+
+    async fn started(&self, is_meant: impl Fn(&Slot) -> bool) -> Vec<ServerStatus> {
+        let slots: Vec<Arc<Slot>> = self.slots().values().filter(|slot| is_meant(slot)).cloned().collect();
+        let mut list: Vec<ServerStatus> = Vec::new();
+        for slot in slots {
+            list.extend(blocking(move || slot.status()).await);
+        }
+        list.sort_by(|a, b| (&a.root, &a.name).cmp(&(&b.root, &b.name)));
+        list
+    }
+
+    /// What is to be allowed of a server, if the project brings it along. `anew` reads all of it, whatever is known of it.
+    ///
+    /// # Errors
+    /// It cannot be read, for this reason.
+    async fn look(
+        &self,
+        server: &Detected,
+        roots: &Roots,
+        policy: Option<&Arc<Policy>>,
+        anew: bool,
+    ) -> Result<Option<Brought>, String> {
+        let (server, roots, policy) = (server.clone(), roots.clone(), policy.cloned());
+        let hashes = self.hashes.clone();
+        let look = move || {
+            let policy = policy.as_deref();
+            let is_brought = brought::is_brought(&server, &roots, policy);
+            is_brought.then(|| brought::look(&server, &roots, policy, &hashes, anew)).transpose()
+        };
+        let looked = blocking(look).await.ok_or("it could not be looked at")?;
+        looked.map_err(|error| format!("its program cannot be read: {error}"))
     }
 
     /// What is wrong with the configuration files of servers, for people.
@@ -300,13 +351,7 @@ impl Servers {
     }
 
     /// The place of a server's process, made where there is none.
-    fn slot(
-        &self,
-        detected: &Detected,
-        idle: Option<Duration>,
-        policy: Option<&Arc<Policy>>,
-    ) -> Result<Arc<Slot>, NoSlot> {
-        let program = detected.program.clone().ok_or(NoSlot::Over)?;
+    fn slot(&self, detected: &Detected, idle: Option<Duration>, access: &Access) -> Result<Arc<Slot>, NoSlot> {
         if self.is_over.load(Ordering::SeqCst) {
             return Err(NoSlot::Over);
         }
@@ -314,10 +359,15 @@ impl Servers {
         if !tables.any(|table| table.servers.contains(&detected.definition)) {
             return Err(NoSlot::Outdated);
         }
-        let key = Key::new(detected, program, policy);
+        let key = Key::new(detected, access).ok_or(NoSlot::Over)?;
         let mut slots = self.slots();
         if slots.is_empty() {
             self.look_after();
+        }
+        // The same program by other settings is another server: what was allowed of the one says nothing of the other.
+        let is_other = |slot: &Arc<Slot>| slot.definition != detected.definition;
+        if let Some(other) = slots.extract_if(|of, slot| *of == key && is_other(slot)).next() {
+            tokio::spawn(async move { other.1.close("it is started by other settings").await });
         }
         let slot = slots.entry(key.clone()).or_insert_with(|| {
             let idle = idle.unwrap_or(self.config.idle);
@@ -358,9 +408,11 @@ impl Servers {
 }
 
 impl Key {
-    fn new(detected: &Detected, program: PathBuf, policy: Option<&Arc<Policy>>) -> Self {
-        let (name, root) = (detected.definition.name.clone(), detected.root.clone());
-        Self { name, program, root, policy: policy.cloned() }
+    /// None for a server without a program.
+    fn new(detected: &Detected, access: &Access) -> Option<Self> {
+        let (name, program, root) =
+            (detected.definition.name.clone(), detected.program.clone()?, detected.root.clone());
+        Some(Self { name, program, root, policy: access.policy.clone(), pass: access.pass.clone() })
     }
 }
 

@@ -36,13 +36,18 @@ const SHELLS_OWN: &[&str] = &[
 #[cfg(target_os = "linux")]
 const CARRIED: &str = "AZIMUTH_CARRIED_";
 
-/// The name under which a supervisor gets a variable of the program that it starts. What names libraries to load is only
-/// carried: the supervisor has no sandbox, and commands may be able to write what is named.
+/// Whether a variable names libraries to load, or changes how they are. Commands may be able to write what is named, so what
+/// we start outside the sandbox gets none of them.
+pub(super) fn loads(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("LD_") || name.starts_with("DYLD_") || matches!(&*name, "GCONV_PATH" | "GLIBC_TUNABLES")
+}
+
+/// The name under which a supervisor gets a variable of the program that it starts. What [loads](loads) is only carried, since
+/// the supervisor has no sandbox.
 #[cfg(target_os = "linux")]
 pub(super) fn carried(name: &OsStr) -> OsString {
-    let text = name.to_string_lossy();
-    let loads = text.starts_with("LD_") || matches!(&*text, "GCONV_PATH" | "GLIBC_TUNABLES");
-    if loads { format!("{CARRIED}{text}").into() } else { name.to_owned() }
+    if loads(name) { format!("{CARRIED}{}", name.to_string_lossy()).into() } else { name.to_owned() }
 }
 
 /// Gives a program the variables that its supervisor carried for it.

@@ -98,6 +98,9 @@ struct Setting {
 /// Git has not answered in time.
 struct Silent;
 
+/// The exit code of a program whose libraries are not found.
+const NOT_LOADED: i32 = 127;
+
 /// The settings for a workspace of these folders that is not trusted, in the order in which they hold. Blocks.
 pub(super) fn untrusted(folders: &[PathBuf]) -> Vec<(String, String)> {
     let mut guards: Vec<_> = UNTRUSTED.iter().map(|(key, value)| pair(key, value)).collect();
@@ -233,7 +236,8 @@ fn settings(program: Option<&Path>, folder: &Path, is_repository: bool) -> Resul
 fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Option<Vec<u8>>, Silent> {
     let Some(program) = program else { return Ok(None) };
     let mut git = Command::new(program);
-    git.env_clear().envs(environment::of_ours(&[]));
+    let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !environment::loads(name));
+    git.env_clear().envs(environment);
     git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks"]).args(arguments);
     git.envs([NO_FETCH]).env("GIT_ALLOW_PROTOCOL", "none").current_dir(folder);
     let Ok(mut git) = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn() else {
@@ -252,7 +256,12 @@ fn git(program: Option<&Path>, arguments: &[&str], folder: &Path) -> Result<Opti
     }
     let ended = git.wait();
     let bytes = answer.map_err(|_| Silent)?;
-    Ok(bytes.filter(|_| ended.is_ok_and(|status| status.success())))
+    let status = ended.map_err(|_| Silent)?;
+    // It does not find its libraries without the variables that it does not get here. In a shell it has them.
+    if status.code() == Some(NOT_LOADED) {
+        return Err(Silent);
+    }
+    Ok(bytes.filter(|_| status.success()))
 }
 
 /// Reads pairs of a scope and a setting, each with a NUL behind it; a key is parted from its value by a line's end.

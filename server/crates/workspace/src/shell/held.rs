@@ -42,7 +42,8 @@ pub(crate) struct HeldId {
 }
 
 impl Held {
-    /// Starts a program in its sandbox, with the environment that shells have too, and with this `PATH`.
+    /// Starts a program in its sandbox, with the environment that shells have too, with this `PATH`, and with secrets of these
+    /// names.
     ///
     /// # Errors
     /// What the system says. Of a program with a supervisor, its standard error says why it could not be started.
@@ -52,6 +53,7 @@ impl Held {
         args: &[String],
         folder: &Path,
         path: Option<&OsStr>,
+        pass: &[String],
     ) -> io::Result<(Self, Pipes)> {
         let supervisor = confinement.supervisor.as_deref().filter(|_| cfg!(target_os = "linux"));
         let policy = confinement.in_force();
@@ -74,7 +76,7 @@ impl Held {
         };
         command.args(args).current_dir(folder);
         let leads_out = |name: &OsStr| policy.is_some() && sandbox::is_withheld(&name.to_string_lossy());
-        let environment = environment::of_ours(&[]).into_iter().filter(|(name, _)| !leads_out(name));
+        let environment = environment::of_ours(pass).into_iter().filter(|(name, _)| !leads_out(name));
         let environment = environment.chain(policy.and_then(sandbox::Policy::environment));
         #[cfg(target_os = "linux")]
         let environment = environment

@@ -50,6 +50,8 @@ pub(super) struct Program {
 
 /// A program that was started.
 pub(super) struct Launched {
+    /// Where its supervisor says that it could not see what was left.
+    pub(super) last_word: Option<LastWord>,
     /// What ends when it and all its processes have ended. Its exit code is the program's.
     pub(super) child: Box<dyn Child + Send + Sync>,
     /// The program's own process, the leader of the terminal's session.
@@ -91,7 +93,7 @@ impl Confinement {
                 command.env(processes::MARK, &program.mark);
                 let child = slave.spawn_command(command).map_err(io::Error::other)?;
                 let leader = pid(child.as_ref())?;
-                Ok(Launched { child, leader })
+                Ok(Launched { last_word: None, child, leader })
             }
         }
     }
@@ -104,10 +106,11 @@ fn supervised(
     program: &Program,
 ) -> io::Result<Launched> {
     let report = Report::new(program.folder.join(format!("start-{}", program.mark)))?;
+    let last_word = LastWord::new(program.folder.join(format!("end-{}", program.mark)))?;
     let mut command = CommandBuilder::new(supervisor);
     command.arg(super::supervisor::NAME);
     command.arg(std::process::id().to_string());
-    command.args([program.mark.as_ref(), report.path.as_os_str()]);
+    command.args([last_word.path.as_os_str(), program.mark.as_ref(), report.path.as_os_str()]);
     if let Some(policy) = policy {
         command.args(policy.to_args(&program.reads));
     }
@@ -123,7 +126,11 @@ fn supervised(
     command.set_controlling_tty(false);
     let mut child = slave.spawn_command(command).map_err(io::Error::other)?;
     match report.read(child.as_mut()) {
-        Ok(leader) => Ok(Launched { child, leader }),
+        Ok(leader) => {
+            // It has the file open by now.
+            remove(&last_word.path);
+            Ok(Launched { last_word: Some(last_word), child, leader })
+        }
         Err(error) => {
             let _ = child.kill();
             let _ = child.wait();
@@ -143,6 +150,31 @@ fn surround(command: &mut CommandBuilder, program: &Program) {
 fn pid(child: &(dyn Child + Send + Sync)) -> io::Result<Pid> {
     let id = child.process_id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     id.ok_or_else(|| io::Error::other("the program ended at once"))
+}
+
+/// The file into which a supervisor writes where it could not see what was left of its program. It has no terminal by then.
+pub(super) struct LastWord {
+    path: PathBuf,
+    file: std::fs::File,
+}
+
+impl LastWord {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = open(&path, new, Mode::RUSR | Mode::WUSR)?.into();
+        Ok(Self { path, file })
+    }
+
+    /// Whether it has written, once it has ended. What it has written is not asked for: another sandbox could have, too.
+    pub(super) fn is_said(&self) -> bool {
+        self.file.metadata().is_ok_and(|data| data.len() > 0)
+    }
+}
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        remove(&self.path);
+    }
 }
 
 /// The named pipe on which a program's process says its id, and what has gone wrong, until it has become the program. It is
@@ -200,14 +232,17 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-/// Removes the named pipes of ours that are in a folder.
+/// Removes the named pipes of ours that are in a folder, and the files for last words.
 pub(super) fn remove_pipes(folder: &Path) {
     use std::os::unix::fs::FileTypeExt;
 
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let is_ours = ["shell-", "start-"].iter().any(|begin| name.to_string_lossy().starts_with(begin));
-        if is_ours && entry.file_type().is_ok_and(|kind| kind.is_fifo()) {
+        let begins = |with: &[&str]| with.iter().any(|begin| name.to_string_lossy().starts_with(begin));
+        let is_ours = |kind: std::fs::FileType| {
+            (begins(&["shell-", "start-"]) && kind.is_fifo()) || (begins(&["end-"]) && kind.is_file())
+        };
+        if entry.file_type().is_ok_and(is_ours) {
             remove(&entry.path());
         }
     }

@@ -136,7 +136,12 @@ async fn run(bash: &Path, server: Vec<(OsString, OsString)>) -> Result<Made, Str
         }
     };
     command.args(["-lic", PRINT, &around]);
-    command.env_clear().envs(server.iter().cloned()).env(processes::MARK, &mark).env("TERM", "dumb");
+    let loads_nothing = |(name, _): &&(OsString, OsString)| !environment::loads(name);
+    command
+        .env_clear()
+        .envs(server.iter().filter(loads_nothing).cloned())
+        .env(processes::MARK, &mark)
+        .env("TERM", "dumb");
     if let Some((_, home)) = server.iter().find(|(name, _)| name == "HOME") {
         command.current_dir(home);
     }
@@ -182,11 +187,11 @@ fn between<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
     after.get(..find(after)?)
 }
 
-/// Takes over what was printed. What `server` has of [`SERVERS_OWN`] stays.
+/// Takes over what was printed. What `server` has of [`SERVERS_OWN`] stays, and what the start files did not get.
 fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
     let mut parts = bytes.split(|byte| *byte == 0);
-    let mut environment: Vec<_> =
-        server.into_iter().filter(|(name, _)| SERVERS_OWN.iter().any(|own| *own == name.as_os_str())).collect();
+    let mut made: Vec<_> =
+        server.iter().filter(|(name, _)| SERVERS_OWN.iter().any(|own| *own == name.as_os_str())).cloned().collect();
     let (mut functions, mut aliases) = (BTreeMap::new(), BTreeMap::new());
     let (mut hidden, mut options) = (BTreeSet::new(), Vec::<&str>::new());
     while let (Some([kind, name @ ..]), Some(value)) = (parts.next(), parts.next()) {
@@ -194,12 +199,18 @@ fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
         match kind {
             // Exported functions come as functions, where they are judged.
             b'v' if SERVERS_OWN.iter().any(|own| own.as_bytes() == name) || name.starts_with(b"BASH_FUNC_") => {}
-            b'v' => environment.push((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec()))),
+            b'v' => made.push((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec()))),
             b'b' => drop(hidden.insert(text(name))),
             b'f' => drop(functions.insert(text(name), text(value))),
             b'a' => drop(aliases.insert(text(name), text(value))),
             b'o' => options.extend(OPTIONS.iter().find(|option| option.as_bytes() == name)),
             _ => {}
+        }
+    }
+    let not_given = server.into_iter().filter(|(name, _)| environment::loads(name));
+    for (name, value) in not_given {
+        if !made.iter().any(|(known, _)| *known == name) {
+            made.push((name, value));
         }
     }
     let left_out: Vec<_> =
@@ -226,7 +237,7 @@ fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
         tracing::warn!(bytes = prologue.len(), "the user's functions and aliases are too many to be taken over");
         prologue.clear();
     }
-    Made { environment, prologue }
+    Made { environment: made, prologue }
 }
 
 /// Whether a name is that of a builtin or program, of a command that is known to only read, or one of our own.
@@ -271,6 +282,21 @@ mod tests {
         }
         let server = [("HOME", home.path().to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("SSH_AUTH_SOCK", "/mine")];
         run(Path::new("/bin/bash"), server.map(|(name, value)| (name.into(), value.into())).to_vec()).await
+    }
+
+    #[tokio::test]
+    async fn start_files_load_no_library_that_the_environment_names_and_commands_still_do() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(".bash_profile"), "export SEEN=\"<$LD_LIBRARY_PATH>\" LD_PRELOAD=mine.so")
+            .unwrap();
+        let home = home.path().to_str().unwrap();
+        let server =
+            [("HOME", home), ("PATH", "/usr/bin:/bin"), ("LD_LIBRARY_PATH", "/opt/lib"), ("LD_PRELOAD", "theirs.so")];
+        let server = server.map(|(name, value)| (name.into(), value.into())).to_vec();
+        let made = run(Path::new("/bin/bash"), server).await.unwrap();
+        assert_eq!(value(&made, "SEEN").as_deref(), Some("<>"));
+        assert_eq!(value(&made, "LD_LIBRARY_PATH").as_deref(), Some("/opt/lib"));
+        assert_eq!(value(&made, "LD_PRELOAD").as_deref(), Some("mine.so"));
     }
 
     fn value(made: &Made, name: &str) -> Option<String> {

@@ -12,7 +12,7 @@
 //!
 //! The supervisor is in a session of its own, so no key reaches it; it is in no sandbox, and no process in one can set its
 //! limits, nor with Landlock's ABI 6 signal it. It sees through `/proc`. Where it cannot, it starts nothing; and where it no
-//! longer can, it still knows whether it has children, and finds and kills them until it has none.
+//! longer can, it still knows whether it has children, finds and kills them until it has none, and says so.
 
 use std::process::ExitCode;
 
@@ -71,6 +71,7 @@ mod linux {
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::{Mode, OFlags, open};
+    use rustix::io::fcntl_dupfd_cloexec;
     use rustix::process::{
         Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, getppid, ioctl_tiocsctty, kill_process,
         pidfd_open, pidfd_send_signal, set_child_subreaper, set_parent_process_death_signal, setsid, wait, waitid,
@@ -85,6 +86,13 @@ mod linux {
     const CHILD: &str = "__shell-child";
     /// The first argument of the child that has no terminal.
     const HELD: &str = "__program-child";
+
+    /// What is said where nothing could be seen.
+    const LAST_WORD: &str =
+        "azimuth: the supervisor could not see in /proc which processes were left, and killed all of them\n";
+
+    /// File descriptors below this are the program's input and output.
+    const FIRST_OWN: i32 = 3;
 
     /// How long processes are killed before those that cannot be, such as another user's, are left alone.
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -116,10 +124,12 @@ mod linux {
         let server = self::server(server)?;
         let _ = rustix::thread::set_name(c"azimuth-shell");
         set_child_subreaper(Some(getpid()))?;
-        let [mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
+        let [last_word, mark, rest @ ..] = args else { return Err(io::ErrorKind::InvalidInput.into()) };
+        // The terminal ends with the shell, and so cannot be told.
+        let last_word = File::options().append(true).open(last_word)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(CHILD).args(rest).env(processes::MARK, mark);
-        look_after(command, server)
+        look_after(command, server, last_word)
     }
 
     /// The supervisor of a program without a terminal.
@@ -130,11 +140,12 @@ mod linux {
         set_child_subreaper(Some(getpid()))?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("azimuth").arg(HELD).args(args);
-        look_after(command, server)
+        let last_word = fcntl_dupfd_cloexec(rustix::stdio::stderr(), FIRST_OWN)?;
+        look_after(command, server, last_word.into())
     }
 
-    /// Starts the child, and ends with it and all that comes from it.
-    fn look_after(mut command: Command, server: rustix::fd::OwnedFd) -> io::Result<ExitCode> {
+    /// Starts the child, and ends with it and all that comes from it. Where it could not be seen what that is, says so last.
+    fn look_after(mut command: Command, server: rustix::fd::OwnedFd, mut last_word: File) -> io::Result<ExitCode> {
         let is_sandboxed = command.get_args().take_while(|word| *word != "--").any(|word| word == sandbox::NAME);
         // What is needed to find and to end all that comes from the child is there before it is.
         let null = File::options().read(true).write(true).open("/dev/null")?;
@@ -162,7 +173,9 @@ mod linux {
                 }
             }
         };
-        kill_descendants(&children, is_sandboxed);
+        if kill_descendants(&children, is_sandboxed) == Sight::Blind {
+            let _ = last_word.write_all(LAST_WORD.as_bytes());
+        }
         match status.code() {
             Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
             None => {
@@ -196,18 +209,22 @@ mod linux {
     /// however long it takes; other users' processes cannot.
     ///
     /// Whether there is any is the kernel's word, and not what can be seen of it: whoever has no children has no descendants.
-    fn kill_descendants(children: &Children, is_sandboxed: bool) {
+    fn kill_descendants(children: &Children, is_sandboxed: bool) -> Sight {
         let until = Instant::now() + PATIENCE;
+        let mut sight = Sight::Clear;
         for round in 1_u32.. {
             loop {
                 match wait(WaitOptions::NOHANG) {
                     Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
                     Ok(None) => break,
-                    Err(_) => return,
+                    Err(_) => return sight,
                 }
             }
             if !is_sandboxed && Instant::now() > until {
-                return;
+                return sight;
+            }
+            if processes::parent(getpid()).is_none() {
+                sight = Sight::Blind;
             }
             // What is stopped starts no more.
             let mut stopped: HashSet<Process> = HashSet::new();
@@ -226,6 +243,14 @@ mod linux {
             stopped.into_iter().for_each(|process| send(process, Signal::KILL));
             std::thread::sleep(Duration::from_millis(2));
         }
+        sight
+    }
+
+    /// Whether `/proc` showed what was to be killed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Sight {
+        Clear,
+        Blind,
     }
 
     /// The children of this process, found without `/proc` being readable by then, and without a file to open.

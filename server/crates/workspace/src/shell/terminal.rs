@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::environment;
 use super::jobs::ports;
 use super::keyboard::{Keyboard, KeyboardFull, Press};
-use super::launch::{Confinement, Launched, Program};
+use super::launch::{Confinement, LastWord, Launched, Program};
 use super::marker::Nonce;
 use super::processes::{self, Process, Which};
 use super::screen::{Followed, Screen};
@@ -41,6 +41,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The longest time after which an interrupt is still repeated.
 const LAST_REPEAT: Duration = Duration::from_millis(2500);
+
+/// What is shown, to the user and to the model, where a shell's supervisor could not see what was left.
+const BLIND: &str = "\r\nazimuth: the supervisor of this shell could not see in /proc which processes were left of it, and killed \
+                     all that it had started, also what was meant to go on.\r\n";
 
 /// The longest time between two looks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -128,7 +132,7 @@ impl Terminal {
         let writer = pair.master.take_writer().map_err(io::Error::other)?;
         let tty = pair.master.tty_name().ok_or_else(|| io::Error::other("the terminal has no name"))?;
         let launched = start.confinement.launch(pair.slave.as_ref(), program(start, &pipe.path, &mark))?;
-        let Launched { child, leader } = launched;
+        let Launched { child, leader, last_word } = launched;
         drop(pair.slave);
 
         let master = Arc::new(Mutex::new(pair.master));
@@ -141,15 +145,20 @@ impl Terminal {
 
         let screen = Arc::new(Mutex::new(Screen::new(spool)));
         let gone = CancellationToken::new();
-        let end = wait_for(child, leader, mark.clone())?;
+        let end = wait_for(child, leader, last_word, mark.clone())?;
         std::thread::Builder::new().name("terminal output".to_owned()).spawn({
             let (screen, gone, mark) = (Arc::clone(&screen), gone.clone(), mark.clone());
             move || {
                 let _pipe = pipe;
                 read_all(&mut reader, &screen);
-                let code = ended(&end, leader);
+                let (code, was_blind) = ended(&end, leader);
                 processes::kill(leader, &mark, Which::Since(0));
-                lock(&screen).close(code);
+                let mut screen = lock(&screen);
+                if was_blind {
+                    screen.feed(BLIND.as_bytes());
+                }
+                screen.close(code);
+                drop(screen);
                 gone.cancel();
             }
         })?;
@@ -483,23 +492,31 @@ fn read_all(reader: &mut dyn Read, screen: &Mutex<Screen>) {
     }
 }
 
+/// How a shell ended: its exit code, and whether its supervisor could not see what was left of it.
+type End = (Option<i32>, bool);
+
 /// Waits for a shell's end on a thread of its own, which then ends what is left: that may hold the terminal open. Gives where the
-/// exit code comes.
-fn wait_for(mut child: Box<dyn Child + Send + Sync>, leader: Pid, mark: String) -> io::Result<Receiver<Option<i32>>> {
+/// end is told.
+fn wait_for(
+    mut child: Box<dyn Child + Send + Sync>,
+    leader: Pid,
+    last_word: Option<LastWord>,
+    mark: String,
+) -> io::Result<Receiver<End>> {
     let (sender, end) = channel();
     std::thread::Builder::new().name("terminal end".to_owned()).spawn(move || {
         let code = child.wait().ok().and_then(|status| exit_code(&status));
         processes::kill(leader, &mark, Which::Since(0));
-        let _ = sender.send(code);
+        let _ = sender.send((code, last_word.is_some_and(|word| word.is_said())));
     })?;
     Ok(end)
 }
 
-/// The exit code of a shell whose terminal has ended. One that goes on without its terminal is killed.
-fn ended(end: &Receiver<Option<i32>>, leader: Pid) -> Option<i32> {
+/// How a shell ended whose terminal has. One that goes on without its terminal is killed.
+fn ended(end: &Receiver<End>, leader: Pid) -> End {
     end.recv_timeout(Duration::from_secs(1)).unwrap_or_else(|_| {
         let _ = kill_process(leader, Signal::KILL);
-        end.recv().ok().flatten()
+        end.recv().unwrap_or_default()
     })
 }
 

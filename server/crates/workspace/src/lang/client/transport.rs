@@ -92,8 +92,8 @@ impl Transport {
         args: &[String],
         inside: Arc<Mutex<Inside>>,
     ) -> Result<Arc<Self>, RequestError> {
-        let Start { program, root, confinement, path } = start;
-        let started = Held::start(confinement, program, args, root, path);
+        let Start { program, root, confinement, path, pass } = start;
+        let started = Held::start(confinement, program, args, root, path, pass);
         let (held, pipes) = started
             .map_err(|error| RequestError::Ended(format!("{} cannot be started: {error}", program.display()).into()))?;
         let (outgoing, queue) = mpsc::unbounded_channel();

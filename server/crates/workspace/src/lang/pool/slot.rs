@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::super::client::{Client, Readiness, Start};
 use super::super::detect::Detected;
 use super::super::table::Definition;
-use super::{Key, ServerState, ServerStatus, ServersConfig, blocking};
+use super::{Access, Key, ServerState, ServerStatus, ServersConfig, blocking};
 use crate::paths::Roots;
 use crate::shell::Confinement;
 use crate::shell::held::HeldId;
@@ -104,9 +104,20 @@ impl Slot {
         Self { key, definition, supervisor, is_brought, path, idle, state, last_question, asking, changes }
     }
 
-    /// Whether it is this server for this project, in this sandbox.
-    pub(super) fn is_of(&self, server: &Detected, policy: Option<&Arc<Policy>>) -> bool {
-        self.key.name == server.definition.name && self.key.root == server.root && self.key.policy.as_ref() == policy
+    /// Whether it is this server for this project, for sessions like this one.
+    pub(super) fn is_of(&self, server: &Detected, access: &Access) -> bool {
+        Key::new(server, access).is_some_and(|key| key == self.key)
+    }
+
+    /// Whether it is for sessions like this one.
+    pub(super) fn is_for(&self, access: &Access) -> bool {
+        self.key.policy == access.policy && self.key.pass == access.pass
+    }
+
+    /// Whether it is this server for this project, but another program.
+    pub(super) fn is_instead_of(&self, server: &Detected, access: &Access) -> bool {
+        let instead = Key::new(server, access).map(|key| Key { program: self.key.program.clone(), ..key });
+        !self.is_of(server, access) && instead.is_some_and(|key| key == self.key)
     }
 
     /// Whether its project lies in a workspace.
@@ -166,6 +177,7 @@ impl Slot {
             root: &self.key.root,
             confinement: &confinement,
             path: self.path.as_deref(),
+            pass: &self.key.pass,
         };
         let has_process = |process| {
             self.state.send_if_modified(|state| {

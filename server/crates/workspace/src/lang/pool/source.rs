@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use super::super::answer;
 use super::super::brought;
-use super::super::detect::Detected;
+use super::super::detect::{self, Detected};
 use super::super::table::Table;
 use super::super::{OwnServers, Source, client::Client};
 use super::ask::{Asker, Outcome, Part};
 use super::slot::{NotThere, Slot};
-use super::{Access, Key, NoSlot, Servers, blocking, view};
+use super::{Access, NoSlot, Servers, blocking, view};
 use crate::paths::Roots;
 use crate::reader::Reader;
 
@@ -90,7 +90,7 @@ impl Source for Own {
     async fn own_servers(&self) -> OwnServers {
         let trusted = (self.access.trusted)();
         OwnServers {
-            servers: self.servers.status(Some(&self.roots), trusted).await,
+            servers: self.servers.status(&self.roots, &self.access).await,
             problems: self.servers.problems(&self.roots, trusted).await,
         }
     }
@@ -144,41 +144,73 @@ impl Own {
         Ok(Candidates { servers: found, path, table: self.servers.table(&folder, true).await, why_none, refused })
     }
 
-    /// Those of these servers that may start, or run already; and why others may not.
+    /// Those of these servers that may start, or run already, or which the user's own stand in for; and why others may not.
     async fn admit(&self, found: Vec<Detected>, asks: bool) -> (Vec<Detected>, Vec<String>) {
-        let (mut admitted, mut refused) = (Vec::new(), Vec::new());
+        let (mut admitted, mut refused) = (Vec::<Detected>::new(), Vec::new());
         for mut server in found {
-            let (roots, policy, of) = (self.roots.clone(), self.access.policy.clone(), server.clone());
-            let looked = blocking(move || {
-                let is_brought = brought::is_brought(&of, &roots, policy.as_deref());
-                is_brought.then(|| brought::look(&of, &roots, policy.as_deref()))
-            });
             let name = server.definition.name.clone();
-            let said = match looked.await {
-                Some(None) => Ok(()),
-                Some(Some(brought)) => {
-                    server.is_brought = true;
-                    match brought {
-                        // It was allowed as it runs, whatever has become of its file since.
-                        _ if self.runs(&server) => Ok(()),
-                        Ok(brought) => self.access.gate.admit(&brought, asks).await,
-                        Err(error) => Err(format!("its program cannot be read: {error}")),
-                    }
-                }
-                None => Err("it could not be looked at".to_owned()),
+            let Err(why) = self.may_start(&mut server, asks).await else {
+                admitted.push(server);
+                continue;
             };
-            match said {
-                Ok(()) => admitted.push(server),
-                Err(why) => refused.push(format!("{name} is not available: {why}")),
+            match self.users_own(&server).await {
+                Some(own) => {
+                    refused.push(format!(
+                        "the user's own {} is asked, since {name} of the project is not available: {why}",
+                        own.definition.name
+                    ));
+                    admitted.push(own);
+                }
+                None => refused.push(format!("{name} is not available: {why}")),
             }
         }
         (admitted, refused)
     }
 
+    /// Whether a server may start, or runs already. Notes whether the project brings it along.
+    async fn may_start(&self, server: &mut Detected, asks: bool) -> Result<(), String> {
+        /// What changes more often between two looks is not meant to be asked for.
+        const LOOKS: usize = 5;
+        let policy = self.access.policy.as_ref();
+        let (of, roots, given) = (server.clone(), self.roots.clone(), policy.cloned());
+        let is_brought = blocking(move || brought::is_brought(&of, &roots, given.as_deref())).await;
+        server.is_brought = is_brought.ok_or("it could not be looked at")?;
+        // One that runs was allowed as it does, whatever has become of its file since.
+        if !server.is_brought || self.runs(server) {
+            return Ok(());
+        }
+        for _ in 0..LOOKS {
+            let known = self.servers.look(server, &self.roots, policy, false).await?;
+            if let Some(brought) = &known {
+                self.access.gate.admit(brought, asks).await?;
+            }
+            // The user may have taken their time, and what is known of a file may be older still.
+            if self.servers.look(server, &self.roots, policy, true).await? == known {
+                let is_instead = |slot: &Slot| slot.is_instead_of(server, &self.access);
+                self.servers.close(is_instead, "the project's own is allowed").await;
+                return Ok(());
+            }
+        }
+        Err("it belongs to the project, and changes all the time".to_owned())
+    }
+
+    /// The user's own server for what a server of the project is for, if they have one that the project has no hand in.
+    async fn users_own(&self, server: &Detected) -> Option<Detected> {
+        let folder = self.roots.iter().find(|root| server.root.starts_with(&root.path))?.path.clone();
+        let (table, server) = (self.servers.table(&folder, false).await, server.clone());
+        let (search, roots, policy) =
+            (self.servers.config.path.clone(), self.roots.clone(), self.access.policy.clone());
+        let find = move || {
+            let own = detect::users_own(&table, &server, search.as_deref())?;
+            (!brought::is_brought(&own, &roots, policy.as_deref())).then_some(own)
+        };
+        blocking(find).await.flatten()
+    }
+
     /// Whether a server runs, as it is known now.
     fn runs(&self, server: &Detected) -> bool {
-        let Some(program) = server.program.clone() else { return false };
-        let slot = self.servers.slots().get(&Key::new(server, program, self.access.policy.as_ref())).cloned();
+        let slots = self.servers.slots();
+        let slot = slots.values().find(|slot| slot.is_of(server, &self.access));
         slot.is_some_and(|slot| slot.definition == server.definition && slot.client().is_some())
     }
 
@@ -189,7 +221,7 @@ impl Own {
             .servers
             .slots()
             .values()
-            .filter(|slot| slot.is_in(&self.roots) && slot.key.policy == self.access.policy)
+            .filter(|slot| slot.is_in(&self.roots) && slot.is_for(&self.access))
             .cloned()
             .collect();
         let running = slots.iter().filter(|slot| slot.client().is_some()).map(|slot| Detected {
@@ -198,7 +230,9 @@ impl Own {
             root: slot.key.root.clone(),
             is_brought: false,
         });
-        let mut all: Vec<Detected> = running.collect();
+        let running: Vec<Detected> = running.collect();
+        // What is found comes first: what runs may only stand in for it.
+        let (mut all, mut missing) = (Vec::<Detected>::new(), Vec::new());
         let mut add = |found: Vec<Detected>| {
             for one in found {
                 if !all.iter().any(|known| known.definition.name == one.definition.name && known.root == one.root) {
@@ -208,8 +242,13 @@ impl Own {
         };
         for root in self.roots.iter() {
             let found = self.servers.detect(root.path.clone(), None, true).await;
-            add(found.into_iter().filter(|one| !is_for_anything(one)).collect());
+            let (there, not_there) =
+                found.into_iter().filter(|one| !is_for_anything(one)).partition(|one| one.program.is_some());
+            add(there);
+            missing.push(not_there);
         }
+        add(running);
+        missing.into_iter().for_each(add);
         if all.is_empty() {
             for root in self.roots.iter() {
                 for found in self.servers.detect_below(root.path.clone(), true).await {
@@ -227,7 +266,7 @@ impl Own {
         }
         let slots = self.servers.slots();
         let server = |one: &Detected| {
-            let slot = slots.values().find(|slot| slot.is_of(one, self.access.policy.as_ref()));
+            let slot = slots.values().find(|slot| slot.is_of(one, &self.access));
             let client = slot.and_then(|slot| slot.client());
             named(one, client.as_deref())
         };
@@ -291,7 +330,7 @@ impl Own {
             return vec![self.ask_server(candidates, server, query, Part::All, within, until).await];
         }
         let mut parts = vec![self.ask_server(candidates, server, query, Part::Answered, within, until).await];
-        let slot = self.servers.slots().values().find(|slot| slot.is_of(server, self.access.policy.as_ref())).cloned();
+        let slot = self.servers.slots().values().find(|slot| slot.is_of(server, &self.access)).cloned();
         let client = slot.and_then(|slot| slot.client());
         if parts.iter().all(|part| is_said(part.status)) && client.is_some_and(|client| client.answers_for_problems()) {
             let mut published = self.ask_server(candidates, server, query, Part::Published, within, until).await;
@@ -333,7 +372,7 @@ impl Own {
             if !(self.access.trusted)() {
                 return nothing(LangStatus::NoServer, "it is not started any more".to_owned());
             }
-            let slot = match self.servers.slot(server, candidates.table.idle, self.access.policy.as_ref()) {
+            let slot = match self.servers.slot(server, candidates.table.idle, &self.access) {
                 Ok(slot) => slot,
                 Err(NoSlot::Over) => {
                     return nothing(LangStatus::NoServer, "it is not started any more".to_owned());

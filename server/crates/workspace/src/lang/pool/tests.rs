@@ -131,11 +131,11 @@ fn access(trusted: Arc<dyn Fn() -> bool + Send + Sync>) -> Access {
     struct Open;
     #[async_trait::async_trait]
     impl Gate for Open {
-        async fn admit(&self, _: &super::super::brought::Brought, _: bool) -> Result<(), String> {
+        async fn admit(&self, _: &Brought, _: bool) -> Result<(), String> {
             Ok(())
         }
     }
-    Access { trusted, policy: None, gate: Arc::new(Open) }
+    Access { trusted, policy: None, pass: [].into(), gate: Arc::new(Open) }
 }
 
 /// A session that proposes a text for a file.
@@ -168,7 +168,7 @@ async fn a_question_starts_the_server_of_the_project_and_says_who_answered() {
     assert_eq!(result.answer, LangAnswer::Locations { locations: vec![location] });
     let named: Vec<_> = result.servers.iter().map(|server| (&*server.name, server.version.as_deref())).collect();
     assert_eq!(named, [("nasty", Some("0.1"))]);
-    let status = world.servers.status(Some(&world.roots()), true).await;
+    let status = world.servers.status(&world.roots(), &access(Arc::new(|| true))).await;
     let nasty = status.iter().find(|one| one.name == "nasty").unwrap();
     assert_eq!(nasty.state, ServerState::Ready);
     assert!(nasty.pid.is_some() && (!cfg!(target_os = "linux") || nasty.memory > Some(1 << 20)), "{nasty:?}");
@@ -321,7 +321,7 @@ async fn nothing_found_and_not_yet_read_do_not_look_alike() {
     let result = world.ask(rename, 2).await;
     assert_eq!(result.status, LangStatus::Indexing, "a rename needs all of the project: {result:?}");
     assert!(why(&result).contains("Reading (3 %)"), "{result:?}");
-    let status = world.servers.status(None, true).await;
+    let status = world.servers.all().await;
     assert_eq!(status[0].state, ServerState::Indexing, "{status:?}");
 
     let world = World::new("empty-while-reading");
@@ -546,7 +546,7 @@ async fn one_that_is_only_starting_ends_when_it_is_not_wanted_any_more_or_takes_
         let starting = async {
             loop {
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                let status = world.servers.status(None, true).await;
+                let status = world.servers.all().await;
                 if let Some(pid) = status.first().and_then(|one| one.pid) {
                     break pid;
                 }
@@ -706,7 +706,7 @@ async fn sessions_share_a_process_and_it_ends_when_nobody_asks() {
     let (first, second) =
         tokio::join!(one.ask(&query, Duration::from_secs(10)), other.ask(&query, Duration::from_secs(10)));
     assert_eq!((first.status, second.status), (LangStatus::Ready, LangStatus::Ready));
-    let status = world.servers.status(None, true).await;
+    let status = world.servers.all().await;
     assert_eq!(status.len(), 1, "{status:?}");
     let pid = status[0].pid.unwrap();
     tokio::time::sleep(Duration::from_millis(600)).await;
@@ -714,7 +714,7 @@ async fn sessions_share_a_process_and_it_ends_when_nobody_asks() {
     for slot in slots {
         slot.look(u64::MAX).await;
     }
-    let status = world.servers.status(None, true).await;
+    let status = world.servers.all().await;
     assert_eq!(status[0].state, ServerState::Stopped, "{status:?}");
     assert!(!Path::new(&format!("/proc/{pid}/stat")).exists(), "its process is gone");
     assert_eq!(world.ask(query, 10).await.status, LangStatus::Ready, "it is started anew");
@@ -743,7 +743,7 @@ async fn in_a_workspace_that_is_not_trusted_nothing_is_started() {
     assert_eq!(result.status, LangStatus::NoServer);
     assert!(why(&result).contains("not trusted"), "{result:?}");
     assert!(world.servers.slots().is_empty());
-    let status = world.servers.status(Some(&world.roots()), false).await;
+    let status = world.servers.status(&world.roots(), &access(Arc::new(|| false))).await;
     assert!(status.iter().all(|one| one.name != "nasty"), "its own files do not count: {status:?}");
 }
 
@@ -786,7 +786,7 @@ async fn trust_that_is_taken_back_ends_the_servers_and_starts_none() {
     let reader = Reader::new(world.buffers.clone(), world.overlay.clone());
     let source = world.servers.source(world.roots(), reader, access(Arc::new(is_trusted)));
     assert_eq!(source.ask(&world.definition(), Duration::from_secs(10)).await.status, LangStatus::Ready);
-    let pid = world.servers.status(None, true).await[0].pid.unwrap();
+    let pid = world.servers.all().await[0].pid.unwrap();
     trusted.store(false, Ordering::SeqCst);
     world.servers.leave(&world.roots()).await;
     assert!(!Path::new(&format!("/proc/{pid}/stat")).exists(), "its process is gone");
@@ -798,7 +798,7 @@ async fn trust_that_is_taken_back_ends_the_servers_and_starts_none() {
 async fn a_changed_configuration_counts_at_once_and_one_that_says_the_same_disturbs_nobody() {
     let world = World::new("good");
     world.ask(world.definition(), 10).await;
-    let pid = async || world.servers.status(None, true).await.first().and_then(|one| one.pid);
+    let pid = async || world.servers.all().await.first().and_then(|one| one.pid);
     let (before, file) = (pid().await, world.path(".azimuth/lsp.json"));
     let text = std::fs::read_to_string(&file).unwrap();
     world.write(".azimuth/lsp.json", &format!("{text}\n"));
@@ -815,7 +815,7 @@ async fn a_changed_configuration_counts_for_a_question_that_waits_already() {
     let world = World::new("never-starts");
     let file = world.path(".azimuth/lsp.json");
     let changes = async {
-        while world.servers.status(None, true).await.iter().all(|one| one.state != ServerState::Starting) {
+        while world.servers.all().await.iter().all(|one| one.state != ServerState::Starting) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let text = std::fs::read_to_string(&file).unwrap();
