@@ -263,3 +263,76 @@ async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so()
     until_none(&number.to_string()).await;
     world.window.close().await;
 }
+
+/// A daemon whose first thread ends while another goes on: what `/proc` shows of it is a zombie without a command line.
+/// It holds a lock for as long as it lives.
+const HEADLESS: &str = r#"
+import ctypes, fcntl, os, signal, threading, time
+
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
+null = os.open("/dev/null", os.O_RDWR)
+for number in range(3): os.dup2(null, number)
+lock = open("lock", "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+
+def stay():
+    while ") Z" not in open(f"/proc/{os.getpid()}/stat").read(): time.sleep(0.01)
+    open("headless", "w").close()
+    time.sleep(600)
+
+threading.Thread(target=stay).start()
+ctypes.CDLL(None).syscall(60, 0)
+"#;
+
+#[tokio::test]
+async fn a_process_whose_first_thread_has_ended_is_not_left_behind() {
+    if !is_tried() || !is_installed("python3") {
+        return;
+    }
+    for is_server_killed in [false, true] {
+        let Some(world) = World::new(User::Same, "").await else { return };
+        world.project.write("headless.py", HEADLESS);
+        let command = "python3 headless.py; until [ -e headless ]; do sleep 0.05; done";
+        if is_server_killed {
+            world.works(command).await;
+            world.window.kill().await;
+        } else {
+            let told = world.run(&format!("{command}; kill -9 $$")).await;
+            assert!(told.contains("The shell ended too"), "{told}");
+        }
+        let lock = std::fs::File::open(world.project.path("lock")).unwrap();
+        let until = Instant::now() + harness::PATIENCE;
+        while lock.try_lock().is_err() {
+            assert!(Instant::now() < until, "it is left, with the server killed: {is_server_killed}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_acts_on_others_is_refused_however_they_are_named() {
+    if !is_tried() {
+        return;
+    }
+    let Some(world) = World::new(User::Same, "").await else { return };
+    let supervisor = world.number_of_the_supervisor().await;
+    let threads = std::fs::read_dir(format!("/proc/{supervisor}/task")).unwrap();
+    let mut numbers: Vec<String> = threads.map(|thread| thread.unwrap().file_name().into_string().unwrap()).collect();
+    // The kernel looks at the lower half of a number.
+    numbers.extend([&supervisor, &world.window.process().to_string()].map(|number| format!("{number} + 2**32")));
+    for number in numbers {
+        let calls = [
+            // The size of what a crash leaves, which is of no account to either.
+            format!("syscall(302, {number}, 4, $p = pack(\"QQ\", ~0, ~0), 0)"),
+            format!("syscall(302, {number}, 4 + 2**32, 0, $x)"),
+            format!("syscall(141, 0, {number}, 0)"),
+            format!("syscall(251, 1, {number}, 2 << 13 | 4)"),
+        ];
+        let words = world.calls(&calls.each_ref().map(String::as_str)).await;
+        assert_eq!(words, [REFUSED; 4], "of {number}");
+    }
+    world.window.close().await;
+}
