@@ -169,9 +169,13 @@ async fn a_command_shares_no_memory_reaches_no_other_machine_below_the_network_a
             "syscall(257, -100, $p = \"made\", 0101, 04755)",
             "syscall(85, $p = \"made\", 04755)",
             "syscall(133, $p = \"made\", 0104755, 0)",
+            // Another view of the file system.
+            "syscall(467, -100, $p = \".\", 1, 0, 0)",
+            // The processor for itself alone.
+            "syscall(144, 0, 1, $p = pack(\"i\", 99))",
         ])
         .await;
-    assert_eq!(words, [REFUSED; 19]);
+    assert_eq!(words, [REFUSED; 21]);
     assert!(!world.project.path("made").exists());
     assert_eq!(world.calls(&["syscall(437, -100, $p = \"a.txt\", $x, 24)"]).await, ["Function not implemented"]);
     let mode = std::fs::metadata(world.project.path("a.txt")).unwrap().permissions().mode();

@@ -145,6 +145,8 @@ fn drop_capabilities() -> rustix::io::Result<()> {
         .union(CapabilitySet::SYS_ADMIN)
         .union(CapabilitySet::SYS_BOOT)
         .union(CapabilitySet::SYS_MODULE)
+        // Going before all other programs, which could keep the supervisor from running.
+        .union(CapabilitySet::SYS_NICE)
         .union(CapabilitySet::SYS_PACCT)
         .union(CapabilitySet::SYS_PTRACE)
         .union(CapabilitySet::SYS_RAWIO)

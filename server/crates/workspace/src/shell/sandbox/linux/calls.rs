@@ -145,6 +145,9 @@ const MODES: &[(i64, u8, Option<u8>)] = &[
     (libc::SYS_mknod, 1, None),
 ];
 
+/// `open_tree_attr`, since Linux 6.15, which the C library's crate does not name. It has one number on all processors.
+const OPEN_TREE_ATTR: i64 = 467;
+
 /// Calls that no work in a project needs, and that lead out of a sandbox, change the machine, or have led out by their faults.
 const DENIED: &[i64] = &[
     // The machine's file systems. Landlock forbids them too, from its first version on.
@@ -153,6 +156,7 @@ const DENIED: &[i64] = &[
     libc::SYS_pivot_root,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
