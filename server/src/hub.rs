@@ -34,6 +34,7 @@ pub use self::editor::{DocumentEdit, Editor, EditorError};
 pub use self::error::Error;
 pub use self::feed::Feed;
 pub use self::request::{Answer, Reply, Request};
+pub(crate) use self::session::confinement;
 use crate::config::Config;
 use crate::sockets::Sockets;
 
@@ -65,6 +66,13 @@ pub struct Parts {
     pub supervisor: Option<PathBuf>,
     /// The user's configuration file, which holds keys that no command is to read.
     pub user_file: PathBuf,
+}
+
+impl Parts {
+    /// Our own files, which no command may read.
+    fn own(&self) -> Vec<PathBuf> {
+        vec![self.data_folder.clone(), self.user_file.clone()]
+    }
 }
 
 /// The hub of a process. Clones are handles to the same one; it ends with the last of them.

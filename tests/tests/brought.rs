@@ -43,6 +43,11 @@ struct World {
 impl World {
     /// None where it cannot be tried here.
     async fn new(whose: Whose) -> Option<Self> {
+        Self::with(whose, "", None).await
+    }
+
+    /// With more settings, and a folder of the project that is the first in `PATH`.
+    async fn with(whose: Whose, more: &str, first: Option<&str>) -> Option<Self> {
         if workspace::shell::sandbox::support().by.is_none() {
             harness::not_tried("this kernel has no Landlock");
             return None;
@@ -60,7 +65,7 @@ impl World {
         let setup = Setup::empty_in(&home);
         // Some of the real servers are scripts that start a program elsewhere.
         let settings = format!("pass_environment = [\"LET_TOKEN\"]\nsandbox_read = {}", json!([real::tools()]));
-        setup.configure(&format!("{settings}\n{}", Setup::configuration(&model, Wire::Chat)));
+        setup.configure(&format!("{settings}\n{more}\n{}", Setup::configuration(&model, Wire::Chat)));
         let project = Project::new_in(&home, [("leaky.project", ""), ("a.leaky", "one two\n")]);
         let programs = home.join("tools/bin");
         if whose != Whose::Projects {
@@ -77,7 +82,8 @@ impl World {
             project.write("lsp.json", &configuration("leaky"));
         }
         let path = real::path();
-        let path = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&path))).unwrap();
+        let first = first.map(|folder| project.path(folder)).into_iter().chain([programs]);
+        let path = std::env::join_paths(first.chain(std::env::split_paths(&path))).unwrap();
         let mut command = tokio::process::Command::new(harness::binary());
         for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             if std::env::var_os(name).is_none() {
@@ -330,6 +336,67 @@ async fn a_script_of_the_projects_that_is_not_allowed_does_not_start_in_the_name
     world.window.answer(&world.session, &question, "reject_once").await;
     world.told().await;
     assert!(world.has_started_the_users() && !world.has_started());
+}
+
+#[tokio::test]
+async fn a_server_of_the_users_own_is_found_behind_the_projects_in_path() {
+    // As an activated `.venv` or direnv has it.
+    let Some(world) = World::with(Whose::Both, "", Some("node_modules/.bin")).await else { return };
+    let question = world.asked().await;
+    world.window.answer(&world.session, &question, "reject_once").await;
+    let told = world.told().await;
+    assert!(world.has_started_the_users() && !world.has_started(), "{told}");
+}
+
+#[tokio::test]
+async fn a_script_that_the_code_of_a_shell_names_is_asked_for_again_when_it_changes() {
+    let Some(world) = World::new(Whose::Projects).await else { return };
+    std::fs::rename(world.project.path("node_modules/.bin/leaky"), world.project.path("leaky.sh")).unwrap();
+    for (option, code) in
+        [("-c", "exec ./leaky.sh"), ("-uc", "cd . && (. './leaky.sh';true)"), ("-c", "true;$(sh<leaky.sh)")]
+    {
+        let mut settings: Value = serde_json::from_str(&configuration("/bin/sh")).unwrap();
+        settings["leaky"]["args"] = json!([option, code]);
+        world.project.write("lsp.json", &settings.to_string());
+        world.restart().await;
+        world.begin().await;
+        let (_, question) = world.window.until_asked(&world.session).await;
+        world.window.answer(&world.session, &question, "allow_always").await;
+        world.told().await;
+        assert!(world.has_started(), "{code}");
+
+        std::fs::remove_file(world.project.path("started")).unwrap();
+        let longer = format!("{}\ntrue\n", world.project.read("leaky.sh"));
+        world.project.write("leaky.sh", &longer);
+        world.restart().await;
+        world.begin().await;
+        let (_, question) = world.window.until_asked(&world.session).await;
+        world.window.answer(&world.session, &question, "reject_once").await;
+        world.told().await;
+        assert!(!world.has_started(), "{code}");
+    }
+}
+
+#[tokio::test]
+async fn the_lists_of_servers_know_what_lies_where_commands_may_write() {
+    let Some(world) = World::with(Whose::Users, "sandbox_write = [\"~/tools\"]", None).await else { return };
+    let listed = world.listed().await;
+    assert_eq!(listed.state, ServerState::NotAllowed, "{listed:?}");
+    let mut doctor = std::process::Command::new(harness::binary());
+    doctor.env("AZIMUTH_DATA_DIR", world.setup.data_folder()).env("AZIMUTH_CONFIG", world.setup.config_file());
+    let told = doctor.arg("doctor").env("HOME", &world.home).env_remove("TMPDIR").current_dir(world.project.folder());
+    let told = String::from_utf8(told.output().unwrap().stdout).unwrap();
+    let line = told.lines().find(|line| line.contains("leaky")).unwrap_or_default();
+    assert!(line.contains("once you have allowed it"), "{told}");
+
+    world.begin().await;
+    let (_, question) = world.window.until_asked(&world.session).await;
+    assert_eq!(question.about, PermissionAbout::Program, "{question:?}");
+    world.window.answer(&world.session, &question, "allow_always").await;
+    world.told().await;
+    assert!(world.has_started());
+    world.restart().await;
+    assert_eq!(world.listed().await.state, ServerState::NotStarted, "the list asks for what the session asked for");
 }
 
 #[tokio::test]

@@ -476,6 +476,29 @@ fn an_edit_that_makes_other_programs_run_is_accepted_by_no_wide_rule_and_told_at
 }
 
 #[test]
+fn an_edit_that_makes_other_programs_run_is_told_also_where_the_run_fails() {
+    let file = json!({ "tool": "edit_create_file", "input": { "path": ".vscode/tasks.json", "content": "{}\n" } });
+    let waits = json!({ "tool": "shell_run", "input": { "command": "until [ -e go ]; do sleep 0.05; done" } });
+    let steps = json!([{ "calls": [file] }, { "calls": [waits] }, { "text": "Done." }]);
+    let world = World::new();
+    let script = world.script(&steps);
+    for options in [vec!["--json"], vec![]] {
+        let mut child = world.start(&[&["exec", "--script", &script, "--yes"], options.as_slice(), &["Go."]].concat());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        lines.by_ref().find(|line| line.contains("until [ -e go ]")).unwrap();
+        // Nobody reads on, so that the next line cannot be written.
+        drop(lines);
+        world.write("go", "");
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("accepted: .vscode/tasks.json, which makes other programs run"), "{told}");
+        std::fs::remove_dir_all(world.project().join(".vscode")).unwrap();
+        std::fs::remove_file(world.project().join("go")).unwrap();
+    }
+}
+
+#[test]
 fn slash_commands_alone_are_answered() {
     let world = World::new();
     let output = world.azimuth(&["exec", "/help"]);

@@ -120,8 +120,12 @@ async fn a_wrong_request_is_answered_with_what_is_wrong() {
 
 #[tokio::test]
 async fn a_model_of_a_very_long_name_is_refused_at_once() {
-    /// A tenth of this is aimed at, in a build without optimisation. It took 2 s in one with it.
-    const MOST: Duration = Duration::from_secs(4);
+    /// A name may take so many times what a request of its length takes that nobody looks at, and this in any case: without
+    /// optimisation a tenth of it is aimed at. It took 2 s with optimisation.
+    const TIMES: u32 = 10;
+    const FLOOR: Duration = Duration::from_secs(4);
+    /// A machine that is busy with other things takes long for everything, but hardly each time.
+    const TRIES: usize = 3;
     let (setup, project) = (Setup::empty(), Project::new([]));
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
@@ -132,11 +136,21 @@ async fn a_model_of_a_very_long_name_is_refused_at_once() {
             ("azimuth/session/new", json!({ "model": name })),
             ("azimuth/model/select", json!({ "sessionId": session, "model": name })),
         ] {
-            let began = Instant::now();
-            let error = client.request(method, params).await.expect_err(piece);
-            let took = began.elapsed();
-            assert!(took < MOST, "{method} with {piece:?} took {took:?}");
-            assert!(error.message.contains("model") && error.message.len() < 2_000, "{piece:?}: {}", error.message);
+            let mut tries = Vec::new();
+            for _ in 0..TRIES {
+                let began = Instant::now();
+                client.request("azimuth/coffee/make", params.clone()).await.unwrap_err();
+                let unread = began.elapsed();
+                let began = Instant::now();
+                let error = client.request(method, params.clone()).await.expect_err(piece);
+                tries.push((began.elapsed(), FLOOR.max(unread * TIMES)));
+                assert!(error.message.contains("model") && error.message.len() < 2_000, "{piece:?}: {}", error.message);
+                if tries.last().is_some_and(|(took, most)| took < most) {
+                    break;
+                }
+            }
+            let is_quick = tries.last().is_some_and(|(took, most)| took < most);
+            assert!(is_quick, "{method} with {piece:?} took so long, of these at most: {tries:?}");
         }
     }
     assert_eq!(client.finish().await, 0);

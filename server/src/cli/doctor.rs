@@ -19,6 +19,7 @@ use super::Failure;
 use super::setup::{configuration, environment, log_file};
 use super::style::Style;
 use crate::config::{Config, dirs};
+use crate::hub::confinement;
 use crate::{serve, visible};
 
 /// Checks everything a user can mend. Exits with 1 if something does not work.
@@ -46,16 +47,16 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    if let Some(config) = config {
-        sandbox(&mut report, &config)?;
-        surroundings(&mut report, &config)?;
-        models(&mut report, config.providers).await?;
+    if let Some(config) = &config {
+        sandbox(&mut report, config)?;
+        surroundings(&mut report, config)?;
+        models(&mut report, config.providers.clone()).await?;
     }
     match shell(&folder).await {
         Ok(found) => report.good("shell", &found)?,
         Err(problem) => report.bad("shell", &problem)?,
     }
-    servers(&mut report, &folder, &config_file).await?;
+    servers(&mut report, &folder, [&data_folder, &config_file], config.as_ref()).await?;
     database(&mut report, &data_folder)?;
     report.good("log", &log_file(&data_folder).display().to_string())?;
     Ok(if report.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -168,7 +169,12 @@ impl Gate for Unasked {
 }
 
 /// The language servers that the folder would have. None is started.
-async fn servers(report: &mut Report, folder: &Path, config_file: &Path) -> Result<(), Failure> {
+async fn servers(
+    report: &mut Report,
+    folder: &Path,
+    [data_folder, config_file]: [&Path; 2],
+    config: Option<&Config>,
+) -> Result<(), Failure> {
     const WHAT: &str = "language servers";
     let roots = match Roots::new([folder]) {
         Ok(roots) => roots,
@@ -184,7 +190,15 @@ async fn servers(report: &mut Report, folder: &Path, config_file: &Path) -> Resu
         report.warn(WHAT, &problem)?;
     }
     let (mut is_any, mut missing) = (false, Vec::new());
-    let access = Access { trusted: Arc::new(|| true), policy: None, pass: [].into(), gate: Arc::new(Unasked) };
+    // What lies where commands may write is brought along, too.
+    let policy = match config {
+        Some(config) => {
+            let own = [data_folder, config_file].map(Path::to_path_buf).to_vec();
+            confinement::of(serve::this_program(), own, config, &roots).await.0.policy
+        }
+        None => None,
+    };
+    let access = Access { trusted: Arc::new(|| true), policy, pass: [].into(), gate: Arc::new(Unasked) };
     for server in servers.status(&roots, &access).await {
         let name = &server.name;
         match &server.program {

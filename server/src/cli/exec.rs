@@ -119,21 +119,36 @@ impl Job {
             code
         };
         tokio::select! {
+            // First, so that it can still tell what it has to.
+            biased;
             code = all => code,
             // Whoever asks twice does not want to wait for an orderly end.
             () = signals.received(2) => Ok(CANCELLED),
         }
     }
 
-    async fn follow(
-        &mut self,
-        connection: &Connection,
-        mut shown: mpsc::UnboundedReceiver<Show>,
-    ) -> Result<u8, Failure> {
+    /// Makes the turn and follows it. However it ends, what was accepted of some weight is told last.
+    async fn follow(&mut self, connection: &Connection, shown: mpsc::UnboundedReceiver<Show>) -> Result<u8, Failure> {
         let signals = self.signals.clone();
         let mut turn = self.open(connection).await?;
         let live = !self.json && io::stdout().is_terminal();
         let mut view = if live { View::live(io::stdout(), self.style) } else { View::new(io::stdout(), self.style) };
+        let code = tokio::select! {
+            code = self.watch(connection, shown, &mut view, &mut turn) => code,
+            () = signals.received(2) => Ok(CANCELLED),
+        };
+        self.tell_weighty(&mut view, &turn);
+        code
+    }
+
+    async fn watch(
+        &mut self,
+        connection: &Connection,
+        mut shown: mpsc::UnboundedReceiver<Show>,
+        view: &mut View<io::Stdout>,
+        turn: &mut Watch,
+    ) -> Result<u8, Failure> {
+        let signals = self.signals.clone();
         let feed = loop {
             match shown.recv().await {
                 Some(Show::Feed(feed)) => break feed,
@@ -164,14 +179,13 @@ impl Job {
                 events = feed.after(seq) => {
                     for event in events.map_err(Failure::new)? {
                         turn.seq = event.seq;
-                        self.event(connection, &mut view, &mut turn, &event).await?;
+                        self.event(connection, view, turn, &event).await?;
                     }
                 }
-                () = signals.received(1), if !turn.cancelled => cancel(connection, &mut turn).await?,
+                () = signals.received(1), if !turn.cancelled => cancel(connection, turn).await?,
                 () = late => return Err(Failure::Said(LATE.into())),
             }
             if let Some(code) = turn.code(feed.last()) {
-                self.tell_weighty(&mut view, &turn)?;
                 return Ok(code);
             }
         }
@@ -335,18 +349,15 @@ impl Job {
         }
     }
 
-    /// Tells at the end which of these were accepted and which were not.
-    fn tell_weighty(&self, view: &mut View<io::Stdout>, turn: &Watch) -> Result<(), Failure> {
+    /// Tells at the end which of these were accepted and which were not; as a complaint where nobody reads the rest any more.
+    fn tell_weighty(&self, view: &mut View<io::Stdout>, turn: &Watch) {
         for (path, (accepted, why)) in &turn.weighty {
             let said = if *accepted { "accepted" } else { "not accepted" };
             let line = format!("{said}: {}, {why}", visible::line(path));
-            if self.json {
+            if self.json || view.line(&self.style.yellow(&line)).is_err() {
                 complain(&line);
-            } else {
-                view.line(&self.style.yellow(line)).map_err(Failure::new)?;
             }
         }
-        Ok(())
     }
 
     /// Whether a rule the user gave accepts the edits of this file.

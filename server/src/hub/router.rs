@@ -323,8 +323,8 @@ impl Router {
 
     /// The workspace of a client, to look after its language servers.
     fn folders_of(&self, client: &Connected) -> servers::Folders {
-        let (shared, word) = (self.shared.clone(), client.caller.trust.clone());
-        servers::Folders { shared, folders: client.folders.clone(), word }
+        let (shared, config, word) = (self.shared.clone(), Arc::clone(&self.config), client.caller.trust.clone());
+        servers::Folders { shared, config, folders: client.folders.clone(), word }
     }
 
     fn tell_all(&mut self, message: impl Fn() -> session::Message) {
@@ -427,7 +427,7 @@ impl Router {
             word.say(trusted);
             self.tell_all(|| session::Message::Trust(Some((id, trusted))));
         }
-        let shared = self.shared.clone();
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
             let folders = match folder {
                 None => Ok(of_client),
@@ -438,7 +438,8 @@ impl Router {
                 Err(error) => return drop(reply.send(Err(error))),
             };
             let book = shared.trust.clone();
-            let left = servers::Folders { shared: shared.clone(), folders: folders.clone(), word: word.clone() };
+            let left =
+                servers::Folders { shared: shared.clone(), config, folders: folders.clone(), word: word.clone() };
             let told = blocking(move || {
                 let workspace = Workspace::new(&book, folders);
                 if let Some(trusted) = trusted.filter(|_| !by_editor) {

@@ -14,7 +14,7 @@ mod checkpoints;
 mod commanded;
 mod commands;
 mod complete;
-mod confinement;
+pub(crate) mod confinement;
 mod file_mark;
 mod formatting;
 mod lang;

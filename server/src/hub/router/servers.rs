@@ -12,8 +12,9 @@ use workspace::paths::{self, Roots};
 
 use super::super::feed::blocking;
 use super::super::trust::{Word, Workspace};
-use super::super::{Error, Reply};
+use super::super::{Error, Reply, confinement};
 use super::{Message, Post, Shared};
+use crate::config::Config;
 
 /// How long after a word that some state has changed the next one is said, at least.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -29,6 +30,7 @@ impl Shared {
 /// The workspace of a client, as far as servers are concerned.
 pub(super) struct Folders {
     pub(super) shared: Shared,
+    pub(super) config: Arc<Config>,
     pub(super) folders: Vec<PathBuf>,
     pub(super) word: Word,
 }
@@ -38,9 +40,12 @@ impl Folders {
     pub(super) async fn list(self, reply: Reply<ServersListResult>) {
         let listed = async {
             let (roots, trusted) = self.look().await?;
-            let servers = &self.shared.servers;
+            let (servers, parts) = (&self.shared.servers, &self.shared.parts);
+            // What lies where commands may write is brought along, too.
+            let (held, _) = confinement::of(parts.supervisor.clone(), parts.own(), &self.config, &roots).await;
+            let policy = held.policy.clone().filter(|_| held.is_sandboxed());
             let gate = Arc::new(self.shared.trust.clone());
-            let access = Access { trusted: Arc::new(move || trusted), policy: None, pass: [].into(), gate };
+            let access = Access { trusted: Arc::new(move || trusted), policy, pass: [].into(), gate };
             let list = servers.status(&roots, &access).await.into_iter().map(info).collect();
             Ok(ServersListResult { servers: list, problems: servers.problems(&roots, trusted).await })
         };

@@ -10,22 +10,25 @@ use workspace::shell::Confinement;
 use workspace::shell::sandbox::{self, Policy, Settings, World};
 
 use crate::config::Config;
-use crate::hub::Parts;
 
-/// What holds the processes of a session in these folders; and what is to be said where it is not what the user asked for.
-pub(super) async fn of(parts: &Parts, config: &Config, roots: &Roots) -> (Confinement, Option<String>) {
+/// What holds the processes of a session in these folders, which read none of our `own` files; and what is to be said where it
+/// is not what the user asked for.
+pub(crate) async fn of(
+    supervisor: Option<PathBuf>,
+    own: Vec<PathBuf>,
+    config: &Config,
+    roots: &Roots,
+) -> (Confinement, Option<String>) {
     let settings = Settings {
         mode: SandboxMode::from(config.sandbox),
         network: config.sandbox_network,
         write: config.sandbox_write.clone(),
         read: config.sandbox_read.clone(),
     };
-    let supervisor = parts.supervisor.clone();
     if settings.mode == SandboxMode::Full {
         return (Confinement { supervisor, policy: None }, None);
     }
     let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
-    let own = vec![parts.data_folder.clone(), parts.user_file.clone()];
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let denied = denied(&config.rules, &folders, home.as_deref());
     let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, &own, &denied)).await;

@@ -113,7 +113,8 @@ pub(super) async fn load(
     let results = Results::new(&folder);
     let baseline = Arc::new(Baseline::new(&folder));
     let trust = Workspace::new(&shared.trust, roots.iter().map(|root| root.path.clone()));
-    let (confinement, unconfined) = confinement::of(&shared.parts, &config, &roots).await;
+    let (confinement, unconfined) =
+        confinement::of(shared.parts.supervisor.clone(), shared.parts.own(), &config, &roots).await;
     let sandbox = confinement.in_force().map_or(SandboxMode::Full, |policy| policy.mode);
     let policy = confinement.policy.clone().filter(|_| confinement.is_sandboxed());
     let cwd = roots.iter().next().map_or_else(PathBuf::new, |root| root.path.clone());

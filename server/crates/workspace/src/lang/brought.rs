@@ -1,7 +1,7 @@
 //! Programs that the project brings along: those that lie in it, and those that its files name or tell what to do. Whoever can
 //! write the project's files decides what they do, so they start only once the user has allowed just this.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -17,8 +17,8 @@ use super::detect::Detected;
 use crate::paths::Roots;
 use crate::shell::sandbox::Policy;
 
-/// The largest program that is looked at, in bytes. What is larger cannot be allowed.
-const MAX_PROGRAM: u64 = 1 << 30;
+/// The most that is looked at of a server, in bytes: its program, and the scripts behind it. What is larger cannot be allowed.
+const MAX_PROGRAM: u64 = 512 << 20;
 
 /// A language server that the project brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,11 +87,14 @@ pub(super) fn look(
             definition.edit_commands
         ])
     });
-    let mut hashed = vec![hashes.of(&program, anew)?];
-    // Where the program is an interpreter, its script is among the words behind it.
-    for script in definition.args.iter().map(|arg| server.root.join(arg)) {
-        if script.is_file() && is_theirs(&script, roots, policy) {
-            hashed.push(hashes.of(&script, anew)?);
+    let (mut hashed, mut files, mut left) = (Vec::new(), HashSet::new(), MAX_PROGRAM);
+    let scripts = definition.args.iter().flat_map(|arg| words(arg)).map(|word| server.root.join(word));
+    let scripts = scripts.filter(|script| script.is_file() && is_theirs(script, roots, policy));
+    for file in std::iter::once(program.clone()).chain(scripts) {
+        if files.insert(file.clone()) {
+            let (length, hash) = hashes.of(&file, left, anew)?;
+            left = left.saturating_sub(length);
+            hashed.push(hash);
         }
     }
     let all = json!([definition.name, program.to_string_lossy(), said, hashed]).to_string();
@@ -102,6 +105,12 @@ pub(super) fn look(
         said_by,
         fingerprint: in_digits(Sha256::digest(all)),
     })
+}
+
+/// What may name a script in an argument: where the program is an interpreter, all of it, or in code for a shell (`-c`) a word.
+fn words(arg: &str) -> impl Iterator<Item = &str> {
+    let is_between = |c: char| c.is_whitespace() || "'\"`;&|()<>{}$=".contains(c);
+    std::iter::once(arg).chain(arg.split(is_between)).filter(|word| !word.is_empty())
 }
 
 fn is_theirs(path: &Path, roots: &Roots, policy: Option<&Policy>) -> bool {
@@ -118,8 +127,8 @@ fn is_theirs(path: &Path, roots: &Roots, policy: Option<&Policy>) -> bool {
 pub(super) struct Hashes(Mutex<HashMap<PathBuf, ([i64; 7], String)>>);
 
 impl Hashes {
-    /// The hash of a file, as it was read when its times were the same, or `anew`.
-    fn of(&self, path: &Path, anew: bool) -> io::Result<String> {
+    /// The length of a file of `most` bytes, and its hash, as it was read when its times were the same, or `anew`.
+    fn of(&self, path: &Path, most: u64, anew: bool) -> io::Result<(u64, String)> {
         // A pipe would be waited for, and a device never ends.
         let file = File::from(open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())?);
         let data = file.metadata()?;
@@ -129,11 +138,11 @@ impl Hashes {
         let stamp = stamp(&data);
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !anew && let Some((_, hash)) = known().get(path).filter(|(of, _)| *of == stamp) {
-            return Ok(hash.clone());
+            return Ok((data.size(), hash.clone()));
         }
-        let hash = hash(file)?;
+        let (length, hash) = hash(file, most)?;
         known().insert(path.to_owned(), (stamp, hash.clone()));
-        Ok(hash)
+        Ok((length, hash))
     }
 }
 
@@ -143,17 +152,18 @@ fn stamp(data: &Metadata) -> [i64; 7] {
     [dev, ino, size, data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()]
 }
 
-fn hash(file: File) -> io::Result<String> {
-    let mut file = file.take(MAX_PROGRAM + 1);
+fn hash(file: File, most: u64) -> io::Result<(u64, String)> {
+    let mut file = file.take(most + 1);
     let (mut hash, mut buffer, mut length) = (Sha256::new(), vec![0; 64 << 10], 0);
     loop {
         let count = file.read(&mut buffer)?;
         if count == 0 {
-            return Ok(in_digits(hash.finalize()));
+            return Ok((length, in_digits(hash.finalize())));
         }
         length += count as u64;
-        if length > MAX_PROGRAM {
-            return Err(io::Error::other(format!("it is larger than {} MiB", MAX_PROGRAM >> 20)));
+        if length > most {
+            let most = MAX_PROGRAM >> 20;
+            return Err(io::Error::other(format!("it is larger than {most} MiB, with the scripts that it is given")));
         }
         hash.update(buffer.get(..count).unwrap_or_default());
     }
@@ -174,14 +184,27 @@ mod tests {
         let path = folder.path().join("program");
         std::fs::write(&path, "one").unwrap();
         let hashes = Hashes::default();
-        let one = hashes.of(&path, false).unwrap();
+        let of = |anew: bool| hashes.of(&path, 6, anew).unwrap().1;
+        let one = of(false);
         assert_eq!(one, in_digits(Sha256::digest("one")));
         let known = |hash: &str| (stamp(&path.metadata().unwrap()), hash.to_owned());
         hashes.0.lock().unwrap().insert(path.clone(), known("known"));
-        assert_eq!(hashes.of(&path, false).unwrap(), "known");
-        assert_eq!(hashes.of(&path, true).unwrap(), one);
-        assert_eq!(hashes.of(&path, false).unwrap(), one);
+        assert_eq!(of(false), "known");
+        assert_eq!(of(true), one);
+        assert_eq!(of(false), one);
         std::fs::write(&path, "longer").unwrap();
-        assert_eq!(hashes.of(&path, false).unwrap(), in_digits(Sha256::digest("longer")));
+        assert_eq!(of(false), in_digits(Sha256::digest("longer")));
+        std::fs::write(&path, "more than 6").unwrap();
+        assert!(hashes.of(&path, 6, false).is_err());
+    }
+
+    #[test]
+    fn the_words_of_a_shells_code_are_found_between_its_signs() {
+        for code in
+            ["exec ./x.sh", "cd a&&(. './x.sh';true)", "a|b \"$(<./x.sh)\"", "A=./x.sh b", "./x.sh", "{ ./x.sh;}"]
+        {
+            assert!(words(code).any(|word| word == "./x.sh"), "{code}");
+        }
+        assert!(words("a b.sh").any(|word| word == "a b.sh"), "one of its name with a blank");
     }
 }

@@ -38,6 +38,15 @@ pub struct Detected {
     pub root: PathBuf,
     /// Whether it is [brought](super::brought) by the project, as far as that was looked at.
     pub is_brought: bool,
+    /// Whether it may be asked only as the process that runs, whatever has become of its files since that was started.
+    pub only_as_it_runs: bool,
+}
+
+impl Detected {
+    fn new(definition: &Arc<Definition>, program: Option<PathBuf>, root: &Path) -> Self {
+        let (definition, root) = (definition.clone(), root.to_owned());
+        Self { definition, program, root, is_brought: false, only_as_it_runs: false }
+    }
 }
 
 /// The servers for a file in a folder of the workspace, in the order in which they are asked. Those whose program is not
@@ -72,7 +81,7 @@ pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detect
         let here = markers.iter().filter(|(definition, markers)| is_new(definition) && markers.are_in(&at, &names));
         let here = here.map(|(definition, _)| {
             let program = program(&definition.command, &at, folder, search);
-            Detected { definition: (*definition).clone(), program, root: at.clone(), is_brought: false }
+            Detected::new(definition, program, &at)
         });
         let here = one_of_each_group(here.collect());
         found.extend(here);
@@ -81,8 +90,13 @@ pub fn below(table: &Table, folder: &Path, search: Option<&OsStr>) -> Vec<Detect
 }
 
 /// The server that the user has for what this one is for: one of its name, or of its group, as this table has it, with a program
-/// that is found where the user's are. Asks the disk.
-pub(super) fn users_own(table: &Table, server: &Detected, search: Option<&OsStr>) -> Option<Detected> {
+/// that is found where the user's are; the first that is theirs by `is_own`. Asks the disk.
+pub(super) fn users_own(
+    table: &Table,
+    server: &Detected,
+    search: Option<&OsStr>,
+    is_own: impl Fn(&Detected) -> bool,
+) -> Option<Detected> {
     let (name, group) = (&server.definition.name, &server.definition.group);
     let (same, grouped): (Vec<_>, Vec<_>) = table
         .servers
@@ -90,13 +104,10 @@ pub(super) fn users_own(table: &Table, server: &Detected, search: Option<&OsStr>
         .filter(|one| one.name == *name || (group.is_some() && one.group == *group))
         .partition(|one| one.name == *name);
     same.into_iter().chain(grouped).find_map(|definition| {
-        let program = users_program(&definition.command, search)?;
-        Some(Detected {
-            definition: definition.clone(),
-            program: Some(program),
-            root: server.root.clone(),
-            is_brought: false,
-        })
+        // An activated environment puts the project's programs before the user's.
+        users_programs(&definition.command, search)
+            .map(|program| Detected::new(definition, Some(program), &server.root))
+            .find(&is_own)
     })
 }
 
@@ -129,7 +140,7 @@ impl<'d> Markers<'d> {
 fn detect(definition: &Arc<Definition>, start: &Path, folder: &Path, search: Option<&OsStr>) -> Option<Detected> {
     let root = root(definition, start, folder)?;
     let program = program(&definition.command, &root, folder, search);
-    Some(Detected { definition: definition.clone(), program, root, is_brought: false })
+    Some(Detected::new(definition, program, &root))
 }
 
 /// The outermost folder in the workspace's that has a marker: a server that reads a project of many parts knows the parts,
@@ -165,17 +176,20 @@ fn program(command: &str, root: &Path, folder: &Path, search: Option<&OsStr>) ->
         return is_program(&path).then_some(path);
     }
     let local = [root, folder].into_iter().flat_map(|folder| LOCAL.iter().map(move |local| folder.join(local)));
-    local.map(|folder| folder.join(command)).find(|path| is_program(path)).or_else(|| users_program(command, search))
+    local
+        .map(|folder| folder.join(command))
+        .find(|path| is_program(path))
+        .or_else(|| users_programs(command, search).next())
 }
 
-/// The program of a command where the user's are; an absolute path is taken as it is.
-fn users_program(command: &str, search: Option<&OsStr>) -> Option<PathBuf> {
-    if command.contains('/') {
-        return Some(PathBuf::from(command)).filter(|path| path.is_absolute() && is_program(path));
-    }
+/// The programs of a command where the user's are, in the order of `PATH`; an absolute path is taken as it is.
+fn users_programs(command: &str, search: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
+    let places: Vec<PathBuf> = match command.contains('/') {
+        true => vec![command.into()],
+        false => search.into_iter().flat_map(std::env::split_paths).map(|folder| folder.join(command)).collect(),
+    };
     // A relative entry would mean another program in each folder.
-    let folders = search.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(command)).find(|path| is_program(path))
+    places.into_iter().filter(|path| path.is_absolute() && is_program(path))
 }
 
 /// Of each group the first whose program is there, or else the first.

@@ -43,7 +43,7 @@ pub(super) fn loads(name: &OsStr) -> bool {
     name.starts_with("LD_") || name.starts_with("DYLD_") || matches!(&*name, "GCONV_PATH" | "GLIBC_TUNABLES")
 }
 
-/// The name under which a supervisor gets a variable of the program that it starts. What [loads](loads) is only carried, since
+/// The name under which a supervisor gets a variable of the program that it starts. What names libraries ([`loads`]) is only carried, since
 /// the supervisor has no sandbox.
 #[cfg(target_os = "linux")]
 pub(super) fn carried(name: &OsStr) -> OsString {

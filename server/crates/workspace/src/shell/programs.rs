@@ -4,6 +4,7 @@
 //! system's.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::paths;
@@ -30,6 +31,22 @@ pub(super) fn settle(name: &OsStr, value: &mut OsString, but: &[PathBuf]) -> boo
         return !value.is_empty();
     }
     true
+}
+
+/// A list with the entries of another behind its own, those that it does not have; none where the variable is no such list.
+pub(super) fn joined(name: &OsStr, value: &OsStr, more: &OsStr) -> Option<OsString> {
+    let parts: &[u8] = if LIBRARIES.iter().any(|list| *list == name) {
+        b": "
+    } else if LISTS.iter().any(|list| *list == name) {
+        b":"
+    } else {
+        return None;
+    };
+    let entries = |of: &OsStr| of.as_encoded_bytes().split(|byte| parts.contains(byte)).map(<[u8]>::to_vec).collect();
+    let (own, more): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (entries(value), entries(more));
+    let missing = more.iter().filter(|entry| !entry.is_empty() && !own.contains(entry));
+    let all: Vec<&[u8]> = own.iter().chain(missing).map(Vec::as_slice).filter(|entry| !entry.is_empty()).collect();
+    Some(OsString::from_vec(all.join(&b':')))
 }
 
 /// A list with its absolute entries alone, but for those in these folders; none where nothing is left.

@@ -22,10 +22,10 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use super::environment;
 use super::marker::Nonce;
 use super::processes::{self, Which};
 use super::terminal::quoted;
+use super::{environment, programs};
 
 /// How long start files may take.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -209,8 +209,14 @@ fn take(bytes: &[u8], server: Vec<(OsString, OsString)>) -> Made {
     }
     let not_given = server.into_iter().filter(|(name, _)| environment::loads(name));
     for (name, value) in not_given {
-        if !made.iter().any(|(known, _)| *known == name) {
-            made.push((name, value));
+        match made.iter_mut().find(|(known, _)| *known == name) {
+            None => made.push((name, value)),
+            // They usually put a folder before those that were there, of which they saw none.
+            Some((_, exported)) => {
+                if let Some(joined) = programs::joined(&name, exported, &value) {
+                    *exported = joined;
+                }
+            }
         }
     }
     let left_out: Vec<_> =
@@ -287,16 +293,30 @@ mod tests {
     #[tokio::test]
     async fn start_files_load_no_library_that_the_environment_names_and_commands_still_do() {
         let home = tempfile::tempdir().unwrap();
-        std::fs::write(home.path().join(".bash_profile"), "export SEEN=\"<$LD_LIBRARY_PATH>\" LD_PRELOAD=mine.so")
-            .unwrap();
+        let profile = "export SEEN=\"<$LD_LIBRARY_PATH>\" LD_PRELOAD='mine.so both.so' LD_BIND_NOW=1\n\
+                       export DYLD_LIBRARY_PATH=$HOME/lib:/opt/lib:$DYLD_LIBRARY_PATH\n";
+        std::fs::write(home.path().join(".bash_profile"), profile).unwrap();
         let home = home.path().to_str().unwrap();
-        let server =
-            [("HOME", home), ("PATH", "/usr/bin:/bin"), ("LD_LIBRARY_PATH", "/opt/lib"), ("LD_PRELOAD", "theirs.so")];
+        let server = [
+            ("HOME", home),
+            ("PATH", "/usr/bin:/bin"),
+            ("LD_LIBRARY_PATH", "/opt/lib"),
+            ("LD_PRELOAD", "both.so:theirs.so"),
+            ("LD_BIND_NOW", "0"),
+            ("DYLD_LIBRARY_PATH", "/opt/cuda/lib64:/opt/lib"),
+        ];
         let server = server.map(|(name, value)| (name.into(), value.into())).to_vec();
         let made = run(Path::new("/bin/bash"), server).await.unwrap();
         assert_eq!(value(&made, "SEEN").as_deref(), Some("<>"));
         assert_eq!(value(&made, "LD_LIBRARY_PATH").as_deref(), Some("/opt/lib"));
-        assert_eq!(value(&made, "LD_PRELOAD").as_deref(), Some("mine.so"));
+        assert_eq!(value(&made, "LD_PRELOAD").as_deref(), Some("mine.so:both.so:theirs.so"));
+        assert_eq!(value(&made, "LD_BIND_NOW").as_deref(), Some("1"), "it is no list");
+        let both = format!("{home}/lib:/opt/lib:/opt/cuda/lib64");
+        assert_eq!(
+            value(&made, "DYLD_LIBRARY_PATH"),
+            Some(both),
+            "what was there stays behind what they put before it"
+        );
     }
 
     fn value(made: &Made, name: &str) -> Option<String> {

@@ -133,6 +133,12 @@ impl Slot {
         }
     }
 
+    /// The server, if it still runs.
+    pub(super) fn only_as_it_runs(&self) -> Option<Arc<Client>> {
+        self.note_end();
+        self.client()
+    }
+
     /// The server, started where it does not run.
     pub(super) async fn running(self: &Arc<Self>) -> Result<Arc<Client>, NotThere> {
         let mut state = self.state.subscribe();
@@ -255,7 +261,7 @@ impl Slot {
     }
 
     /// Ends the server, for this reason, until somebody asks it something.
-    async fn stop(&self, why: &str) {
+    pub(super) async fn stop(&self, why: &str) {
         self.end(State::Stopped { why: why.into() }, why).await;
     }
 

@@ -170,13 +170,14 @@ impl Own {
     /// Whether a server may start, or runs already. Notes whether the project brings it along.
     async fn may_start(&self, server: &mut Detected, asks: bool) -> Result<(), String> {
         /// What changes more often between two looks is not meant to be asked for.
-        const LOOKS: usize = 5;
+        const LOOKS: usize = 3;
         let policy = self.access.policy.as_ref();
         let (of, roots, given) = (server.clone(), self.roots.clone(), policy.cloned());
         let is_brought = blocking(move || brought::is_brought(&of, &roots, given.as_deref())).await;
         server.is_brought = is_brought.ok_or("it could not be looked at")?;
         // One that runs was allowed as it does, whatever has become of its file since.
-        if !server.is_brought || self.runs(server) {
+        server.only_as_it_runs = server.is_brought && self.runs(server);
+        if !server.is_brought || server.only_as_it_runs {
             return Ok(());
         }
         for _ in 0..LOOKS {
@@ -201,8 +202,8 @@ impl Own {
         let (search, roots, policy) =
             (self.servers.config.path.clone(), self.roots.clone(), self.access.policy.clone());
         let find = move || {
-            let own = detect::users_own(&table, &server, search.as_deref())?;
-            (!brought::is_brought(&own, &roots, policy.as_deref())).then_some(own)
+            let is_own = |own: &Detected| !brought::is_brought(own, &roots, policy.as_deref());
+            detect::users_own(&table, &server, search.as_deref(), is_own)
         };
         blocking(find).await.flatten()
     }
@@ -229,6 +230,7 @@ impl Own {
             program: Some(slot.key.program.clone()),
             root: slot.key.root.clone(),
             is_brought: false,
+            only_as_it_runs: false,
         });
         let running: Vec<Detected> = running.collect();
         // What is found comes first: what runs may only stand in for it.
@@ -364,7 +366,10 @@ impl Own {
                     let is_it = |one: &&Detected| one.definition.name == *name && one.root == server.root;
                     match anew.servers.iter().find(is_it) {
                         Some(server) => (anew, server),
-                        None => return nothing(LangStatus::NoServer, "it is not used any more".to_owned()),
+                        None if anew.refused.is_empty() => {
+                            return nothing(LangStatus::NoServer, "it is not used any more".to_owned());
+                        }
+                        None => return nothing(LangStatus::NoServer, anew.refused.join("; ")),
                     }
                 }
             };
@@ -386,7 +391,14 @@ impl Own {
                 }
             };
             let asked = slot.clone().asked();
-            match tokio::time::timeout_at(until, slot.running()).await {
+            let there = async {
+                match server.only_as_it_runs {
+                    // Where it has ended since it was looked at, it is to be allowed as it would start now.
+                    true => slot.only_as_it_runs().ok_or(NotThere::Closed),
+                    false => slot.running().await,
+                }
+            };
+            match tokio::time::timeout_at(until, there).await {
                 Ok(Ok(client)) => break (candidates, server, slot, asked, client),
                 Ok(Err(NotThere::Crashed(why))) => return nothing(LangStatus::Crashed, why),
                 // What it is may have changed.
@@ -504,4 +516,73 @@ fn together(mut one: LangResult, other: LangResult) -> LangResult {
 
 fn is_said(status: LangStatus) -> bool {
     matches!(status, LangStatus::Ready | LangStatus::Indexing | LangStatus::Partial)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes its project's files itself")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use serde_json::json;
+
+    use super::super::ServersConfig;
+    use super::super::{Brought, Gate};
+    use super::*;
+    use crate::buffers::Buffers;
+    use crate::reader::NoOverlay;
+
+    /// A user who has allowed what there was at first, and says no to anything else.
+    struct Once(Mutex<Option<String>>);
+
+    #[async_trait]
+    impl Gate for Once {
+        async fn admit(&self, program: &Brought, _: bool) -> Result<(), String> {
+            let mut first = self.0.lock().unwrap();
+            let is_first = *first.get_or_insert_with(|| program.fingerprint.clone()) == program.fingerprint;
+            is_first.then_some(()).ok_or_else(|| "it has changed".to_owned())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_ends_between_the_look_and_the_question_does_not_start_as_it_is_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        let program = at.join("node_modules/.bin/nasty");
+        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+        std::fs::write(&program, include_str!("tests/nasty.py")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let config = json!({ "nasty": {
+            "command": "nasty", "args": ["good"], "fileTypes": [".nasty"], "rootMarkers": ["nasty.project"],
+        } });
+        let files =
+            [("lsp.json", config.to_string()), ("nasty.project", String::new()), ("a.nasty", "one\n".to_owned())];
+        for (name, text) in files {
+            std::fs::write(at.join(name), text).unwrap();
+        }
+        let gate = Arc::new(Once(Mutex::default()));
+        let own = Own {
+            servers: Servers::new(ServersConfig::default()),
+            roots: Roots::new([&at]).unwrap(),
+            reader: Reader::new(Arc::<Buffers>::default(), Arc::new(NoOverlay)),
+            access: Access { trusted: Arc::new(|| true), policy: None, pass: [].into(), gate },
+        };
+        let (uri, within) = (crate::paths::to_uri(&at.join("a.nasty")), Duration::from_secs(30));
+        let query = LangQuery::Hover { uri, position: protocol::content::Position { line: 0, character: 0 } };
+        let first = own.ask(&query, within).await;
+        assert_eq!(first.status, LangStatus::Ready, "{first:?}");
+
+        // It writes itself anew while it runs, and is still asked as it was allowed.
+        std::fs::write(&program, "#!/bin/sh\ntouch started\n").unwrap();
+        let candidates = own.candidates(&query, true).await.unwrap();
+        let server = candidates.servers.first().unwrap();
+        let ask = || own.ask_server(&candidates, server, &query, Part::All, within, Instant::now() + within);
+        assert_eq!(ask().await.status, LangStatus::Ready);
+        // Then it ends, as one does that nobody has asked for long.
+        let slot = own.servers.slots().values().next().unwrap().clone();
+        slot.stop("nobody has asked it anything").await;
+        let result = ask().await;
+        assert_eq!(result.status, LangStatus::NoServer, "{result:?}");
+        assert!(result.message.as_deref().is_some_and(|why| why.contains("it has changed")), "{result:?}");
+        assert!(!at.join("started").exists(), "what it wrote has started unasked");
+    }
 }
