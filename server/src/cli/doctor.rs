@@ -85,6 +85,11 @@ fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
         Support { by: None, .. } => {
             report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
         }
+    }?;
+    let credentials = sandbox::settings_with_credentials(&|name| std::env::var_os(name));
+    match sandbox::told_of_credentials(&credentials).filter(|_| sandbox::support().by.is_some()) {
+        Some(told) => report.note("settings", &told),
+        None => Ok(()),
     }
 }
 
