@@ -356,16 +356,15 @@ fn has_address(text: &str, is_key: fn(&str) -> bool) -> bool {
         };
         let is_web = ends_with("http") || ends_with("https");
         let rest = clipped(text.get(at + 3..).unwrap_or_default(), LONGEST);
-        let rest =
-            rest.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`')).next().unwrap_or_default();
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let ends = |one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`');
+        let authority = rest.split(|one| ends(one) || matches!(one, '/' | '?' | '#')).next().unwrap_or_default();
         match authority.rsplit_once('@') {
             Some((user, _)) => has_password(user) || (is_web && is_key(user)),
             // A password may hold what ends an authority, though it should not.
             None => authority.split_once(':').is_some_and(|(_, port)| {
                 !port.bytes().all(|byte| byte.is_ascii_digit() || byte == b',')
                     && !port.starts_with('$')
-                    && rest.contains('@')
+                    && rest.split(ends).next().is_some_and(|rest| rest.contains('@'))
             }),
         }
     });
@@ -405,28 +404,30 @@ fn has_setting(text: &str) -> bool {
     /// A longer value is looked at only so far.
     const LONGEST: usize = 4096;
     /// Git's name for which key it signs with.
-    const ABOUT_KEY: &str = "signingKey";
+    const ABOUT_KEY: &str = "signingkey";
     let is_of_name = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-' | '.');
     text.match_indices(['=', ':']).any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '\t', '"', '\'']);
         let name = before.rsplit(|one| !is_of_name(one)).next().unwrap_or_default();
         let name = name.rsplit('.').next().unwrap_or_default();
-        let value = clipped(text.get(at + 1..).unwrap_or_default(), LONGEST).trim_start_matches([' ', '\t', '"', '\'']);
-        let value = value.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | ';' | ',' | '&' | '}'));
-        let value = value.into_iter().next().unwrap_or_default();
-        if name == ABOUT_KEY {
+        if name.eq_ignore_ascii_case(ABOUT_KEY) {
             return false;
         }
         let camel =
             name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_ascii_lowercase() && b.is_ascii_uppercase());
         let name = if camel { snake(name) } else { name.to_owned() };
-        let is_it = match named(&name) {
-            Named::Secret => true,
-            Named::Perhaps => value.len() >= SHORTEST_KEY,
-            Named::Not => matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth" | "npm_Auth_Ident"),
+        let shortest = match named(&name) {
+            Named::Perhaps => SHORTEST_KEY,
+            Named::Not if !matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth" | "npm_Auth_Ident") => {
+                return false;
+            }
+            Named::Secret | Named::Not => 3,
         };
+        let value = clipped(text.get(at + 1..).unwrap_or_default(), LONGEST).trim_start_matches([' ', '\t', '"', '\'']);
+        let value = value.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | ';' | ',' | '&' | '}'));
+        let value = value.into_iter().next().unwrap_or_default();
         let is_variable = value.starts_with(['$', '{', '<', '%']);
-        is_it && value.len() >= 3 && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)
+        value.len() >= shortest && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)
     })
 }
 
