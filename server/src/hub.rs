@@ -69,9 +69,9 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Our own files, which no command may read.
-    fn own(&self) -> Vec<PathBuf> {
-        vec![self.data_folder.clone(), self.user_file.clone()]
+    /// Our own files, which no command may read: the data folder, and the configuration.
+    fn own(&self) -> [PathBuf; 2] {
+        [self.data_folder.clone(), self.user_file.clone()]
     }
 }
 

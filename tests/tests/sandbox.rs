@@ -50,7 +50,7 @@ impl World {
         Self::made(user, settings, &[], |_| Vec::new()).await
     }
 
-    /// With files in the home folder.
+    /// With files in the home folder; one that says `-> …` is a link there.
     async fn with_files(user: User, settings: &str, files: &[(&str, String)]) -> Option<Self> {
         Self::made(user, settings, files, |_| Vec::new()).await
     }
@@ -97,7 +97,10 @@ impl World {
         for (name, text) in files {
             let file = home.join(name);
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-            std::fs::write(file, text).unwrap();
+            match text.strip_prefix("-> ") {
+                Some(to) => std::os::unix::fs::symlink(home.join(to), file).unwrap(),
+                None => std::fs::write(file, text).unwrap(),
+            }
         }
 
         let model = ModelServer::start([]).await;
@@ -327,7 +330,7 @@ const SETTINGS: &[(&str, &str, &str)] = &[
     (".gradle/init.d/mirror.gradle", "allprojects { }\n", "credentials { username 'a'; password = 'SECRET' }\n"),
     (
         ".gitconfig",
-        "[user]\n\tname = Ada\n\temail = ada@b.example\n\tsigningkey = ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHQ1\n[url \"git@c.example:\"]\n\tinsteadOf = https://c.example/\n[credential]\n\thelper = store\n",
+        "[user]\n\tname = Ada\n\temail = ada@b.example\n\tsigningkey = ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHQ1\n\tsigningKey = 3AA5C34371567BD2\n[url \"git@c.example:\"]\n\tinsteadOf = https://c.example/\n[url \"https://ada@d.example/\"]\n\tinsteadOf = https://d.example/\n[credential]\n\thelper = store\n\tcredentialStore = secretservice\n",
         "[url \"https://ada:SECRET@c.example/\"]\n\tinsteadOf = https://c.example/\n",
     ),
     (
@@ -335,6 +338,12 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "[core]\n\tpager = less\n",
         "[http \"https://c.example/\"]\n\textraheader = AUTHORIZATION: basic SECRET\n",
     ),
+    (
+        ".config/git/work.inc",
+        "[core]\n\teditor = vi\n",
+        "[url \"https://ada:SECRET@d.example/\"]\n\tinsteadOf = https://d.example/\n",
+    ),
+    (".config/mise/conf.d/work.toml", "[env]\nEDITOR = \"vi\"\n", "[env]\nGITHUB_TOKEN = \"SECRET\"\n"),
     (".config/nvim/lua/ai.lua", "vim.opt.number = true\n", "require('ai').setup({ api_key = \"SECRET\" })\n"),
     (".nvm/versions/node/v22.0.0/etc/npmrc", "fund=false\n", "//registry.c.example/:_authToken=SECRET\n"),
     (
@@ -349,6 +358,8 @@ const SETTINGS: &[(&str, &str, &str)] = &[
         "---\nBUNDLE_JOBS: \"4\"\nBUNDLE_BUILD__NOKOGIRI: \"--use-system-libraries\"\n",
         "---\nBUNDLE_GEMS__C__EXAMPLE: \"ada:SECRET\"\n",
     ),
+    (".vim/vimrc", "set number\n", "let g:ai_api_key = 'SECRET'\n"),
+    (".vim/bundle/one/plugin/one.vim", "set ruler\n", "let g:one_token = 'SECRET'\n"),
     (".yarnrc.yml", "nodeLinker: node-modules\n", "npmAuthIdent: \"ada:SECRET\"\n"),
     (
         ".m2/settings.xml",
@@ -420,6 +431,63 @@ async fn credentials_of_tools_are_not_read_nor_settings_in_which_they_stand() {
         world.works("git init -q && git status --short").await;
     }
     world.window.close().await;
+}
+
+/// How the user's name and a secret can stand in the settings of git, and what the session is set to.
+const SETTINGS_OF_GIT: &[(&str, &[(&str, &str)])] = &[
+    (
+        "",
+        &[(
+            ".gitconfig",
+            "[user]\n\tname = Ada\n\temail = ada@b.example\n\ttoken = SECRET\n[alias]\n\tsaid = log -1\n",
+        )],
+    ),
+    (
+        "",
+        &[
+            (".gitconfig", "-> dotfiles/gitconfig"),
+            (
+                "dotfiles/gitconfig",
+                "[url \"https://ada:SECRET@c.example/\"]\n\tinsteadOf = https://c.example/\n[include]\n\tpath = dotfiles/more\n",
+            ),
+            ("dotfiles/more", "[user]\n\tname = Ada\n\temail = ada@b.example\n[alias]\n\tsecret = SECRET\n"),
+        ],
+    ),
+    (
+        "",
+        &[
+            (".gitconfig", "[user]\n\tname = Ada\n\temail = ada@b.example\n"),
+            (".config/git/config", "[http \"https://c.example/\"]\n\textraheader = AUTHORIZATION: basic SECRET\n"),
+        ],
+    ),
+    (
+        "permissions.deny = [\"Read(~/.config/git/**)\"]",
+        &[(".config/git/config", "[user]\n\tname = Ada\n\temail = ada@b.example\n[alias]\n\tsecret = SECRET\n")],
+    ),
+];
+
+#[tokio::test]
+async fn git_goes_on_under_the_users_name_where_credentials_stand_in_its_settings() {
+    if !is_installed("git") {
+        return;
+    }
+    for (settings, files) in SETTINGS_OF_GIT {
+        let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.replace("SECRET", SECRET))).collect();
+        let Some(world) = World::with_files(User::Same, settings, &files).await else { return };
+        let told =
+            world.works("git init -q && git commit -q --allow-empty -m x && git log -1 --format='%an <%ae>'").await;
+        assert!(told.contains("Ada <ada@b.example>"), "{files:?}\n{told}");
+        assert_eq!(told.contains("credentials stand in them"), settings.is_empty(), "{files:?}\n{told}");
+        // A repository's own settings come before those of the user.
+        let told = world
+            .works("git config user.name Eve && git commit -q --allow-empty -m y && git log -1 --format=%an")
+            .await;
+        assert!(told.contains("Eve"), "{files:?}\n{told}");
+        assert!(!told.contains("credentials stand in them"), "it is told once: {told}");
+        let told = world.works("git config --list").await;
+        assert!(!told.contains(SECRET), "{files:?}\n{told}");
+        world.window.close().await;
+    }
 }
 
 #[tokio::test]

@@ -86,6 +86,11 @@ fn sandbox(report: &mut Report, config: &Config) -> Result<(), Failure> {
         Support { by: None, .. } => {
             report.warn("sandbox", "none: this system has none that Azimuth can use, so commands can do whatever you can")
         }
+    }?;
+    let credentials = sandbox::settings_with_credentials(&|name| std::env::var_os(name));
+    match sandbox::told_of_credentials(&credentials).filter(|_| sandbox::support().by.is_some()) {
+        Some(told) => report.note("settings", &told),
+        None => Ok(()),
     }
 }
 
@@ -193,7 +198,7 @@ async fn servers(
     // What lies where commands may write is brought along, too.
     let policy = match config {
         Some(config) => {
-            let own = [data_folder, config_file].map(Path::to_path_buf).to_vec();
+            let own = [data_folder, config_file].map(Path::to_path_buf);
             confinement::of(serve::this_program(), own, config, &roots).await.0.policy
         }
         None => None,

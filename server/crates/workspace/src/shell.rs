@@ -277,14 +277,22 @@ impl Shell {
         self.fly(running, What::Command(command), options).await
     }
 
+    /// What the model is told of variables that commands do not get, and of settings that they cannot read.
+    fn told_of_missing(&self, names: &[String]) -> Option<String> {
+        let policy = self.config.confinement.in_force();
+        let settings = policy.and_then(|policy| sandbox::told_of_credentials(&policy.credentials));
+        let told: Vec<String> = environment::told(names).into_iter().chain(settings).collect();
+        (!told.is_empty()).then(|| told.join(" "))
+    }
+
     async fn fly(&self, mut running: Running, what: What<'_>, options: RunOptions) -> Result<Flown, ShellError> {
         if self.give_way().await {
             running.note = self.gave_way(running.is_prompt);
         }
         let terminal = self.terminal().await?;
         if !self.is_jobs && options.by == Typist::Model {
-            let missing = self.state().missing.take().and_then(|names| environment::told(&names));
-            running.note = missing
+            let told = self.state().missing.take().and_then(|names| self.told_of_missing(&names));
+            running.note = told
                 .map(|told| running.note.take().map_or(told.clone(), |note| format!("{note} {told}")))
                 .or(running.note.take());
         }

@@ -11,11 +11,11 @@ use workspace::shell::sandbox::{self, Policy, Settings, World};
 
 use crate::config::Config;
 
-/// What holds the processes of a session in these folders, which read none of our `own` files; and what is to be said where it
+/// What holds the processes of a session in these folders, which read none of our `own` files, which are the data folder and the configuration; and what is to be said where it
 /// is not what the user asked for.
 pub(crate) async fn of(
     supervisor: Option<PathBuf>,
-    own: Vec<PathBuf>,
+    own: [PathBuf; 2],
     config: &Config,
     roots: &Roots,
 ) -> (Confinement, Option<String>) {
@@ -29,18 +29,19 @@ pub(crate) async fn of(
         return (Confinement { supervisor, policy: None }, None);
     }
     let folders: Vec<PathBuf> = roots.iter().map(|root| root.path.clone()).collect();
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let denied = denied(&config.rules, &folders, home.as_deref());
-    let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, &own, &denied)).await;
+    let rules = config.rules.clone();
+    let made = tokio::task::spawn_blocking(move || policy(&settings, &folders, own, &rules)).await;
     // Without a policy commands would run free; that is said rather than hidden.
     let (policy, warning) = made.unwrap_or_else(|error| (None, Some(format!("no sandbox can be made: {error}"))));
     (Confinement { supervisor, policy: policy.map(Arc::new) }, warning)
 }
 
 /// The places outside the workspace that rules keep from being read by their whole names, with all that is in them. In the
-/// workspace a command makes new files beside what it must not read, which a sandbox cannot tell apart.
+/// workspace, wherever links lead, a command makes new files beside what it must not read, which a sandbox cannot tell apart.
+/// Blocks.
 fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBuf> {
     let about_reading = rules.deny.iter().filter(|sourced| sourced.rule.tool.eq_ignore_ascii_case("read"));
+    let folders: Vec<PathBuf> = folders.iter().map(|folder| sandbox::resolved(folder)).collect();
     let places = about_reading.filter_map(|sourced| {
         let pattern = sourced.rule.pattern.as_deref()?;
         let place = pattern.strip_suffix("/**").or_else(|| pattern.strip_suffix("/*")).unwrap_or(pattern);
@@ -48,9 +49,10 @@ fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBu
             Some(below) => home?.join(below),
             None => PathBuf::from(place),
         };
-        let is_meant = |folder: &PathBuf| folder.starts_with(&place) || place.starts_with(folder);
         let is_whole = place.is_absolute() && !place.to_string_lossy().contains('*');
-        (is_whole && !folders.iter().any(is_meant)).then_some(place)
+        let place = is_whole.then(|| sandbox::resolved(&place))?;
+        let is_meant = |folder: &PathBuf| folder.starts_with(&place) || place.starts_with(folder);
+        (!folders.iter().any(is_meant)).then_some(place)
     });
     places.collect()
 }
@@ -59,8 +61,8 @@ fn denied(rules: &Rules, folders: &[PathBuf], home: Option<&Path>) -> Vec<PathBu
 fn policy(
     settings: &Settings,
     folders: &[PathBuf],
-    own: &[PathBuf],
-    denied: &[PathBuf],
+    own: [PathBuf; 2],
+    rules: &Rules,
 ) -> (Option<Policy>, Option<String>) {
     if sandbox::support().by.is_none() {
         let words = "commands run without a sandbox, since this system has none that Azimuth can use; `azimuth doctor` \
@@ -69,19 +71,23 @@ fn policy(
     }
     let environment = |name: &str| std::env::var_os(name);
     let home = environment("HOME").map(PathBuf::from);
-    let canonical = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    let own: Vec<PathBuf> = own.iter().map(canonical).collect();
-    let kept: Vec<PathBuf> = own.iter().cloned().chain(home).collect();
+    let denied = denied(rules, folders, home.as_deref());
+    let [data_folder, user_file] = own.map(|path| sandbox::resolved(&path));
+    let copies = data_folder.join("git");
+    let kept: Vec<PathBuf> = [data_folder.clone(), user_file.clone()].into_iter().chain(home).collect();
     // Whatever else the user opens, what they deny stays closed, as our own files do.
-    let own: Vec<PathBuf> = own.into_iter().chain(denied.iter().map(canonical)).collect();
+    let own: Vec<PathBuf> = [data_folder, user_file].into_iter().chain(denied).collect();
     let repositories = sandbox::repositories(folders, &kept);
     if settings.mode == SandboxMode::WorkspaceWrite {
         sandbox::make_caches(&environment);
     }
-    let credentials = sandbox::settings_with_credentials(&environment);
+    let mut credentials = sandbox::settings_with_credentials(&environment);
+    credentials.retain(|path| !own.iter().any(|own| sandbox::resolved(path).starts_with(own)));
     let (repositories, environment) = (&repositories, &environment);
     let world = World { folders, repositories, own: &own, credentials: &credentials, environment };
-    (Policy::new(settings, &world).map(Policy::resolved), None)
+    let policy = Policy::new(settings, &world);
+    let told = policy.as_ref().and_then(|policy| sandbox::told_of_credentials(&policy.credentials));
+    (policy.map(|policy| policy.resolved().with_settings_of_git(environment, &copies)), told)
 }
 
 #[cfg(test)]
@@ -119,6 +125,34 @@ mod tests {
             "Edit(/opt/x)",
         ] {
             assert!(found(rule).is_empty(), "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_a_rule_denies_lies_where_links_lead() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let at = |name: &str| place.join(name);
+        for folder in ["data/w/app", "data/keys"] {
+            std::fs::create_dir_all(at(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(at("data"), at("ada")).unwrap();
+        std::os::unix::fs::symlink(at("data/keys"), at("data/w/app/keys")).unwrap();
+        let found = |text: &str, folder: &str| {
+            let rule = SourcedRule {
+                rule: text.parse().unwrap(),
+                origin: RuleOrigin::User,
+                source: "your config.toml".to_owned(),
+            };
+            let rules = Rules { deny: vec![rule], ..Rules::default() };
+            denied(&rules, &[at(folder)], Some(&at("ada")))
+        };
+        for folder in ["data/w/app", "ada/w/app"] {
+            for rule in ["Read(~/w/app/.env)", "Read(~/w/**)"] {
+                assert!(found(rule, folder).is_empty(), "{rule} in {folder}");
+            }
+            assert_eq!(found("Read(~/keys/**)", folder), [at("data/keys")]);
+            assert_eq!(found("Read(~/w/app/keys/**)", folder), [at("data/keys")]);
         }
     }
 }

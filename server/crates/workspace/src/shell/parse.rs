@@ -6,8 +6,9 @@
 //! never allowed by itself.
 //!
 //! Wrappers that only change how a command runs (`time`, `timeout`, `env`, `xargs`, `bash -c '…'` and the like) are
-//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection of a whole construct is listed with the construct's
-//! last command; one without a command is listed as a command without words.
+//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection
+//! of a whole construct is listed with the construct's last command; one without a command is listed as a command without
+//! words.
 //!
 //! Reading order: `guards` (texts that grammar and shell could read differently), [`parse`] and its walk over the
 //! syntax tree, `words` (what a word's value is), `loops` (what it is in a round), `wrappers` (what a command runs in truth).

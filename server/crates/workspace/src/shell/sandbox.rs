@@ -8,9 +8,13 @@
 //! docs/security.md says what it keeps from what, and what it does not.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use protocol::terminal::SandboxMode;
+
+mod git;
 
 mod places;
 
@@ -83,6 +87,11 @@ pub struct Policy {
     pub devices: Vec<PathBuf>,
     /// What they may not even read, wherever it lies but in temporary folders.
     pub hidden: Vec<PathBuf>,
+    /// What of it are settings of tools in which credentials stand.
+    pub credentials: Vec<PathBuf>,
+    /// Our copies of the user's settings of git, which they may read whatever else is said: first the one that git begins
+    /// with. None where it can read the user's own.
+    pub git: Vec<PathBuf>,
 }
 
 /// A way to use a file.
@@ -149,6 +158,22 @@ pub(super) fn is_withheld(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("VSCODE_")
 }
 
+/// What is said of settings that commands cannot read because credentials stand in them; nothing where there are none.
+pub fn told_of_credentials(settings: &[PathBuf]) -> Option<String> {
+    /// More of them say nothing more.
+    const MOST: usize = 8;
+    let named: Vec<String> = settings.iter().take(MOST).map(|path| path.display().to_string()).collect();
+    let more = if settings.len() > MOST { ", and more" } else { "" };
+    (!named.is_empty()).then(|| {
+        format!(
+            "In the sandbox commands cannot read these settings, because credentials stand in them: {}{more}. Git has a copy of \
+             its own settings without the lines in question. Credentials can be moved to the file that a tool has for \
+             them, and settings opened by `sandbox_read`.",
+            named.join(", ")
+        )
+    })
+}
+
 impl Policy {
     /// The policy of these settings; none where there is to be no sandbox.
     pub fn new(settings: &Settings, world: &World<'_>) -> Option<Self> {
@@ -159,8 +184,8 @@ impl Policy {
     /// is granted. Asks the disk.
     #[must_use]
     pub fn resolved(mut self) -> Self {
-        let Self { read, write, temporary, devices, hidden, .. } = &mut self;
-        for list in [read, write, temporary, devices, hidden] {
+        let Self { read, write, temporary, devices, hidden, credentials, .. } = &mut self;
+        for list in [read, write, temporary, devices, hidden, credentials] {
             list.iter_mut().for_each(|path| *path = resolved(path));
             list.sort();
             list.dedup();
@@ -168,11 +193,17 @@ impl Policy {
         self
     }
 
-    /// What programs in it get in their environment besides. Git stops where it may not read the user's settings, so it is
-    /// told that there are none.
+    /// The same with copies of the user's settings of git in this folder, where git could not read the user's own: it would stop.
+    /// They lack what commands may not read. Expects links to be resolved. Blocks.
+    #[must_use]
+    pub fn with_settings_of_git(mut self, environment: &dyn Fn(&str) -> Option<OsString>, folder: &Path) -> Self {
+        self.git = git::settings(&self, environment, folder);
+        self
+    }
+
+    /// What programs in it get in their environment besides.
     pub(super) fn environment(&self) -> Option<(OsString, OsString)> {
-        let is_of_git = |path: &PathBuf| path.ends_with(".gitconfig") || path.ends_with(".config/git/config");
-        self.hidden.iter().any(is_of_git).then(|| ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()))
+        self.git.first().map(|file| ("GIT_CONFIG_GLOBAL".into(), file.into()))
     }
 
     /// Whether a file may be used. The path is absolute, and links in it are resolved.
@@ -210,7 +241,8 @@ impl Policy {
             ("--device", &self.devices),
             ("--hide", &self.hidden),
         ];
-        let lists = lists.into_iter().map(|(name, paths)| (name, paths.as_slice())).chain([("--own", reads)]);
+        let own = [("--own", reads), ("--own", self.git.as_slice())];
+        let lists = lists.into_iter().map(|(name, paths)| (name, paths.as_slice())).chain(own);
         for (name, paths) in lists {
             args.extend(paths.iter().flat_map(|path| [OsString::from(name), path.into()]));
         }
@@ -256,7 +288,7 @@ impl Policy {
     /// The arguments of the program that runs another one in this policy, where the system has one.
     pub(super) fn as_profile_args(&self, reads: &[PathBuf]) -> Vec<OsString> {
         if cfg!(target_os = "macos") {
-            vec![profile::PROGRAM.into(), "-p".into(), profile::of(self, reads).into()]
+            vec![profile::PROGRAM.into(), "-p".into(), profile::of(self, &[reads, &self.git].concat()).into()]
         } else {
             Vec::new()
         }
@@ -271,6 +303,8 @@ impl Policy {
             temporary: Vec::new(),
             devices: Vec::new(),
             hidden: Vec::new(),
+            credentials: Vec::new(),
+            git: Vec::new(),
         }
     }
 }
@@ -280,13 +314,21 @@ fn is_plain(path: &Path) -> bool {
     path.is_absolute() && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
-/// A path with its links resolved; what is not there at its end stays as it is written.
-fn resolved(path: &Path) -> PathBuf {
+/// A path with its links resolved; what is not there at its end stays as it is written. Asks the disk.
+pub fn resolved(path: &Path) -> PathBuf {
     match (path.canonicalize(), path.parent(), path.file_name()) {
         (Ok(resolved), ..) => resolved,
         (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
         (Err(_), ..) => path.to_owned(),
     }
+}
+
+/// What a file begins with, up to so many bytes.
+#[expect(clippy::disallowed_methods, reason = "the user's settings are no project files")]
+fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A path that a variable holds, where it is a usable one.

@@ -115,6 +115,7 @@ fn named(name: &str) -> Named {
         "METHOD",
         "VERSION",
         "PROMPT",
+        "STORE",
         "PARALLELISM",
     ];
     /// What makes a key one that everybody may know, or none at all.
@@ -187,26 +188,60 @@ fn is_harmless(value: &str) -> bool {
 pub(super) fn holds_secret(text: &str) -> bool {
     (text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----"))
         || has_token(text)
-        || has_address(text)
+        || has_address(text, |user| !user.is_empty() && user != "git")
         || has_header(text)
         || has_setting(text)
 }
 
-/// The same of a file of settings, whose formats have forms of their own.
+/// The same of a file of settings, whose formats have forms of their own, and where an address may well name a user.
 pub(super) fn settings_hold_secret(text: &str) -> bool {
-    holds_secret(text) || has_element(text) || has_gem_host(text)
+    (text.contains("-----BEGIN ") && text.contains("PRIVATE KEY-----"))
+        || has_token(text)
+        || has_address(text, is_like_token)
+        || has_header(text)
+        || has_setting(text)
+        || has_element(text)
+        || has_gem_host(text)
 }
 
-/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`.
+/// Whether the user of an address is a token rather than somebody's name.
+fn is_like_token(user: &str) -> bool {
+    const LEAST: usize = 20;
+    let is_word = user.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'));
+    has_token(user) || (user.len() >= LEAST && is_word)
+}
+
+/// Whether an element of XML whose name is a secret's has a value in plain: `<password>…</password>`; or one that says what a
+/// server is sent, as Maven has them for tokens.
 fn has_element(text: &str) -> bool {
-    text.match_indices('<').any(|(at, _)| {
-        let rest = text.get(at + 1..).unwrap_or_default();
-        let Some((name, value)) = rest.split_once('>') else { return false };
-        let value = value.split('<').next().unwrap_or_default().trim();
-        let name = if name.chars().all(char::is_alphanumeric) { snake(name) } else { return false };
+    /// A tag that is longer says nothing that can be told.
+    const LONGEST: usize = 256;
+    let in_plain = |at: usize| {
+        let rest = clipped(text.get(at..).unwrap_or_default(), LONGEST);
+        let Some((attributes, value)) = rest.split_once('>') else { return true };
+        let value = value.trim_start();
+        let value = value.strip_prefix("<![CDATA[").unwrap_or(value).trim_start();
         // Maven has encrypted ones in braces, and variables begin with `$`.
-        !value.is_empty() && !value.starts_with(['{', '$']) && named(&name) == Named::Secret
+        let is_told_elsewhere = value.starts_with("${")
+            || value.split(['<', ']']).next().is_some_and(|it| it.starts_with('{') && it.trim_end().ends_with('}'));
+        !(attributes.ends_with('/') || value.starts_with("</") || is_told_elsewhere)
+    };
+    let mut is_header = false;
+    text.match_indices('<').any(|(at, _)| {
+        let rest = clipped(text.get(at + 1..).unwrap_or_default(), LONGEST);
+        let name = rest.split(|one: char| !one.is_alphanumeric()).next().unwrap_or_default();
+        is_header = match rest.strip_prefix('/') {
+            Some(rest) => is_header && !rest.starts_with("httpHeaders"),
+            None => is_header || name == "httpHeaders",
+        };
+        let is_secret = name == "privateKey" || (is_header && name == "value") || named(&snake(name)) == Named::Secret;
+        is_secret && in_plain(at + 1 + name.len())
     })
+}
+
+/// The beginning of a text, of at most so many bytes.
+fn clipped(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 /// Whether Bundler is told who one is at a host: `BUNDLE_GEMS__EXAMPLE__ORG: "user:password"`.
@@ -310,22 +345,26 @@ fn has_token(text: &str) -> bool {
     TOKENS.iter().any(|(begin, least)| text.match_indices(begin).any(|(at, _)| is_at(at, begin, *least)))
 }
 
-/// Whether an address has a password or a key in it.
-fn has_address(text: &str) -> bool {
+/// Whether an address has a password or a key in it. `is_key` tells which users' names of the web are keys.
+fn has_address(text: &str, is_key: fn(&str) -> bool) -> bool {
+    /// A longer address is looked at only so far.
+    const LONGEST: usize = 4096;
     let in_url = text.match_indices("://").any(|(at, _)| {
-        let scheme = text.get(..at).unwrap_or_default();
-        let is_web = scheme.to_ascii_lowercase().ends_with("http") || scheme.to_ascii_lowercase().ends_with("https");
-        let rest = text.get(at + 3..).unwrap_or_default();
-        let rest =
-            rest.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`')).next().unwrap_or_default();
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let ends_with = |scheme: &str| {
+            let begin = at.checked_sub(scheme.len()).and_then(|begin| text.get(begin..at));
+            begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+        };
+        let is_web = ends_with("http") || ends_with("https");
+        let rest = clipped(text.get(at + 3..).unwrap_or_default(), LONGEST);
+        let ends = |one: char| one.is_whitespace() || matches!(one, '"' | '\'' | '`');
+        let authority = rest.split(|one| ends(one) || matches!(one, '/' | '?' | '#')).next().unwrap_or_default();
         match authority.rsplit_once('@') {
-            Some((user, _)) => has_password(user) || (is_web && !user.is_empty() && user != "git"),
+            Some((user, _)) => has_password(user) || (is_web && is_key(user)),
             // A password may hold what ends an authority, though it should not.
             None => authority.split_once(':').is_some_and(|(_, port)| {
                 !port.bytes().all(|byte| byte.is_ascii_digit() || byte == b',')
                     && !port.starts_with('$')
-                    && rest.contains('@')
+                    && rest.split(ends).next().is_some_and(|rest| rest.contains('@'))
             }),
         }
     });
@@ -362,24 +401,33 @@ fn has_header(text: &str) -> bool {
 fn has_setting(text: &str) -> bool {
     /// Every Java has this one.
     const OPEN: &str = "changeit";
+    /// A longer value is looked at only so far.
+    const LONGEST: usize = 4096;
+    /// Git's name for which key it signs with.
+    const ABOUT_KEY: &str = "signingkey";
     let is_of_name = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '-' | '.');
     text.match_indices(['=', ':']).any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default().trim_end_matches([' ', '\t', '"', '\'']);
         let name = before.rsplit(|one| !is_of_name(one)).next().unwrap_or_default();
         let name = name.rsplit('.').next().unwrap_or_default();
-        let value = text.get(at + 1..).unwrap_or_default().trim_start_matches([' ', '\t', '"', '\'']);
-        let value = value.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | ';' | ',' | '&' | '}'));
-        let value = value.into_iter().next().unwrap_or_default();
+        if name.eq_ignore_ascii_case(ABOUT_KEY) {
+            return false;
+        }
         let camel =
             name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_ascii_lowercase() && b.is_ascii_uppercase());
         let name = if camel { snake(name) } else { name.to_owned() };
-        let is_it = match named(&name) {
-            Named::Secret => true,
-            Named::Perhaps => value.len() >= SHORTEST_KEY,
-            Named::Not => matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth" | "npm_Auth_Ident"),
+        let shortest = match named(&name) {
+            Named::Perhaps => SHORTEST_KEY,
+            Named::Not if !matches!(name.as_str(), "pwd" | "Pwd" | "PWD" | "auth" | "_auth" | "npm_Auth_Ident") => {
+                return false;
+            }
+            Named::Secret | Named::Not => 3,
         };
+        let value = clipped(text.get(at + 1..).unwrap_or_default(), LONGEST).trim_start_matches([' ', '\t', '"', '\'']);
+        let value = value.split(|one: char| one.is_whitespace() || matches!(one, '"' | '\'' | ';' | ',' | '&' | '}'));
+        let value = value.into_iter().next().unwrap_or_default();
         let is_variable = value.starts_with(['$', '{', '<', '%']);
-        is_it && value.len() >= 3 && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)
+        value.len() >= shortest && !is_variable && !value.starts_with("//") && value != OPEN && !is_harmless(value)
     })
 }
 

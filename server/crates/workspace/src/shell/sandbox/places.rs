@@ -1,13 +1,14 @@
 //! The places that commands need, and those that hold secrets.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs::Metadata;
+use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
 
 use protocol::terminal::SandboxMode;
 
 use super::super::secrets;
-use super::{Policy, Settings, World, is_plain, path_in};
+use super::{Policy, Settings, World, beginning, is_plain, path_in};
 
 /// What is the system's, and nobody's secret but for [`SYSTEM_SECRETS`].
 const SYSTEM: &[&str] = &[
@@ -75,35 +76,21 @@ const SYSTEM_SECRETS: &[&str] = &[
     "/etc/wpa_supplicant",
 ];
 
-/// What is read in the home folder: how tools are set up, and toolchains that live there.
+/// What is read in the home folder beside [`SETTINGS`]: how programs show things, and toolchains that live there.
 const HOME: &[&str] = &[
-    // Settings. Those in which credentials may stand are named below once more.
-    ".bundle/config",
     ".config/fontconfig",
-    ".config/git",
-    ".config/mise",
-    ".config/nvim",
-    ".config/pip/pip.conf",
-    ".config/uv/uv.toml",
     ".editorconfig",
     ".gitattributes",
-    ".gitconfig",
     ".gitignore",
     ".gitignore_global",
     ".inputrc",
     ".lesskey",
-    ".m2/settings.xml",
-    ".pip/pip.conf",
     ".terminfo",
     ".tool-versions",
-    ".vim",
-    ".vimrc",
-    ".yarnrc.yml",
     // Toolchains and what they install.
     ".asdf",
     ".bun",
     ".cabal/bin",
-    ".cabal/config",
     ".cargo",
     ".dart-tool",
     ".deno",
@@ -239,36 +226,41 @@ const HOME_SECRETS: &[&str] = &[
     "Library/Safari",
 ];
 
-/// Settings that tools cannot do without, and in which some people keep credentials: they are hidden where there are any. `*`
-/// stands for any name.
-const WITH_CREDENTIALS: &[&str] = &[
+/// Settings in the home folder that tools cannot do without, and in which some people keep credentials. They are read, but for
+/// the files in which there are any.
+const SETTINGS: &[&str] = &[
+    ".bundle/config",
+    ".cabal/config",
+    ".config/git",
+    ".config/mise",
+    ".config/nvim",
+    ".config/pip/pip.conf",
+    ".config/uv/uv.toml",
+    ".gitconfig",
+    ".m2/settings.xml",
+    ".pip/pip.conf",
+    ".vim",
+    ".vimrc",
+    ".yarnrc.yml",
+];
+
+/// The same in folders that are read as a whole. `*` stands for any name.
+const SETTINGS_OF_TOOLCHAINS: &[&str] = &[
     "$CARGO_HOME/config",
     "$CARGO_HOME/config.toml",
     "$NVM_DIR/versions/node/*/etc/npmrc",
     ".asdf/installs/nodejs/*/etc/npmrc",
-    ".bundle/config",
-    ".cabal/config",
     ".cargo/config",
     ".cargo/config.toml",
-    ".config/git/config",
-    ".config/mise/config.toml",
-    ".config/nvim",
-    ".config/pip/pip.conf",
-    ".config/uv/uv.toml",
     ".fnm/node-versions/*/installation/etc/npmrc",
-    ".gitconfig",
     ".gradle/init.d",
     ".gradle/init.gradle",
     ".gradle/init.gradle.kts",
     ".local/share/fnm/node-versions/*/installation/etc/npmrc",
     ".local/share/mise/installs/node/*/etc/npmrc",
-    ".m2/settings.xml",
     ".nodenv/versions/*/etc/npmrc",
     ".nvm/versions/node/*/etc/npmrc",
-    ".pip/pip.conf",
-    ".vimrc",
     ".volta/tools/image/node/*/etc/npmrc",
-    ".yarnrc.yml",
     "anaconda3/.condarc",
     "miniconda3/.condarc",
     "miniforge3/.condarc",
@@ -329,13 +321,16 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     let holds_home = |folder: &Path| holds(folder, home.as_deref());
 
     let mut hidden: Vec<PathBuf> = world.own.iter().filter(|path| is_plain(path)).cloned().collect();
-    hidden.extend(world.credentials.iter().cloned());
+    // The repository that the user works in is no credential, though it may be that of their settings.
+    let is_workspaces = |path: &Path| path.ends_with(".git") && world.folders.iter().any(|it| path.starts_with(it));
+    let mut credentials: Vec<PathBuf> = world.credentials.iter().filter(|path| !is_workspaces(path)).cloned().collect();
+    hidden.extend(credentials.iter().cloned());
     hidden.extend(SYSTEM_SECRETS.iter().map(PathBuf::from));
     hidden.extend(HOME_SECRETS.iter().filter_map(|name| dirs.find(name)));
     hidden.extend(["credentials", "credentials.toml"].iter().filter_map(|it| dirs.find(&format!("$CARGO_HOME/{it}"))));
 
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
-    read.extend(HOME.iter().chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
+    read.extend(HOME.iter().chain(SETTINGS).chain(DOWNLOADS).filter_map(|name| dirs.find(name)));
     let homes = [
         "$CARGO_HOME",
         "$RUSTUP_HOME",
@@ -380,6 +375,7 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
     hidden.retain(|hidden| {
         world.own.contains(hidden) || !also_read.iter().chain(&also_write).any(|named| hidden.starts_with(named))
     });
+    credentials.retain(|path| hidden.contains(path));
     read.extend(also_read);
     let mut devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
     // Whoever names it wants terminals to be made, for which it is not enough to write there.
@@ -389,19 +385,20 @@ pub(super) fn policy(settings: &Settings, world: &World<'_>) -> Policy {
         _ => write.extend(also_write),
     }
 
-    for list in [&mut read, &mut write, &mut temporary, &mut devices, &mut hidden] {
+    for list in [&mut read, &mut write, &mut temporary, &mut devices, &mut hidden, &mut credentials] {
         list.sort();
         list.dedup();
     }
-    Policy { mode: settings.mode, network: settings.network, read, write, temporary, devices, hidden }
+    let (mode, network, git) = (settings.mode, settings.network, Vec::new());
+    Policy { mode, network, read, write, temporary, devices, hidden, credentials, git }
 }
 
 /// Settings of tools in which credentials stand now, to be hidden beside what always is. Blocks.
 pub fn settings_with_credentials(environment: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let home = path_in(environment("HOME").as_deref());
     let dirs = Dirs { home: home.as_deref(), environment };
-    let found = WITH_CREDENTIALS.iter().filter_map(|name| dirs.find(name)).flat_map(each);
-    found.filter(|path| has_credentials(path)).collect()
+    let names = SETTINGS.iter().chain(SETTINGS_OF_TOOLCHAINS);
+    names.filter_map(|name| dirs.find(name)).flat_map(each).flat_map(with_credentials).collect()
 }
 
 /// The paths that one with a `*` stands for.
@@ -415,48 +412,55 @@ fn each(path: PathBuf) -> Vec<PathBuf> {
     before.read_dir().into_iter().flatten().flatten().map(|entry| entry.path().join(behind)).collect()
 }
 
-/// Whether a file has credentials in it, or a file of a folder. What is no file, or large, or cannot be read, may have some.
-fn has_credentials(path: &Path) -> bool {
-    /// How many files a folder of settings may have.
-    const MOST_FILES: usize = 512;
-    let (mut waiting, mut left) = (vec![path.to_owned()], MOST_FILES);
-    while let Some(path) = waiting.pop() {
+/// What has credentials of a file, or of the files of a folder. What cannot be looked at, or is too much to be, may have some.
+fn with_credentials(path: PathBuf) -> Vec<PathBuf> {
+    /// How many files of a folder are looked at, those nearest to its top first.
+    const MOST_FILES: usize = 2048;
+    let (mut waiting, mut found, mut left) = (VecDeque::from([(path, false)]), Vec::new(), MOST_FILES);
+    while let Some((path, is_in_folder)) = waiting.pop_front() {
         let Ok(about) = path.metadata() else { continue };
         if !about.is_dir() {
-            if file_has_credentials(&path, &about) {
-                return true;
+            if file_has_credentials(&path, &about, is_in_folder) {
+                found.push(path);
             }
             continue;
         }
-        // Of what git keeps only the settings name credentials; the rest is what is looked at anyway.
-        let is_git = path.file_name().is_some_and(|name| name == ".git");
-        for entry in path.read_dir().into_iter().flatten().flatten() {
-            if is_git && entry.file_name() != "config" {
-                continue;
+        // The settings of a repository name accounts, those of its submodules as well, and no tool reads its settings by git.
+        if path.file_name().is_some_and(|name| name == ".git") {
+            found.push(path);
+            continue;
+        }
+        let Ok(entries) = path.read_dir() else { continue };
+        // A link to a folder may lead in a circle, and is not granted with this one.
+        let is_link_to_folder =
+            |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink()) && entry.path().is_dir();
+        let entries = entries.flatten().filter(|entry| !is_link_to_folder(entry));
+        let entries: Vec<_> = entries.take(left + 1).map(|entry| (entry.path(), true)).collect();
+        match left.checked_sub(entries.len()) {
+            Some(rest) => {
+                left = rest;
+                waiting.extend(entries);
             }
-            // A link to a folder may lead in a circle, and is not granted with this one.
-            let is_link_to_folder = entry.file_type().is_ok_and(|kind| kind.is_symlink()) && entry.path().is_dir();
-            if left == 0 {
-                return true;
-            }
-            left -= 1;
-            if !is_link_to_folder {
-                waiting.push(entry.path());
-            }
+            None => found.push(path),
         }
     }
-    false
+    found
 }
 
-fn file_has_credentials(path: &Path, about: &Metadata) -> bool {
+fn file_has_credentials(path: &Path, about: &Metadata, is_in_folder: bool) -> bool {
     /// Such settings are some lines long.
     const MOST_BYTES: u64 = 1 << 20;
-    if !about.is_file() || about.len() > MOST_BYTES {
+    /// Where a file that is no text shows it.
+    const BEGIN: usize = 8 << 10;
+    if !about.is_file() {
         return true;
     }
-    #[expect(clippy::disallowed_methods, reason = "the user's settings are no project files")]
-    let text = std::fs::read(path);
-    text.map_or(true, |text| secrets::settings_hold_secret(&String::from_utf8_lossy(&text)))
+    let Ok(bytes) = beginning(path, MOST_BYTES + 1) else { return true };
+    // Editors keep lists of words and undone changes among their settings.
+    if is_in_folder && bytes.iter().take(BEGIN).any(|byte| *byte == 0) {
+        return false;
+    }
+    bytes.len() as u64 > MOST_BYTES || secrets::settings_hold_secret(&String::from_utf8_lossy(&bytes))
 }
 
 /// Whether a folder is the home folder, or holds it.

@@ -143,8 +143,17 @@ fn settings_that_tools_need_are_hidden_where_credentials_stand_in_them() {
         (".gradle/init.d/mirror.gradle", "credentials { username 'a'; password = 'hunter2' }\n"),
         ("miniconda3/.condarc", "channels:\n  - https://conda.example/t/x\n  - https://a:b@conda.example/\n"),
     ];
-    let expected = [".cabal/config", ".cargo/config.toml", ".gradle/init.d", "miniconda3/.condarc"].map(PathBuf::from);
-    assert_eq!(found(&secret), expected);
+    let expected = [".cabal/config", ".cargo/config.toml", ".gradle/init.d/mirror.gradle", "miniconda3/.condarc"];
+    assert_eq!(found(&secret), expected.map(PathBuf::from));
+    let words = format!("VIMspell2\0token = hunter2hunter{}", "a".repeat(2 << 20));
+    let of_editors = [
+        (".config/nvim/init.lua", "token = token or nil\n"),
+        (".config/nvim/lua/plain.lua", "vim.opt.number = true\n"),
+        (".config/nvim/spell/de.utf-8.spl", words.as_str()),
+        (".config/nvim/.git/modules/one/config", "[remote \"origin\"]\n\turl = https://a:b@c.example/\n"),
+    ];
+    let of_editors = found(&of_editors).into_iter().filter(|path| path.starts_with(".config")).collect::<Vec<_>>();
+    assert_eq!(of_editors, [".config/nvim/.git", ".config/nvim/init.lua"].map(PathBuf::from));
 }
 
 #[test]
@@ -189,6 +198,7 @@ fn a_variable_does_not_open_the_home_folder() {
 fn a_policy_is_read_back_from_the_arguments_that_it_makes() {
     let settings = Settings { network: false, ..Settings::default() };
     let (policy, own) = (policy(&settings, &[]), [PathBuf::from("/data/pipe")]);
+    let policy = Policy { credentials: Vec::new(), ..policy };
     let mut args = policy.to_args(&own);
     args.extend(["--", "bash", "--"].map(OsString::from));
     let (read, program) = Policy::from_args(&args).unwrap();

@@ -175,6 +175,55 @@ fn what_builds_need_is_no_secret() {
 }
 
 #[test]
+fn credentials_in_the_forms_of_settings_are_found() {
+    for text in [
+        "<password>hunter2</password>",
+        "<password><![CDATA[p&ss]]></password>",
+        "<password xml:space=\"preserve\">x</password>",
+        "<password><!-- mine -->x</password>",
+        "<passphrase>$x</passphrase>",
+        "<privateKey>-</privateKey>",
+        "<httpHeaders><property><name>Deploy-Token</name><value>abc</value></property></httpHeaders>",
+        "<httpHeaders>\n<property>\n<name>Authorization</name>\n<value>Basic eA</value>",
+        "[url \"https://0123456789abcdef0123456789abcdef01234567@github.com/\"]",
+        "[url \"HTTPS://ghp_0123456789abcdef0123@github.com/\"]",
+        "[url \"https://ada:hunter2@c.example/\"]",
+        "\tcredentialStore = secretservice\n\tpassword = hunter2",
+    ] {
+        assert!(settings_hold_secret(text), "{text}");
+    }
+}
+
+#[test]
+fn settings_without_credentials_are_no_secret() {
+    for text in [
+        "<password>${env.PASSWORD}</password>",
+        "<password>{COQLCE6DU6GtcS5P=}</password>",
+        "<password><![CDATA[{COQLCE6DU6GtcS5P=}]]></password>",
+        "<password></password><password/><password />",
+        "<name>x</name><value>y</value>",
+        "<httpHeaders><property><value>${env.HEADER}</value></property></httpHeaders><value>x</value>",
+        "[url \"https://ada@github.com/\"]",
+        "[url \"https://ada.lovelace%40c.example@dev.azure.com/\"]",
+        "\tcredentialStore = secretservice",
+        "\tsigningKey = 3AA5C34371567BD2",
+        "\tsigningkey = ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHQ1",
+    ] {
+        assert!(!settings_hold_secret(text), "{text}");
+    }
+}
+
+#[test]
+fn settings_of_any_form_are_looked_at_in_no_time() {
+    for part in ["http://a ", "a://", "<", "<a", "<password", "=", "a=b:", "token=", "\"", "@", "é"] {
+        let began = std::time::Instant::now();
+        settings_hold_secret(&part.repeat((1 << 18) / part.len()));
+        // A look at every part's whole rest, or at all before it, takes minutes.
+        assert!(began.elapsed().as_secs() < 20, "{part}: {:?}", began.elapsed());
+    }
+}
+
+#[test]
 fn what_the_configuration_reads_a_key_from_goes_whatever_it_is_called_and_whatever_is_let_through() {
     holds_a_key("PLAIN_OF_A_TEST");
     let environment = [("PLAIN_OF_A_TEST", "a plain key"), ("COPY", "a plain key"), ("OTHER", "a plain word")];
