@@ -6,8 +6,9 @@
 //! never allowed by itself.
 //!
 //! Wrappers that only change how a command runs (`time`, `timeout`, `env`, `xargs`, `bash -c '…'` and the like) are
-//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection of a whole construct is listed with the construct's
-//! last command; one without a command is listed as a command without words.
+//! taken off, and what they run is listed instead. The body of a `for` is listed once for each of its words. A redirection
+//! of a whole construct is listed with the construct's last command; one without a command is listed as a command without
+//! words.
 //!
 //! Reading order: `guards` (texts that grammar and shell could read differently), [`parse`] and its walk over the
 //! syntax tree, `words` (what a word's value is), `loops` (what it is in a round), `wrappers` (what a command runs in truth).
@@ -80,7 +81,7 @@ fn collect(line: &str, depth: usize, commands: &mut Vec<SimpleCommand>) -> Resul
     if root.has_error() {
         return Err("its syntax is not understood".into());
     }
-    let mut walk = Walk { source: line, commands, depth, nesting: 0, rounds: Vec::new(), repeats: 1 };
+    let mut walk = Walk { source: line, commands, depth, nesting: 0, rounds: Vec::new(), repeats: 1, grown: 0 };
     guards::tree(root, line)?;
     walk.statements(root)
 }
@@ -96,6 +97,8 @@ struct Walk<'a> {
     rounds: Vec<loops::Round>,
     /// How many rounds of loops within loops there are.
     repeats: usize,
+    /// How many bytes their words have put into the line.
+    grown: usize,
 }
 
 impl Walk<'_> {
