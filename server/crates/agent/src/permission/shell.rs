@@ -247,10 +247,13 @@ impl Line<'_> {
         // All that lies in a folder is come upon through it.
         let below = pattern.0.strip_suffix("/**").unwrap_or(pattern.0);
         let is_folder = |text: &str| {
-            matches!(text.trim_matches('"'), "$PWD" | "${PWD}")
-                && self.text.match_indices("PWD").all(|(at, _)| {
+            let name = text.trim_matches('"').trim_matches(['$', '{', '}']);
+            // They are folders unless the line sets them to something else.
+            matches!(name, "HOME" | "OLDPWD" | "PWD")
+                && [format!("${name}"), format!("${{{name}}}")].contains(&text.trim_matches('"').to_owned())
+                && self.text.match_indices(name).all(|(at, _)| {
                     let before = self.text.get(..at).unwrap_or_default();
-                    before.ends_with('$') || before.ends_with("${")
+                    before.ends_with('$') || before.ends_with("${") || before.ends_with("$OLD")
                 })
         };
         let is_unknown = |word: &Word| match word {
