@@ -149,6 +149,8 @@ pub struct Shown {
     pub seen: String,
     /// As it was printed, with its escape sequences and with what was written over.
     pub printed: String,
+    /// Whether there was more before it than is looked at.
+    pub is_cut: bool,
 }
 
 /// Paths that lead elsewhere by a link, each with the places it leads to. A path with a glob in it may lead to several.

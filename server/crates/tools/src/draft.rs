@@ -61,11 +61,21 @@ impl<'a> Draft<'a> {
         read.is_some_and(|(hash, _)| !may_quote(self.services, path, hash))
     }
 
+    /// Sees to it that what an edit names of a file that is kept from the model is whole lines of it: letter by letter a line
+    /// could be guessed, since an edit that succeeds tells that the guess is right.
+    pub(crate) fn may_name(&mut self, path: &str, named: &str) -> Result<(), ToolError> {
+        let (path, text, _) = self.found(path)?;
+        if self.is_kept(&path) && !is_whole_lines(&text, named) {
+            return Err(self.kept(&path));
+        }
+        Ok(())
+    }
+
     fn kept(&self, path: &Path) -> ToolError {
         let name = self.services.roots.display(path);
         ToolError::Failed(format!(
             "{name} is kept from you by the user's rules, or by a name that usually means keys, so it is changed only where \
-             you name its text exactly. Nothing was changed. Read it with read_file first, which the user may be asked for, \
+             you name whole lines of it exactly. Nothing was changed. Read it with read_file first, which the user may be asked for, \
              or replace all of it with edit_create_file."
         ))
     }
@@ -245,5 +255,36 @@ impl<'a> Draft<'a> {
             }
         };
         self.files.get_mut(at).ok_or_else(|| ToolError::Failed(format!("{} was lost", path.display())))
+    }
+}
+
+/// Whether a text stands in another as whole lines, and nowhere else.
+fn is_whole_lines(text: &str, named: &str) -> bool {
+    let named = named.replace("\r\n", "\n");
+    let named = named.strip_suffix('\n').unwrap_or(&named);
+    let mut found = text.match_indices(named).peekable();
+    let is_whole = |(at, _): (usize, &str)| {
+        let before = text.get(..at).unwrap_or_default();
+        let behind = text.get(at + named.len()..).unwrap_or_default();
+        (before.is_empty() || before.ends_with('\n')) && (behind.is_empty() || behind.starts_with('\n'))
+    };
+    !named.is_empty() && found.peek().is_some() && found.all(is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_line_that_is_kept_no_part_is_named() {
+        let text = "A=1\nKEY=abc\nB=2\n";
+        for whole in ["KEY=abc", "KEY=abc\n", "A=1\nKEY=abc\n", "A=1\r\nKEY=abc", text] {
+            assert!(is_whole_lines(text, whole), "{whole:?}");
+        }
+        for part in ["KEY=a", "KEY=", "bc\n", "A=1\nKEY=a", "abc\nB=2", "", "\n", "KEY=x", "KEY=abcd"] {
+            assert!(!is_whole_lines(text, part), "{part:?}");
+        }
+        // A line that was put in tells of no other that begins like it.
+        assert!(!is_whole_lines("KEY=a\nKEY=abc\n", "KEY=a"));
     }
 }

@@ -68,6 +68,9 @@ impl OneEdit for Input {
             occurrence: self.occurrence,
             inclusive: self.inclusive.unwrap_or_default(),
         };
+        for anchor in [Some(self.anchor.as_str()), self.anchor_end.as_deref()].into_iter().flatten() {
+            draft.may_name(&self.path, anchor)?;
+        }
         draft.edit(&self.path, "in 1 place", |text, _| by_anchor(text, &edit))
     }
 }

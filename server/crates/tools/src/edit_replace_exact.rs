@@ -71,6 +71,7 @@ impl OneEdit for Input {
     fn make(&self, draft: &mut Draft<'_>, _: &Services) -> Result<String, ToolError> {
         let count = self.expected_count.unwrap_or(1);
         let what = format!("in {}", counted(count, "place"));
+        draft.may_name(&self.path, &self.old_text)?;
         draft.edit(&self.path, &what, |text, _| replace(text, &self.old_text, &self.new_text, count))
     }
 }

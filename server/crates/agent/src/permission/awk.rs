@@ -207,7 +207,10 @@ fn tokens(program: &str) -> Option<Vec<Token<'_>>> {
             c if c.is_ascii_digit() || c == '.' => {
                 tokens.push(Token::Value);
                 // `1e3` is one number; `1x` is two words, and rare.
-                let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                let end_of = |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+                let end = end_of(rest);
+                let power = rest.get(end..).and_then(|rest| rest.strip_prefix(['e', 'E'])).map_or(0, end_of);
+                let end = if power > 0 { end + 1 + power } else { end };
                 if rest.get(end..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')) {
                     return None;
                 }
@@ -240,11 +243,32 @@ fn begins_a_pattern(before: &[Token<'_>]) -> Option<bool> {
     match before.last() {
         None | Some(Token::LineEnd | Token::Or) => Some(true),
         Some(Token::Sign('(' | ',' | '{' | '}' | ';' | '!' | '~' | '&' | '?' | ':' | '=')) => Some(true),
-        // After a value, a closing bracket or a name it divides; what follows is then read as more of the program.
-        Some(Token::Value | Token::Sign(')' | ']')) => Some(false),
+        // After a value, a closing bracket or a name it divides; what follows is then read as more of the program. After
+        // the condition of a statement, the statement begins.
+        Some(Token::Sign(')')) => (!closes_a_condition(before)).then_some(false),
+        Some(Token::Value | Token::Sign(']')) => Some(false),
         Some(Token::Name(name)) if is_own(name) || matches!(*name, "NF" | "NR" | "FNR") => Some(false),
         _ => None,
     }
+}
+
+/// Whether the last token, a `)`, may end what stands behind `if`, `while` or `for`.
+fn closes_a_condition(tokens: &[Token<'_>]) -> bool {
+    let mut open = 0_usize;
+    for (at, token) in tokens.iter().enumerate().rev() {
+        match token {
+            Token::Sign(')') => open += 1,
+            Token::Sign('(') => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            let before = tokens.get(..at).unwrap_or_default();
+            let before = before.iter().rev().find(|token| **token != Token::LineEnd);
+            return matches!(before, Some(Token::Name("if" | "while" | "for")));
+        }
+    }
+    // A bracket that closes nothing is none of awk's.
+    true
 }
 
 /// The length of a text or pattern with its marks, from its first. It ends in its line.
@@ -264,6 +288,9 @@ fn closed(text: &str, mark: char) -> Option<usize> {
 /// Whether what follows a `[` in a pattern is a set that each awk ends at the same place: some take a `/` in it for the
 /// pattern's end.
 fn is_plain_set(text: &str) -> bool {
+    /// What stands in a set for many letters.
+    const CLASSES: &[&str] = &["[:alnum:]", "[:alpha:]", "[:digit:]", "[:lower:]", "[:space:]", "[:upper:]"];
     let inner = text.strip_prefix('^').unwrap_or(text);
+    let inner = CLASSES.iter().fold(inner.to_owned(), |inner, class| inner.replace(class, "a"));
     inner.split_once(']').is_some_and(|(set, _)| !set.is_empty() && !set.contains(['/', '[', '\\', '\n']))
 }

@@ -25,7 +25,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// Names in a program that are not only about its input.
-const TELLING: &[&str] = &["env", "ENV", "import", "include", "modulemeta", "get_search_list", "input_filename"];
+const TELLING: &[&str] = &["env", "ENV", "import", "include", "modulemeta", "get_search_list"];
 
 /// Whether a command's arguments are a program that only reads, and the files that it reads.
 pub(super) fn only_reads(arguments: &[&str]) -> bool {
@@ -57,7 +57,8 @@ pub(super) fn program_at(arguments: &[&str]) -> Option<usize> {
     found
 }
 
-/// Whether a program names nothing that tells of more than its input. The field `.env` and the text `"env"` do not.
+/// Whether a program names nothing that tells of more than its input. The field `.env`, the key of
+/// `{env: 1}` and the text `"env"` do not.
 fn is_about_its_input(program: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut before = None;
@@ -65,7 +66,9 @@ fn is_about_its_input(program: &str) -> bool {
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c: char| !is_part(c)).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end.max(first.len_utf8()).min(rest.len()));
-        let is_field = before == Some('.') || (before == Some('"') && after.starts_with('"'));
+        let is_text = before == Some('"') && after.starts_with('"');
+        let is_key = before == Some('{') && after.starts_with(':') && !after.starts_with("::");
+        let is_field = before == Some('.') || is_text || is_key;
         if (TELLING.contains(&name) && !is_field) || (name.starts_with("__prog") && before == Some('$')) {
             return false;
         }

@@ -307,7 +307,12 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "stash" => rest.first() == Some(&"show") && flags.is_any() && (patches || !flags.has(NO_TEXT)),
         "log" | "reflog" | "diff-tree" => patches || flags.may_have(&["L"]),
         "status" => read_only::has_flag(rest, &["-v", "--verbose"]),
-        "cat-file" => flags.may_begin("--b"),
+        // An object's name does not say which file it is of.
+        "cat-file" => {
+            let tells_only_of_it = flags.has(&["t", "s", "e"]) && !flags.may_have(&["p"]) && !flags.may_begin("--");
+            let is_no_file = matches!(flags.operands.first(), Some((0, "commit" | "tag" | "tree")));
+            !tells_only_of_it && !is_no_file
+        }
         _ => false,
     };
     let named: Vec<_> = flags.operands.iter().skip(flags.behind.unwrap_or(usize::MAX)).map(|(_, word)| *word).collect();
@@ -319,11 +324,16 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     // What the object shown names by itself is no folder: `git show HEAD:src/a.rs`.
     let is_path =
         |word: &str| word.contains(':') && !word.starts_with(":/") && !["^{", "@{"].iter().any(|it| word.contains(it));
-    let is_object = *subcommand == "show"
+    let objects = match flags.operands.as_slice() {
+        [(_, "blob"), objects @ ..] if *subcommand == "cat-file" => objects,
+        objects => objects,
+    };
+    let is_object = matches!(*subcommand, "show" | "cat-file")
         && !flags.is_open
         && !flags.may_have(&["--stdin"])
-        && !flags.operands.is_empty()
-        && flags.operands.iter().all(|(_, word)| is_path(word));
+        && !(*subcommand == "cat-file" && flags.may_begin("--"))
+        && !objects.is_empty()
+        && objects.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
     let ignored = flags.may_have(&["--no-index", "--untracked", "--no-exclude-standard"]);
     (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })

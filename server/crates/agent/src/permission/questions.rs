@@ -229,6 +229,10 @@ pub(super) fn are_answered_unasked(typing: &Typing) -> bool {
         return false;
     }
     let shown = &typing.shown;
+    // What is not looked at may be a warning.
+    if shown.is_cut {
+        return false;
+    }
     let mut asking = words.iter().filter(|words| !words.first().is_some_and(|name| SILENT.contains(name))).peekable();
     let is_any = asking.peek().is_some();
     let all_are = |is: fn(&[&str]) -> bool| is_any && asking.clone().all(|words| is(words));

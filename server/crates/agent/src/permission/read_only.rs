@@ -195,6 +195,11 @@ pub(super) fn search_pattern(name: &str, arguments: &[&str]) -> Option<usize> {
     (!is_elsewhere && !flags.is_open).then_some(begin + at)
 }
 
+/// Which argument of `awk` and `jq` is their program.
+pub(super) fn program_at(name: &str, arguments: &[&str]) -> Option<usize> {
+    if is_programmed(name) { search_pattern(name, arguments) } else { None }
+}
+
 fn is_programmed(name: &str) -> bool {
     matches!(name, "awk" | "gawk" | "jq" | "mawk")
 }

@@ -70,6 +70,10 @@ const WRAPPERS: &[&str] = &[
 /// Programs that run the text after `-c`, or all of it.
 const INTERPRETERS: &[&str] = &["bash", "dash", "eval", "fish", "ksh", "sh", "zsh"];
 
+/// Behind a program that runs others, so many places are looked at where the one may begin that a rule is about. Where there
+/// are more, it may be about any.
+const MOST_PLACES: usize = 16;
+
 /// A command line that is to run.
 pub(super) struct Asked<'a> {
     pub(super) line: &'a str,
@@ -229,7 +233,9 @@ impl Line<'_> {
             let is_fed = self.text.contains("<<") && commands.iter().any(|command| !is_reading(command));
             commands.iter().flat_map(spelled).any(|words| pattern.may_fit_words(&words))
                 || commands.iter().any(|command| !self.reads(command) && may_run(command, pattern))
-                || (is_fed && wanted.len() > 1 && spellings::mentions(self.text, &wanted))
+                || (is_fed
+                    && wanted.len() > 1
+                    && (spellings::mentions(self.text, &wanted) || runs_in_code(self.text, pattern)))
                 || (self.is_open && (spellings::mentions(self.text, &wanted) || runs_in_code(self.text, pattern)))
         });
         by_words.or_else(|| rules.iter().find(|sourced| self.may_name_a_file(&sourced.rule, commands)))
@@ -238,12 +244,33 @@ impl Line<'_> {
     /// Whether a rule about files could be about one that the line comes upon, once what is unknown in it is known.
     fn may_name_a_file(&self, rule: &Rule, commands: &[SimpleCommand]) -> bool {
         let Some(pattern) = Pattern::of(rule) else { return false };
-        let is_unknown = |word: &Word| matches!(word, Word::Unknown(_));
+        // All that lies in a folder is come upon through it.
+        let below = pattern.0.strip_suffix("/**").unwrap_or(pattern.0);
+        let is_folder = |text: &str| {
+            let name = text.trim_matches('"').trim_matches(['$', '{', '}']);
+            // They are folders unless the line sets them to something else.
+            matches!(name, "HOME" | "OLDPWD" | "PWD")
+                && [format!("${name}"), format!("${{{name}}}")].contains(&text.trim_matches('"').to_owned())
+                && self.text.match_indices(name).all(|(at, _)| {
+                    let before = self.text.get(..at).unwrap_or_default();
+                    before.ends_with('$') || before.ends_with("${") || before.ends_with("$OLD")
+                })
+        };
+        let is_unknown = |word: &Word| match word {
+            Word::Known(_) => false,
+            // What a plain glob can become its letters tell.
+            Word::Unknown(text) => read_only::argument(word).is_none() && !is_plain_glob(text) && !is_folder(text),
+        };
         let may_be = |word: &Word| {
             let text = spellings::text(word);
             let mut files = spellings::files_in(text).into_iter().chain([text]);
             let is_lost = || matches!(word, Word::Known(_)) && self.places.named(text).is_empty();
-            (spellings::is_glob(text) || is_lost()) && files.any(|file| spellings::may_name(file, pattern.0))
+            let leads_to = || {
+                let named = self.places.named(text);
+                named.is_empty() || named.iter().any(|path| pattern.fits_path(path, &self.places))
+            };
+            (spellings::is_glob(text) || is_lost())
+                && (files.any(|file| spellings::may_lead_to(file, below)) || leads_to())
         };
         if Class::Edit.is_named(&rule.tool) {
             let mut writes = commands.iter().flat_map(|command| &command.redirects).filter(|redirect| redirect.writes);
@@ -271,7 +298,7 @@ impl Line<'_> {
             let mut set = command.assignments.iter().map(|text| Word::Known(text.clone()));
             // A glob or a variable may come to be the file that must not be read.
             (spellings::shows_files(command)
-                && (command.words.iter().any(|word| is_unknown(word) || may_be(word))
+                && (spellings::file_words(command).iter().any(|word| is_unknown(word) || may_be(word))
                     || spellings::goes_through(command, pattern.0)))
                 || (!self.reads(command) && in_code())
                 || reads.any(|redirect| is_unknown(&redirect.target) || may_be(&redirect.target))
@@ -424,7 +451,7 @@ impl Line<'_> {
         let known_variables = command.assignments.iter().all(|text| matches!(assignment(text), Word::Known(_)));
         let set = known_variables && (is_harmlessly_set(command) || is_counter(command));
         quiet
-            && (set || is_loop(command))
+            && (set || is_loop(command, &self.places))
             && (self.case.surroundings.trusted || !self.goes_into_git(command))
             && (command.words.is_empty() || read_only::only_reads(&command.words, &self.places))
             && !(command.words.is_empty() && command.assignments.is_empty())
@@ -432,14 +459,28 @@ impl Line<'_> {
 
     /// Whether a command that does more than read names something of `.azimuth`.
     fn steers_us(&self, command: &SimpleCommand) -> bool {
-        let names = |word: &Word| {
-            let text = spellings::text(word);
+        let is_it = |text: &str| {
             text.to_lowercase().contains(".azimuth")
                 || self.places.named(text).iter().any(|path| places::steers_us(self.places.relative(path)))
-                || (spellings::is_glob(text) && spellings::may_name(text, ".azimuth"))
+        };
+        let may_be = |word: &Word| {
+            let text = spellings::text(word);
+            let last = |text: &str| text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+            // The shell's own glob matches no name with a dot unless it begins with one.
+            let is_open = |text: &str| matches!(word, Word::Unknown(_)) && last(text).starts_with(['*', '?', '[']);
+            let mut globs = spellings::alternatives(text).into_iter().filter(|glob| !is_open(glob));
+            globs.any(|glob| is_it(&glob) || (spellings::is_glob(&glob) && spellings::may_lead_to(&glob, ".azimuth")))
+        };
+        let names = |word: &Word| is_it(spellings::text(word)) || may_be(word);
+        let texts: Vec<_> = command.words.iter().map(spellings::text).collect();
+        let program = texts.split_first().and_then(|(name, arguments)| read_only::program_at(name, arguments));
+        // A program is no name, so what could be a glob in it is none.
+        let is_named = |(at, word): (usize, &Word)| match program {
+            Some(program) if at == program => is_it(spellings::text(word)),
+            _ => names(word),
         };
         !self.reads(command)
-            && (command.words.iter().skip(1).any(names)
+            && (command.words.iter().skip(1).enumerate().any(is_named)
                 || command.redirects.iter().any(|redirect| names(&redirect.target)))
     }
 
@@ -470,28 +511,55 @@ fn is_harmlessly_set(command: &SimpleCommand) -> bool {
 /// Whether a command only sets variables such as a loop counts with: of one small letter, to plain words. No program
 /// goes by such a name, and a plain word stays one even where the shell would calculate with it.
 fn is_counter(command: &SimpleCommand) -> bool {
-    let is_letter = |name: &str| matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase());
     let is_plain = |value: &str| {
         value.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,(){}*-".contains(c)) && !value.contains("--")
     };
-    let counts = |text: &String| text.split_once('=').is_some_and(|(name, value)| is_letter(name) && is_plain(value));
+    let is_value = |value: &str| is_plain(value) && !value.starts_with(EACH_OF);
+    let counts = |text: &String| text.split_once('=').is_some_and(|(name, value)| is_letter(name) && is_value(value));
     command.words.is_empty() && command.assignments.iter().all(counts)
 }
 
-/// Whether this is a loop that goes through plain words, by a name that no program goes by.
-fn is_loop(command: &SimpleCommand) -> bool {
-    const NAMES: &[&str] = &["crate", "dir", "file", "item", "line", "name", "number", "path", "test", "word"];
-    let is_name =
-        |name: &str| NAMES.contains(&name) || matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase());
+/// How the value of a loop's variable begins.
+const EACH_OF: &str = "(each of ";
+
+fn is_letter(name: &str) -> bool {
+    matches!(name.as_bytes(), [letter] if letter.is_ascii_lowercase())
+}
+
+/// Whether this is a loop that goes through plain words, and names of files in the workspace, by a name that no program goes
+/// by.
+fn is_loop(command: &SimpleCommand, places: &Places<'_>) -> bool {
+    const NAMES: &[&str] = &["crate", "dir", "file", "item", "key", "line", "name", "number", "path", "test", "word"];
+    let is_name = |name: &str| NAMES.contains(&name) || is_letter(name);
+    let stay = |words: &str| words.split(' ').filter(|word| word.contains('*')).all(|glob| stays(glob, places));
     let are_plain = |words: &str| words.chars().all(|c| c.is_ascii_alphanumeric() || " ._/,{}*-".contains(c));
     let counts = |words: &str| {
         let numbers = words.strip_prefix("$(seq ").and_then(|rest| rest.strip_suffix(')'));
         numbers.is_some_and(|numbers| numbers.chars().all(|c| c.is_ascii_digit() || c == ' '))
     };
     let [set] = command.assignments.as_slice() else { return false };
-    let Some((name, words)) = set.split_once("=(each of ") else { return false };
-    let Some(words) = words.strip_suffix(')') else { return false };
-    command.words.is_empty() && is_name(name) && ((are_plain(words) && !words.contains("--")) || counts(words))
+    let Some((name, value)) = set.split_once('=') else { return false };
+    let Some(words) = value.strip_prefix(EACH_OF).and_then(|words| words.strip_suffix(')')) else { return false };
+    command.words.is_empty()
+        && is_name(name)
+        && ((are_plain(words) && !words.contains("--") && stay(words)) || counts(words))
+}
+
+/// Whether a glob of a loop's names nothing outside the workspace, whatever its braces make of it.
+fn stays(glob: &str, places: &Places<'_>) -> bool {
+    if !places.holds(glob) {
+        return false;
+    }
+    let pieces: Vec<_> = glob.split(['{', ',', '}']).collect();
+    // Braces can put a way up together, or a path from the root.
+    let climbs = |piece: &&str| piece.contains("..") || piece.split('/').any(|part| part == ".");
+    let is_rooted = glob.contains("{/") || glob.contains(",/") || ["{,", ",,", ",}"].iter().any(|it| glob.contains(it));
+    pieces.len() == 1 || !(is_rooted || pieces.iter().any(climbs))
+}
+
+/// Whether a word is only a glob, which becomes the names that it matches.
+fn is_plain_glob(text: &str) -> bool {
+    spellings::is_glob(text) && !text.contains(['$', '`', '{', '<', '>', '(', '\\', '"', '\'', '~'])
 }
 
 /// An assignment as a word.
@@ -503,7 +571,12 @@ fn written(command: &SimpleCommand) -> String {
     let words = command.words.iter().map(|word| match word {
         Word::Known(text) | Word::Unknown(text) => text.as_str(),
     });
-    command.assignments.iter().map(String::as_str).chain(words).collect::<Vec<_>>().join(" ")
+    let redirects = command.redirects.iter().map(|redirect| {
+        let sign = if redirect.writes { '>' } else { '<' };
+        format!("{sign} {}", spellings::text(&redirect.target))
+    });
+    let all = command.assignments.iter().map(String::as_str).chain(words).map(str::to_owned).chain(redirects);
+    all.collect::<Vec<_>>().join(" ")
 }
 
 /// The command as it is and as what it is in truth: without its path, without what wraps it, what an interpreter is
@@ -560,9 +633,15 @@ fn may_run(command: &SimpleCommand, pattern: &Pattern<'_>) -> bool {
         let words = spellings::run_words(command);
         let texts: Vec<_> = words.iter().map(spellings::text).collect();
         let begins = words.iter().enumerate().filter(|(_, word)| spellings::bare(spellings::text(word)) == *program);
-        let begun = begins.filter_map(|(at, _)| words.get(at..)).map(<[Word]>::to_vec);
-        let mut begun = begun.map(|words| SimpleCommand { words, assignments: Vec::new(), redirects: Vec::new() });
-        begun.any(|command| is_about(pattern, &command)) || spellings::mentions(&texts.join(" "), &wanted)
+        let begun: Vec<_> = begins.filter_map(|(at, _)| words.get(at..)).take(MOST_PLACES + 1).collect();
+        let mut begun_commands = begun.iter().map(|words| SimpleCommand {
+            words: words.to_vec(),
+            assignments: Vec::new(),
+            redirects: Vec::new(),
+        });
+        begun.len() > MOST_PLACES
+            || begun_commands.any(|command| is_about(pattern, &command))
+            || spellings::mentions(&texts.join(" "), &wanted)
     };
     spellings::codes(command).iter().any(is_it) || (wanted.len() > 1 && behind())
 }
@@ -602,7 +681,7 @@ fn words_in_code(command: &SimpleCommand) -> Vec<Word> {
 fn guess_commands(text: &str) -> Vec<SimpleCommand> {
     let pieces = text.split([';', '|', '&', '\n', '(', ')', '{', '}', '`']);
     let commands = pieces.map(|piece| {
-        let words = piece.split_whitespace().map(|word| word.trim_matches(['"', '\'']).replace('\\', ""));
+        let words = piece.split_whitespace().map(|word| word.replace(['"', '\'', '\\'], ""));
         words.filter(|word| !word.is_empty() && word != "$").map(Word::Known).collect::<Vec<_>>()
     });
     commands

@@ -37,16 +37,17 @@ const RUN: &[&str] = &[
     "hook",
     "lessclose",
     "lessopen",
-    "pack",
     "pager",
     "process",
     "program",
+    "receivepack",
     "rsh",
     "runner",
     "shell",
     "smudge",
     "ssh",
     "textconv",
+    "uploadpack",
     "visual",
     "wrapper",
 ];
@@ -162,21 +163,32 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
         }
     }
     let words = run_words(command);
+    let of_git = command.words.split_first().filter(|(name, _)| bare(text(name)) == "git").map(|(_, words)| words);
+    let sets = of_git.is_some_and(|words| words.iter().any(|word| text(word) == "config"));
     for (at, word) in words.iter().enumerate() {
         let text = text(word);
         let is_open = matches!(word, Word::Unknown(_)) && is_unknown(text);
         let option = at.checked_sub(1).and_then(|at| words.get(at)).map(self::text);
-        let option = option.filter(|option| option.starts_with('-') && !option.contains('=')).unwrap_or_default();
+        let is_name = |option: &&str| option.starts_with('-') || (sets && option.contains('.'));
+        let option = option.filter(|option| is_name(option) && !option.contains('=')).unwrap_or_default();
         let glued = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')).and_then(|rest| rest.get(1..));
         let glued = glued.into_iter().map(|rest| ("", rest));
         let found = values(text).chain([(option, text)]).chain(glued);
         codes.extend(found.map(|(name, value)| Code { is_unknown: is_open, ..Code::of(name, value) }));
     }
+    if of_git.is_some_and(runs_unknown) {
+        codes.push(Code { text: String::new(), is_run: true, is_unknown: true });
+    }
     // What an alias of git's stands for is a subcommand, and so is what it runs for each of several repositories.
     let is_alias = |text: &str| text.to_lowercase().contains("alias.") || text == "for-each-repo";
-    if command.words.iter().map(text).chain(command.assignments.iter().map(String::as_str)).any(is_alias) {
-        let subcommands: Vec<_> = codes.iter().map(|code| format!("git {}", code.text)).collect();
-        codes.extend(subcommands.into_iter().map(|text| Code { text, is_run: true, is_unknown: false }));
+    let names_alias = match of_git {
+        Some(words) => sets_an_alias(words),
+        None => command.words.iter().map(text).any(is_alias),
+    };
+    if names_alias || command.assignments.iter().map(String::as_str).any(is_alias) {
+        let subcommands = codes.iter().map(|code| (format!("git {}", code.text), code.is_unknown));
+        let subcommands: Vec<_> = subcommands.collect();
+        codes.extend(subcommands.into_iter().map(|(text, is_unknown)| Code { text, is_run: true, is_unknown }));
     }
     let texts = || command.words.iter().map(text);
     let is_from_elsewhere = texts().any(|text| text.starts_with("--config-env"));
@@ -186,6 +198,54 @@ pub(super) fn codes(command: &SimpleCommand) -> Vec<Code> {
         codes.push(Code { text: String::new(), is_run: true, is_unknown: true });
     }
     codes
+}
+
+/// Whether a word of git's is set to be an alias: behind `-c`, in `git config`, or from the environment.
+fn sets_an_alias(words: &[Word]) -> bool {
+    let texts: Vec<_> = words.iter().map(|word| text(word).replace(['"', '\'', '\\'], "").to_lowercase()).collect();
+    let configures = texts.iter().any(|text| text == "config");
+    texts.iter().enumerate().any(|(at, text)| {
+        let is_behind_c = at.checked_sub(1).and_then(|at| texts.get(at)).is_some_and(|before| before == "-c");
+        text == "for-each-repo"
+            || (text.starts_with("alias.") && (configures || is_behind_c))
+            || (text.starts_with("--config-env") && text.contains("alias."))
+    })
+}
+
+/// Whether git runs a word that is known only when it runs, or takes it for the name of a setting.
+fn runs_unknown(words: &[Word]) -> bool {
+    let is_unknown = |word: &Word| matches!(word, Word::Unknown(text) if text.contains(['$', '`']));
+    let is_name_unknown = |word: &Word| is_unknown(word) && text(word).split('=').next().is_some_and(is_expanded);
+    let is_behind = |at: usize, wanted: &str| at.checked_sub(1).and_then(|at| words.get(at)).map(text) == Some(wanted);
+    let behind = |wanted: &str| {
+        let at = words.iter().position(|word| text(word) == wanted);
+        at.and_then(|at| words.get(at + 1..)).unwrap_or_default()
+    };
+    let has = |wanted: &str| words.iter().any(|word| text(word) == wanted);
+    let set = behind("config")
+        .iter()
+        .find(|word| !text(word).starts_with('-') && !matches!(text(word), "set" | "get" | "unset" | "list" | "edit"));
+    // All of these are run by a shell, or begin with a program.
+    let run = match () {
+        () if has("bisect") => behind("run"),
+        () if has("submodule") => behind("foreach"),
+        () => &[],
+    };
+    let runs_x = has("rebase") || has("difftool");
+    let is_run_by_option = |at: usize, word: &Word| {
+        let option = at.checked_sub(1).and_then(|at| words.get(at)).map(text).unwrap_or_default();
+        let is_x = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('x');
+        (runs_x && is_unknown(word) && (is_x(option) || is_x(text(word))))
+            || (has("filter-branch") && is_unknown(word) && option.ends_with("-filter"))
+    };
+    let mut each = words.iter().enumerate();
+    each.any(|(at, word)| (is_behind(at, "-c") && is_name_unknown(word)) || is_run_by_option(at, word))
+        || set.is_some_and(is_name_unknown)
+        || run.iter().any(is_unknown)
+}
+
+fn is_expanded(text: &str) -> bool {
+    text.contains(['$', '`'])
 }
 
 impl Code {
@@ -224,6 +284,16 @@ fn without_texts(words: &[Word]) -> Vec<Word> {
         begin += if OF_GIT.contains(&option) { 2 } else { 1 };
     }
     let subcommand = words.get(begin).map(text).unwrap_or_default();
+    let is_text = match subcommand {
+        // They name commits alone.
+        "cherry-pick" | "revert" => true,
+        "stash" => words.get(begin + 1).map(text) == Some("save"),
+        _ => false,
+    };
+    if is_text {
+        let is_kept = |(at, word): &(usize, &Word)| *at <= begin || text(word).starts_with('-');
+        return words.iter().enumerate().filter(is_kept).map(|(_, word)| word.clone()).collect();
+    }
     if !GIT_TALKS.contains(&subcommand) {
         return words.to_vec();
     }
@@ -296,6 +366,26 @@ pub(super) fn may_name(written: &str, pattern: &str) -> bool {
     !written.is_empty() && (text_fits(&written, &pattern) || text_fits(&pattern, &written))
 }
 
+/// The same where a folder on the way could be it.
+pub(super) fn may_lead_to(written: &str, pattern: &str) -> bool {
+    let folders = written.match_indices('/').filter_map(|(at, _)| written.get(..at));
+    folders.filter(|folder| !folder.is_empty()).chain([written]).any(|path| may_name(path, pattern))
+}
+
+/// What the first braces of a text stand for, each with what is before and behind: itself where there are none that say.
+pub(super) fn alternatives(text: &str) -> Vec<String> {
+    let braces = text.split_once('{').and_then(|(before, rest)| {
+        let (inside, behind) = rest.split_once('}')?;
+        (!inside.contains('{') && !behind.contains('{') && !inside.contains("..")).then_some((before, inside, behind))
+    });
+    match braces {
+        // They stand for themselves.
+        Some((_, inside, _)) if !inside.contains(',') => Vec::new(),
+        Some((before, inside, behind)) => inside.split(',').map(|one| format!("{before}{one}{behind}")).collect(),
+        None => vec![text.to_owned()],
+    }
+}
+
 /// Whether a text has a glob in it.
 pub(super) fn is_glob(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
@@ -330,7 +420,26 @@ pub(super) fn changes_files(command: &SimpleCommand) -> bool {
 
 /// Whether a command may show what is in files.
 pub(super) fn shows_files(command: &SimpleCommand) -> bool {
-    !read_only::only_names(&command.words)
+    !read_only::only_names(&command.words) && !keeps_files(&command.words)
+}
+
+/// Whether git takes files in or gives them back, and shows nothing of them.
+fn keeps_files(words: &[Word]) -> bool {
+    let Some(("git", words)) = words.split_first().map(|(name, words)| (text(name), words)) else { return false };
+    let kept = without_texts(words);
+    let texts: Vec<_> = kept.iter().map(text).collect();
+    let shows =
+        ["-p", "--patch", "-i", "--interactive", "-e", "--edit", "-v", "--verbose", "-F", "--file", "-t", "--template"];
+    matches!(texts.first(), Some(&("add" | "checkout" | "commit" | "switch" | "tag")))
+        && !texts.get(1..).is_some_and(|texts| read_only::has_flag(texts, &shows))
+}
+
+/// The words of a command that can name files: of git none that are messages or texts to look for.
+pub(super) fn file_words(command: &SimpleCommand) -> Vec<Word> {
+    match command.words.split_first() {
+        Some((name, words)) if text(name) == "git" => without_texts(words),
+        _ => command.words.clone(),
+    }
 }
 
 /// A word as it is written.

@@ -158,7 +158,7 @@ mod tests {
             text,
             key,
             waiting: waiting(prompt),
-            shown: Shown { seen: prompt.to_owned(), printed: prompt.to_owned() },
+            shown: Shown { seen: prompt.to_owned(), printed: prompt.to_owned(), is_cut: false },
             typed: 0,
             call: "call".into(),
             began: std::time::UNIX_EPOCH,

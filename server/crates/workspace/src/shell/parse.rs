@@ -81,7 +81,7 @@ fn collect(line: &str, depth: usize, commands: &mut Vec<SimpleCommand>) -> Resul
     if root.has_error() {
         return Err("its syntax is not understood".into());
     }
-    let mut walk = Walk { source: line, commands, depth, nesting: 0, rounds: Vec::new(), repeats: 1 };
+    let mut walk = Walk { source: line, commands, depth, nesting: 0, rounds: Vec::new(), repeats: 1, grown: 0 };
     guards::tree(root, line)?;
     walk.statements(root)
 }
@@ -97,6 +97,8 @@ struct Walk<'a> {
     rounds: Vec<loops::Round>,
     /// How many rounds of loops within loops there are.
     repeats: usize,
+    /// How many bytes their words have put into the line.
+    grown: usize,
 }
 
 impl Walk<'_> {

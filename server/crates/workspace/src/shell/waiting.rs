@@ -187,11 +187,13 @@ impl Common {
     pub(super) fn shown(&self, start: u64) -> Shown {
         let earliest = start.max(self.spool.end().saturating_sub(SHOWN as u64));
         let entered = self.typed.borrow().entered.max(earliest);
+        let begun = self.typed.borrow().entered.max(start);
         let (from, bytes) = self.spool.read_from(earliest, SHOWN);
         let before = usize::try_from(entered.saturating_sub(from)).unwrap_or(bytes.len()).min(bytes.len());
         let (before, after) = bytes.split_at(before);
         let line = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
-        shown(&[before.get(line..).unwrap_or_default(), after].concat())
+        let shown = shown(&[before.get(line..).unwrap_or_default(), after].concat());
+        Shown { is_cut: begun < from.max(earliest), ..shown }
     }
 
     /// The last line that the command has printed whose output began at `start`.
@@ -251,7 +253,7 @@ pub(super) fn shown(bytes: &[u8]) -> Shown {
     plain.push(bytes, &mut |more| text.extend_from_slice(more));
     plain.finish(&mut |more| text.extend_from_slice(more));
     let [seen, printed] = [&*text, bytes].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    Shown { seen, printed }
+    Shown { seen, printed, is_cut: false }
 }
 
 /// What the processes of a group do with the terminal whose device is named.

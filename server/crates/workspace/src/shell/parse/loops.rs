@@ -9,6 +9,10 @@ use super::{Unclear, Walk};
 /// A line's loops go through so many rounds at most; where they would go through more, a variable's value is not known.
 const MOST: usize = 64;
 
+/// What loops put in the place of their variables comes to so many bytes at most: within each other they could make a short
+/// line grow without an end.
+const MOST_BYTES: usize = 256 << 10;
+
 /// Programs that take no word after `--` for an option.
 const END_OPTIONS: &[&str] =
     &["cat", "du", "file", "grep", "head", "ls", "md5sum", "nl", "sha256sum", "sort", "stat", "tail", "wc"];
@@ -39,36 +43,57 @@ impl Walk<'_> {
     }
 
     /// The value of `$f` or `${f}` in this round, where it is a plain word: it stays one word, in quotes or without.
-    pub(super) fn in_round(&self, expansion: &str) -> Option<String> {
+    pub(super) fn in_round(&mut self, expansion: &str) -> Result<Option<String>, Unclear> {
         let is_plain = |text: &str| {
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "._/,:@%+=-".contains(c))
         };
-        match self.word_of(expansion)? {
-            Word::Known(text) if is_plain(text) => Some(text.clone()),
-            _ => None,
-        }
+        let value = match self.word_of(expansion) {
+            Some(Word::Known(text)) if is_plain(text) => text.clone(),
+            _ => return Ok(None),
+        };
+        self.grow(value.len())?;
+        Ok(Some(value))
+    }
+
+    /// Counts what a loop puts into the line.
+    fn grow(&mut self, bytes: usize) -> Result<(), Unclear> {
+        self.grown = self.grown.saturating_add(bytes);
+        if self.grown > MOST_BYTES { Err("its loops make too much of it".into()) } else { Ok(()) }
     }
 
     /// A word whose value is not known, with what its loops' variables are. Only in quotes it is the one word: without, the
     /// shell splits a file's name at its blanks.
-    pub(super) fn unknown(&self, written: &str) -> Word {
+    pub(super) fn unknown(&mut self, written: &str) -> Result<Word, Unclear> {
         let within = written.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let within = within.filter(|within| !within.contains('"'));
         if let Some(Word::Unknown(word)) = within.and_then(|within| self.word_of(within))
             && !word.contains(['$', '`', '"', '\'', '{', '('])
         {
-            return Word::Unknown(word.clone());
+            let word = word.clone();
+            self.grow(word.len())?;
+            return Ok(Word::Unknown(word));
         }
         let mut text = within.unwrap_or(written).to_owned();
         if within.is_none() && self.word_of(written).is_none() {
-            return Word::Unknown(written.to_owned());
+            return Ok(Word::Unknown(written.to_owned()));
         }
-        for round in &self.rounds {
-            let (Word::Known(word) | Word::Unknown(word)) = &round.word;
-            text = text.replace(&format!("${{{}}}", round.name), word);
-            text = replaced(&text, &round.name, word);
+        for at in 0..self.rounds.len() {
+            let Some(Round { name, word: Word::Known(word) | Word::Unknown(word) }) = self.rounds.get(at) else {
+                break;
+            };
+            // As much as there could be, before any of it is made.
+            let most = text.matches('$').count().saturating_mul(word.len());
+            let more = if text.len().saturating_add(most) > MOST_BYTES {
+                most
+            } else {
+                let made = replaced(&text.replace(&format!("${{{name}}}"), word), name, word);
+                let more = made.len().saturating_sub(text.len());
+                text = made;
+                more
+            };
+            self.grow(more)?;
         }
-        Word::Unknown(format!("\"{text}\""))
+        Ok(Word::Unknown(format!("\"{text}\"")))
     }
 
     /// A command's next word. After `--` a name that begins with a dash is no option, and a glob as good as one with its folder.

@@ -758,3 +758,27 @@ fn hostile() -> impl Strategy<Value = String> {
     ])
     .prop_map(str::to_owned)
 }
+
+#[test]
+fn loops_within_loops_make_no_more_of_a_line_than_can_be_looked_at() {
+    let within = |levels: usize, value: &str| {
+        let names: Vec<_> = (0..=levels).map(|level| format!("v{level}")).collect();
+        let begun = names.windows(2).fold(format!("for v0 in {value}; do "), |line, pair| {
+            line + &format!("for {} in {}; do ", pair[1], format!("${}", pair[0]).repeat(20))
+        });
+        format!("{begun}echo \"$v{levels}\"; {}", "done; ".repeat(levels + 1))
+    };
+    for value in ["xxxxxxxx", "$xxxxxxx"] {
+        for levels in [1, 2, 3, 4, 5, 12] {
+            let ShellLine::Commands(commands) = parse(&within(levels, value)) else { continue };
+            let words = commands.iter().flat_map(|command| &command.words);
+            let length: usize = words
+                .map(|word| match word {
+                    Word::Known(text) | Word::Unknown(text) => text.len(),
+                })
+                .sum();
+            assert!(length < 1 << 20, "{levels} levels of {value} came to {length} bytes");
+        }
+        assert!(matches!(parse(&within(1, value)), ShellLine::Commands(_)), "{value}");
+    }
+}

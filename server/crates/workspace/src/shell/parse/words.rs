@@ -6,14 +6,20 @@ use std::str::Chars;
 use agent::permission::Word;
 use tree_sitter::Node;
 
-use super::{Unclear, Walk, children, guards};
+use super::{Unclear, Walk, children, guards, text as text_of};
 
 impl Walk<'_> {
     /// A word's value. Commands in its substitutions are added to the line's.
     pub(super) fn word(&mut self, node: Node<'_>) -> Result<Word, Unclear> {
         guards::word(node, self.source)?;
         let known = self.value(node)?;
-        Ok(known.map_or_else(|| self.unknown(self.text(node)), Word::Known))
+        match known {
+            Some(value) => Ok(Word::Known(value)),
+            None => {
+                let source = self.source;
+                self.unknown(text_of(node, source))
+            }
+        }
     }
 
     /// The value; none where only the running shell knows it.
@@ -34,9 +40,9 @@ impl Walk<'_> {
             "simple_expansion" if walk.text(node).contains(char::is_whitespace) => {
                 Err("it is not clear where its words end".into())
             }
-            "simple_expansion" => Ok(walk.in_round(walk.text(node))),
+            "simple_expansion" => walk.in_round(text_of(node, walk.source)),
             "brace_expression" | "$" => Ok(None),
-            "expansion" => walk.expansions(node).map(|()| walk.in_round(walk.text(node))),
+            "expansion" => walk.expansions(node).and_then(|()| walk.in_round(text_of(node, walk.source))),
             "command_substitution" | "process_substitution" => walk.substitution(node).map(|()| None),
             "arithmetic_expansion" => walk.arithmetic(node).map(|()| None),
             "==" | "=~" => Ok(Some(node.kind().to_owned())),

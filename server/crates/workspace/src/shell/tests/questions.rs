@@ -18,7 +18,8 @@ fn table(name: &str) -> Vec<Value> {
 /// Whether an answer is typed unasked, by a model that types it with and without Enter.
 fn is_unasked(entry: &Value, mode: Mode) -> bool {
     let text = |key: &str| entry[key].as_str().unwrap().to_owned();
-    let shown = waiting::shown(text("shown").as_bytes());
+    let mut shown = waiting::shown(text("shown").as_bytes());
+    shown.is_cut = entry["cut"] == true;
     let prompt = shown.seen.rsplit('\n').next().unwrap_or_default().to_owned();
     let typing = Typing {
         terminal: "job-1".to_owned(),

@@ -171,6 +171,18 @@ async fn a_question_that_was_answered_is_not_asked_any_longer() {
 }
 
 #[tokio::test]
+async fn what_was_printed_before_more_than_is_looked_at_is_said_to_be_cut_off() {
+    for (blanks, is_cut) in [(20_000, true), (20, false)] {
+        let fixture = Fixture::new();
+        let command = format!("printf 'This deletes it.%{blanks}s' ''; read -n1 -p 'Press any key to continue'");
+        fixture.until_it_waits(&command).await;
+        assert_eq!(fixture.shell.shown().is_cut, is_cut, "{blanks}");
+        fixture.shell.write(b" ").unwrap();
+        fixture.shell.at_rest().await;
+    }
+}
+
+#[tokio::test]
 async fn a_question_to_which_the_user_has_begun_an_answer_stays() {
     let fixture = Fixture::new();
     fixture.until_it_waits("read -p 'name? ' name; echo \"<$name>\"").await;

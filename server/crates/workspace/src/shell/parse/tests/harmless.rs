@@ -1,8 +1,10 @@
 //! What is known only to read, held against the real programs: no program of `awk` or `jq` that runs unasked writes, runs
 //! another or tells of the environment, and a loop's words are those that bash gives.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use agent::permission::{Action, Case, KeyFiles, Links, Rules, Surroundings, Verdict, judge};
 use proptest::sample::select;
@@ -42,20 +44,54 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     (done.status.code() != Some(127)).then_some(done)
 }
 
-/// Runs a program on a file, if it needs no question, and sees to it that nothing came of it but output. Gives whether it ran.
-fn only_reads(program: &str, text: &str) -> bool {
+/// What may be called `awk`, each with the words that run it.
+const AWKS: &[&[&str]] = &[&["mawk"], &["gawk"], &["busybox", "awk"], &["original-awk"]];
+
+const JQ: &[&[&str]] = &[&["jq"]];
+
+/// Those of these that are there, once; what is missing is said to be not tried.
+fn installed(programs: &'static [&'static [&'static str]]) -> Vec<&'static [&'static str]> {
+    let (there, missing): (Vec<_>, Vec<_>) = programs.iter().copied().partition(|words| {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let is_in = |name: &&str| std::env::split_paths(&folders).any(|folder| folder.join(name).is_file());
+        words.first().is_some_and(is_in)
+    });
+    for words in missing {
+        let what = format!("programs of {} that only read, since it is not installed", words.join(" "));
+        eprintln!("not tried: {what}");
+        if let Some(list) = std::env::var_os("AZIMUTH_NOT_TRIED") {
+            let mut list = std::fs::File::options().append(true).create(true).open(list).unwrap();
+            writeln!(list, "{what}").unwrap();
+        }
+    }
+    there
+}
+
+/// Runs a program on a file by each of these that is there, if it needs no question, and sees to it that nothing came of it but
+/// output. Gives whether all of them ran it.
+fn only_reads(program: &str, by: &[&[&str]], text: &str) -> bool {
+    !by.is_empty() && by.iter().all(|words| only_reads_by(program, words, text))
+}
+
+fn only_reads_by(program: &str, words: &[&str], text: &str) -> bool {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("in.txt"), "{\"a\": 1}\n").unwrap();
     let written = format!("{program} '{}' in.txt", text.replace('\'', "'\\''"));
     if !runs_unasked(&written, folder.path()) {
         return false;
     }
-    let Some(done) = run(program, &[text, "in.txt"], folder.path()) else { return false };
+    let (name, before) = words.split_first().unwrap();
+    let arguments: Vec<_> = before.iter().copied().chain([text, "in.txt"]).collect();
+    let Some(done) = run(name, &arguments, folder.path()) else { return false };
     let told = [done.stdout, done.stderr].concat();
-    assert!(!String::from_utf8_lossy(&told).contains(SECRET), "{written} tells of the environment");
+    assert!(!String::from_utf8_lossy(&told).contains(SECRET), "{written} tells of the environment by {words:?}");
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["in.txt"], "{written} has written");
-    assert_eq!(std::fs::read_to_string(folder.path().join("in.txt")).unwrap(), "{\"a\": 1}\n", "{written} has written");
+    assert_eq!(left, ["in.txt"], "{written} has written by {words:?}");
+    assert_eq!(
+        std::fs::read_to_string(folder.path().join("in.txt")).unwrap(),
+        "{\"a\": 1}\n",
+        "{written} has written by {words:?}"
+    );
     done.status.success()
 }
 
@@ -69,11 +105,20 @@ fn program(parts: Vec<&'static str>) -> impl Strategy<Value = String> {
 
 #[test]
 fn the_programs_that_are_tried_do_run() {
-    assert!(only_reads("awk", "{ print $1; n[$1]++ } END { for (k in n) if (n[k] > 0) print k }"));
-    if run("jq", &["--version"], Path::new("/")).is_some() {
-        assert!(only_reads("jq", ".a"));
+    for words in installed(AWKS) {
+        assert!(
+            only_reads_by("awk", words, "{ print $1; n[$1]++ } END { for (k in n) if (n[k] > 0) print k }"),
+            "{words:?}"
+        );
+    }
+    for words in installed(JQ) {
+        assert!(only_reads_by("jq", words, ".a"));
     }
 }
+
+/// What is there is looked for once, not for each program that is tried.
+static AWK: LazyLock<Vec<&[&str]>> = LazyLock::new(|| installed(AWKS));
+static JQS: LazyLock<Vec<&[&str]>> = LazyLock::new(|| installed(JQ));
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
@@ -84,9 +129,10 @@ proptest! {
         "getline", "system", "close", "ENVIRON", "ENVIRON[\"CANARY\"]", "(", "(", ")", ")", "{", "{", "}", "}", ";", "\n",
         "/", "/", "[", "]", "\"", "\\", "#", ",", "if", "in", "=", "+", "?", ":", "BEGIN", "END", "a[1]", "while", "-", "<",
         "~", "!", "||", "@", "function", "/a/", "/\"/", "else", "do", "print > \"ran\"", "system(\"id>ran\")",
-        "print | \"id>ran\"", "{ print \"a\" }", "BEGIN {", "x = 1",
+        "print | \"id>ran\"", "{ print \"a\" }", "BEGIN {", "x = 1", ") /\"", "if (1)", "for (;;)", "/; system(\"id>ran\") #\"/", "1e3",
+        "[[:alpha:]]",
     ])) {
-        only_reads("awk", &text);
+        only_reads("awk", &AWK, &text);
     }
 
     #[test]
@@ -95,7 +141,7 @@ proptest! {
         "|", ",", ":", "a", "import", "include", "as", "$x", "#", "\n", "def f:", ";", "f", "input", "debug", "keys", "..",
         "?", "//", "+", "\"a\"", "tojson", "@sh", "if", "then", "else", "end", "reduce", "error", "$__prog_args",
     ])) {
-        only_reads("jq", &text);
+        only_reads("jq", &JQS, &text);
     }
 
     /// Each word that a loop's command is listed with is the one that bash runs it with.

@@ -200,10 +200,78 @@ fn what_a_rule_denies_leaves_all_else_to_itself() {
         "cp a b",
         "echo x > out.txt",
         "python3 scripts/gen.py --out x.txt",
+        "git commit -m \"$(date)\"",
+        "git add *.rs",
+        "git tag -a v1 -m \"$MESSAGE\"",
+        "git checkout \"$BRANCH\"",
+        "cat *.rs",
+        "cargo test \"$PWD\"",
+        "git checkout -b push src/alias.rs",
+        "git add src/alias.rs push",
+        "git stash save 'git push later'",
+        "git revert -m 1 'git push'",
+        "make --unpack \"$HOME\"",
     ] {
         let verdict = judged_by(&rules, line, Mode::Bypass, SURROUNDINGS[0]);
         assert!(matches!(verdict, Verdict::Allow { .. }), "`{line}` came to {verdict:?}");
     }
+}
+
+#[test]
+fn what_cannot_change_what_the_agent_may_do_is_not_said_to() {
+    let says_so = |line: &str| match judged(line, Mode::Agent, SURROUNDINGS[0]) {
+        Verdict::Ask { reason, .. } => reason.contains(FOR_A_PERSON),
+        _ => false,
+    };
+    for line in [
+        "awk '{print strftime(\"%Y\", $1)}' in.txt",
+        "ls */",
+        "jq '{env: .x}' package.json",
+        "cat {.env,in.txt}",
+        "echo /root/*",
+        "./tool '{x}'",
+    ] {
+        assert!(!says_so(line), "{line}");
+    }
+    for line in [
+        "cp x .azim*/config.toml",
+        "cp x .[a-z]*",
+        "cp x {a,.azimuth}/b",
+        "cp x .{azimuth,git}/b",
+        "cp x .a{zimuth,}",
+        "find . -name '*zimuth' -delete",
+        "awk '{ print > \".azimuth/config.toml\" }' in.txt",
+    ] {
+        assert!(says_so(line), "{line}");
+    }
+}
+
+#[test]
+fn what_a_loop_reads_is_told_where_a_question_is_asked() {
+    let Verdict::Ask { reason, .. } = judged("for w in .env; do echo \"$(<$w)\"; done", Mode::Agent, SURROUNDINGS[0])
+    else {
+        panic!("it is not asked");
+    };
+    assert!(reason.contains("`< .env`"), "{reason}");
+}
+
+#[test]
+fn a_rule_is_looked_for_in_many_words_in_no_time() {
+    let rule = SourcedRule {
+        rule: "Shell(git push:*)".parse().unwrap(),
+        origin: RuleOrigin::User,
+        source: "your config.toml".to_owned(),
+    };
+    let rules = Rules { deny: vec![rule], ..Rules::default() };
+    let began = Instant::now();
+    for line in [format!("foo {}x", "git ".repeat(4_000)), format!("foo {}x", "git ".repeat(50_000))] {
+        let verdict = judged_by(&rules, &line, Mode::Bypass, SURROUNDINGS[0]);
+        eprintln!("{} bytes after {:?}", line.len(), began.elapsed());
+        assert!(matches!(verdict, Verdict::Deny { .. }), "{}", line.len());
+    }
+    // Where the time grew with the square of the words, the first of them alone took longer.
+    let most = Duration::from_secs(5);
+    assert!(began.elapsed() < most, "it took {:?}", began.elapsed());
 }
 
 #[test]
