@@ -178,6 +178,38 @@ fn an_envelope_may_be_missing_or_in_a_fence_with_words_around_it() {
 }
 
 #[test]
+fn blanks_before_a_marker_are_a_slip_where_the_line_can_mean_nothing_else() {
+    let patch = |first: &str, inner: &str, last: &str| {
+        format!(
+            "{first}*** Begin Patch\n{first}*** Add File: n\n+n\n{first}*** Delete File: d\n{first}*** Update File: \
+             a\n{first}*** Move to: b\n@@\n-x\n+y\n{inner}*** Update File: c\n@@\n-x\n+y\n{last}*** End Patch\n"
+        )
+    };
+    let want = parsed(&patch("", "", ""));
+    for (first, inner, last) in [("", "", " "), ("  ", "", " "), (" ", " ", " "), ("\t", "\t", "\t"), ("  ", "  ", "")]
+    {
+        assert_eq!(parsed(&patch(first, inner, last)), want, "{first:?} {inner:?} {last:?}");
+        assert_eq!(parsed(&format!("```\n{}```\n", patch(first, inner, last))).len(), want.len());
+    }
+    // These can be lines of the file, in a document on patches.
+    let stays = |patch: &str, lines: &[&str]| assert_eq!(shown(&hunks(patch)[0]), lines, "{patch}");
+    stays("*** Update File: a\n@@\n-x\n *** End Patch\n", &["-x", " *** End Patch"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n-x\n *** End Patch\n*** End Patch\n", &["-x", " *** End Patch"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n *** Update File: b\n-x\n", &[" *** Update File: b", "-x"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n-x\n *** Rename\n", &["-x", " *** Rename"]);
+}
+
+#[test]
+fn a_line_that_may_be_a_marker_with_blanks_is_named_where_the_file_does_not_have_it() {
+    let patch = "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n *** Update File: b\n@@\n-z\n*** End Patch\n";
+    let words = edited("x\nz\n", patch).unwrap_err();
+    let told = "Its line `*** Update File: b` has blanks before it, so it counts as a line of the file. If it is to mark \
+                something, write it without them.";
+    assert!(words.contains(told), "{words}");
+    assert_eq!(edited("x\n*** Update File: b\nz\n", patch).unwrap(), "y\n*** Update File: b\n");
+}
+
+#[test]
 fn an_empty_line_is_an_empty_line_that_stays_but_not_at_the_end() {
     assert_eq!(shown(&hunks("*** Update File: a\n a\n\n-b\n+c\n\n\n*** End Patch\n")[0]), [" a", " ", "-b", "+c"]);
     let unified =
