@@ -105,6 +105,8 @@ pub struct Application {
     pub path: PathBuf,
     /// The hunks, from top to bottom; none where it is a formatter's text ([`Review::format`]).
     pub hunk_ids: Vec<HunkId>,
+    /// The calls that had a part in them. Where the file is moved, the last is the one that made it at its new place.
+    pub calls: Vec<ToolCallId>,
     /// What becomes of the file.
     pub change: FileChange,
     /// Where the text of a deleted file goes, if it is moved.
@@ -215,8 +217,16 @@ impl Review {
             }
         };
         proposal.propose(wanted, std::slice::from_ref(call));
-        proposal.moved_to = plan.moved_to.as_deref().map(paths::to_uri);
-        Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
+        let moved_to = plan.moved_to.as_deref().map(paths::to_uri);
+        proposal.moved_to.clone_from(&moved_to);
+        let pending = proposal.in_state(HunkState::Pending).count();
+        if wanted.is_none() {
+            // What waits to be moved here is moved on with it, or goes with it.
+            for other in self.proposals.iter_mut().filter(|other| other.is_moving_to(uri)) {
+                other.move_on(moved_to.clone(), call);
+            }
+        }
+        Ok(Change { pending, added, removed })
     }
 
     /// Others may change files from here on: what is listed of their changes is remembered as it is, so that [`Review::land`]
@@ -575,6 +585,15 @@ impl Review {
         })
     }
 
+    /// The files, for people, in which something of a call has arrived.
+    pub fn arrived_of(&self, call: &ToolCallId) -> Vec<String> {
+        let is_there = |hunk: &Hunk| {
+            matches!(hunk.state, HunkState::Accepted | HunkState::Unverified) && hunk.calls.contains(call)
+        };
+        let files = self.proposals.iter().filter(|it| !it.landed && it.hunks.iter().any(is_there));
+        files.map(|proposal| proposal.display.clone()).collect()
+    }
+
     fn pending(&self, wanted: impl Fn(&FileProposal, &Hunk) -> bool) -> Vec<DecisionTarget> {
         let targets = self.proposals.iter().filter(|proposal| !proposal.landed).filter_map(|proposal| {
             let pending = proposal.in_state(HunkState::Pending).filter(|hunk| wanted(proposal, hunk));
@@ -599,13 +618,15 @@ impl Review {
     }
 
     /// The proposals that changed since this was last asked, for the log: new or vanished hunks, new states, hunks that
-    /// moved to other lines. After it a proposal without open hunks is no longer listed.
+    /// moved to other lines. A file that is moved comes after its new place, so that who decides on them one by one can
+    /// accept both. After it a proposal without open hunks is no longer listed.
     pub fn take_changed(&mut self) -> Vec<Proposal> {
         let mut changed = Vec::new();
         for proposal in self.proposals.iter_mut().filter(|proposal| proposal.unreported) {
             proposal.unreported = false;
             changed.push(proposal.wire());
         }
+        changed.sort_by_key(|proposal| proposal.moved_to.is_some());
         self.forget();
         changed
     }

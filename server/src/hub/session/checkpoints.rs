@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use protocol::checkpoint::{Direction, FileImage, RestoreOutcome, RestoreStep, RestoredFile};
 use protocol::event::ApplyOutcome;
+use protocol::review::{Hunk, HunkState, Proposal};
 use protocol::{Event, ProposalId, ToolCallId, TurnId};
 
 /// What turns did to files.
@@ -25,6 +26,8 @@ pub(super) struct Checkpoints {
     others: HashMap<String, TurnId>,
     /// The changes of each file, by URI.
     files: BTreeMap<String, Vec<Change>>,
+    /// The calls whose hunks of a file are all in it, with its URI, by proposal.
+    arrived: HashMap<ProposalId, (String, Vec<ToolCallId>)>,
     /// What the user took back in the review of what a turn's commands and other programs changed, by URI; all of it is
     /// undone. A redo of the turn puts it again, but not the one that follows its undo, after which the files are as
     /// the user left them.
@@ -92,6 +95,13 @@ impl Checkpoints {
             Event::ProposalChanged { proposal } if proposal.landed => {
                 self.landed.insert(proposal.proposal_id.clone());
             }
+            Event::ProposalChanged { proposal } => {
+                let calls = arrived(proposal);
+                self.arrived.remove(&proposal.proposal_id);
+                if !calls.is_empty() {
+                    self.arrived.insert(proposal.proposal_id.clone(), (proposal.uri.clone(), calls));
+                }
+            }
             Event::EditApplied {
                 proposal_id,
                 turn_id,
@@ -158,11 +168,9 @@ impl Checkpoints {
         !calls.is_empty() && calls.iter().all(|call| self.calls.get(call).is_some_and(|turn| turns.contains(turn)))
     }
 
-    /// Whether a turn made this file, and nothing of ours has taken it away again.
-    pub(super) fn made(&self, uri: &str) -> bool {
-        let mut changes = self.files.get(uri).into_iter().flatten().filter(|change| !change.undone);
-        let made = changes.clone().any(|change| change.before.is_none() && change.unknown.is_none());
-        made && changes.next_back().is_some_and(|last| last.after.is_some())
+    /// Whether what a call does to this file is in it, all of it.
+    pub(super) fn has_arrived(&self, uri: &str, call: &ToolCallId) -> bool {
+        self.arrived.values().any(|(file, calls)| file == uri && calls.contains(call))
     }
 
     /// The turns that changed files, newest first.
@@ -312,6 +320,16 @@ impl Checkpoints {
     }
 }
 
+/// The calls of which a proposal's hunks are all in the document.
+fn arrived(proposal: &Proposal) -> Vec<ToolCallId> {
+    let is_there = |hunk: &Hunk| matches!(hunk.state, HunkState::Accepted | HunkState::Unverified);
+    let of = |there: bool| {
+        let hunks = proposal.hunks.iter().filter(move |hunk| is_there(hunk) == there);
+        hunks.flat_map(|hunk| hunk.tool_call_ids.iter().cloned()).collect::<BTreeSet<_>>()
+    };
+    of(true).difference(&of(false)).cloned().collect()
+}
+
 /// Which changes are to be taken back or put again, in this order.
 fn chosen(changes: &[Change], direction: Direction, turns: &[TurnId]) -> Vec<usize> {
     let wanted = |(_, change): &(usize, &Change)| {
@@ -347,7 +365,7 @@ pub(super) fn same(a: Option<&FileImage>, b: Option<&FileImage>) -> bool {
 #[cfg(test)]
 mod tests {
     use protocol::checkpoint::ChangedFile;
-    use protocol::review::{FileChange, Proposal};
+    use protocol::review::FileChange;
     use protocol::session::Mode;
 
     use super::*;

@@ -141,6 +141,21 @@ impl FileProposal {
         self.settle();
     }
 
+    /// Whether its file waits to be moved to this document.
+    pub(super) fn is_moving_to(&self, uri: &str) -> bool {
+        self.moved_to.as_deref() == Some(uri) && self.in_state(HunkState::Pending).any(|hunk| hunk.kind == Kind::Delete)
+    }
+
+    /// The text that its file is to be moved to has gone on from there, or away, by this call.
+    pub(super) fn move_on(&mut self, to: Option<String>, call: &ToolCallId) {
+        self.moved_to = to;
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Pending) {
+            add_calls(&mut hunk.calls, std::slice::from_ref(call));
+        }
+        self.revision += 1;
+        self.unreported = true;
+    }
+
     /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it is.
     pub(super) fn without(landed: &Landed<'_>, base: Base<'_>) -> Option<Option<Arc<str>>> {
         let mut back = Self::new(ProposalId::from(""), landed.path.to_owned(), "", "", Base::Text(landed.after));
@@ -353,8 +368,7 @@ impl FileProposal {
     /// Accepts hunks, which must be pending, and gives what is to be done to the document.
     pub(super) fn accept(&mut self, ids: &[HunkId], message: Option<&str>) -> Application {
         let before = self.text.clone();
-        let mut hunks = Vec::new();
-        let mut edits = Vec::new();
+        let (mut hunks, mut edits, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let mut change = FileChange::Modify;
         let mut after = None;
         // The hunks are in order, so that every one is moved by those before it.
@@ -379,6 +393,7 @@ impl FileProposal {
             hunk.state = HunkState::Applying;
             hunk.message = message.map(str::to_owned);
             hunk.place = block.new.clone();
+            add_calls(&mut calls, &hunk.calls);
             hunks.push((hunk.id.clone(), block));
         }
         let after = after.unwrap_or_else(|| {
@@ -395,12 +410,14 @@ impl FileProposal {
         self.groups.push(hunk_ids.clone());
         self.unreported = true;
         self.settle();
+        let moved_to = self.moved_to.as_deref().filter(|_| change == FileChange::Delete);
         Application {
             proposal_id: self.id.clone(),
             path: self.path.clone(),
             hunk_ids,
+            calls,
             change,
-            moved_to: self.moved_to.as_deref().and_then(|uri| paths::from_uri(uri).ok()),
+            moved_to: moved_to.and_then(|uri| paths::from_uri(uri).ok()),
             base_hash: before.get().map(|text| text::hash(text)),
             base_text: before.get().cloned(),
             target_text: after.get().cloned(),
@@ -430,6 +447,7 @@ impl FileProposal {
             proposal_id: self.id.clone(),
             path: self.path.clone(),
             hunk_ids: Vec::new(),
+            calls: Vec::new(),
             change: FileChange::Modify,
             moved_to: None,
             base_hash: Some(text::hash(base)),

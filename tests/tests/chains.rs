@@ -1,0 +1,217 @@
+//! Chains of edits that make, change, move and delete the same few files, in one turn and over several, as a list of the
+//! files in memory says they are: on disk after each turn, and after each undo.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use protocol::review::{HunkState, Proposal};
+use protocol::turn::StopReason;
+use protocol::{Event, SessionId, TurnId, methods};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+const NAMES: [&str; 3] = ["a.txt", "b.txt", "in/c.txt"];
+/// What is answered where the agent edited on: the proposal has another revision, or is gone.
+const EDITED_ON: [i64; 2] = [-32011, -32010];
+
+/// The files with their texts, as they should be.
+type Files = BTreeMap<&'static str, String>;
+
+/// How the edits of a turn are accepted.
+#[derive(Clone, Copy, Debug)]
+enum Accepting {
+    AsTheyCome,
+    /// As `azimuth exec --yes` does it.
+    EachAsItIsListed,
+    AllAtTheEnd,
+}
+
+/// A turn: its calls, each with what it does one after the other. A number chooses among what can be done to the files
+/// as they are then.
+type Turn = (Accepting, Vec<Vec<usize>>);
+
+struct World {
+    _setup: Setup,
+    model: ModelServer,
+    project: Project,
+    client: Client,
+}
+
+impl World {
+    async fn new() -> Self {
+        let model = ModelServer::start([]).await;
+        // Each case is a session of its own.
+        model.may_rewrite();
+        let setup = Setup::empty();
+        let settings = "edit_mode = \"patch\"\nreview_commands = false\nundo_commands = false\n";
+        setup.configure(&(settings.to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
+        let project = Project::new([]);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        Self { _setup: setup, model, project, client }
+    }
+
+    /// The files of a case as they are on disk.
+    fn files(&self, folder: &str) -> Files {
+        let path = |name: &str| self.project.path(&format!("{folder}/{name}"));
+        NAMES.into_iter().filter_map(|name| Some((name, std::fs::read_to_string(path(name)).ok()?))).collect()
+    }
+
+    /// Has these turns, in a folder and a session of their own, and takes them back one by one.
+    async fn case(&self, folder: &str, turns: &[Turn]) -> Result<(), TestCaseError> {
+        let mut files = Files::from([("a.txt", text(0)), ("b.txt", text(1))]);
+        files.iter().for_each(|(name, text)| self.project.write(&format!("{folder}/{name}"), text));
+        let session = self.client.new_session().await;
+        let mut done = Vec::new();
+        let mut made = 1;
+        for (accepting, calls) in turns {
+            let before = files.clone();
+            let patches: Vec<String> = calls.iter().map(|call| patch(folder, &mut files, call, &mut made)).collect();
+            let turn = self.turn(&session, *accepting, &patches).await;
+            let said =
+                || format!("{patches:#?}\n{:#?}", self.model.asked().last().map(|it| it.last_results().join("\n")));
+            prop_assert_eq!(&self.files(folder), &files, "{:?}: {}", accepting, said());
+            done.push((turn, before));
+        }
+        while let Some((turn, before)) = done.pop() {
+            let params = json!({ "sessionId": session, "turnId": turn });
+            let restored = self.client.call::<methods::CheckpointUndo>(params).await;
+            prop_assert_eq!(&self.files(folder), &before, "undo of {:?}: {:?}", turns, restored);
+        }
+        Ok(())
+    }
+
+    async fn turn(&self, session: &SessionId, accepting: Accepting, patches: &[String]) -> TurnId {
+        let on = matches!(accepting, Accepting::AsTheyCome);
+        let auto = json!({ "sessionId": session, "on": on, "scope": "session" });
+        self.client.call::<methods::ReviewAuto>(auto).await;
+        let call = |answer: Answer, patch: &String| answer.call("edit_apply_patch", json!({ "patch": patch }));
+        self.model.then(patches.iter().fold(Answer::nothing(), call));
+        self.model.then(Answer::says("Done."));
+        let turn = self.client.prompt(session, "Change the files.").await;
+        match accepting {
+            Accepting::AsTheyCome => drop(self.client.until_end(session, StopReason::EndTurn).await),
+            Accepting::EachAsItIsListed => self.accept_each(session).await,
+            Accepting::AllAtTheEnd => {
+                self.client.until_end(session, StopReason::EndTurn).await;
+                self.accept_all(session).await;
+            }
+        }
+        turn
+    }
+
+    /// Accepts what is listed until the turn is over, each by itself.
+    async fn accept_each(&self, session: &SessionId) {
+        let (mut has_ended, mut arriving, mut seen) = (false, 0, BTreeSet::new());
+        while !has_ended || arriving > 0 {
+            match self.client.event(session, "the turn").await.event {
+                Event::TurnEnded { .. } => has_ended = true,
+                Event::EditApplied { .. } => arriving -= 1,
+                Event::ProposalChanged { proposal } if is_pending(&proposal) => {
+                    if !seen.insert((proposal.proposal_id.clone(), proposal.revision)) {
+                        continue;
+                    }
+                    let params = decision(session, &[proposal]);
+                    match self.client.request("azimuth/review/decide", params).await {
+                        Ok(_) => arriving += 1,
+                        Err(error) => assert!(EDITED_ON.contains(&error.code), "{error:?}"),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    async fn accept_all(&self, session: &SessionId) {
+        let listed = self.client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+        let pending: Vec<_> = listed.into_iter().filter(is_pending).collect();
+        if pending.is_empty() {
+            return;
+        }
+        self.client.call::<methods::ReviewDecide>(decision(session, &pending)).await;
+        for _ in pending {
+            self.client.until(session, "the edit", |event| matches!(event, Event::EditApplied { .. })).await;
+        }
+    }
+}
+
+fn is_pending(proposal: &Proposal) -> bool {
+    !proposal.landed && proposal.hunks.iter().any(|hunk| hunk.state == HunkState::Pending)
+}
+
+fn decision(session: &SessionId, proposals: &[Proposal]) -> Value {
+    let target = |it: &Proposal| json!({ "proposalId": it.proposal_id, "revision": it.revision });
+    let targets: Vec<_> = proposals.iter().map(target).collect();
+    json!({ "sessionId": session, "decision": "accept", "targets": targets })
+}
+
+/// A text that no other file has.
+fn text(number: usize) -> String {
+    format!("top\n{number}\nend\n")
+}
+
+/// A patch that does what was chosen, which the files are changed by.
+fn patch(folder: &str, files: &mut Files, chosen: &[usize], made: &mut usize) -> String {
+    let mut patch = "*** Begin Patch\n".to_owned();
+    // A patch does one thing to a file.
+    let mut left = NAMES.to_vec();
+    for choice in chosen {
+        let (there, free): (Vec<_>, Vec<_>) = left.iter().copied().partition(|name| files.contains_key(name));
+        let mut can: Vec<(Option<&'static str>, Option<&'static str>, bool)> = Vec::new();
+        can.extend(free.iter().map(|to| (None, Some(*to), true)));
+        for from in there {
+            can.extend([(Some(from), None, true), (Some(from), Some(from), true)]);
+            can.extend(free.iter().flat_map(|to| [(Some(from), Some(*to), false), (Some(from), Some(*to), true)]));
+        }
+        if can.is_empty() {
+            break;
+        }
+        let (from, to, changes) = can[choice % can.len()];
+        left.retain(|name| Some(*name) != from && Some(*name) != to);
+        let old = from.and_then(|from| files.remove(from));
+        *made += 1;
+        let new = if changes { text(*made) } else { old.clone().unwrap_or_default() };
+        let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+        match (from, to) {
+            (Some(from), None) => patch += &format!("*** Delete File: {folder}/{from}\n"),
+            (Some(from), Some(to)) => {
+                patch += &format!("*** Update File: {folder}/{from}\n");
+                if from != to {
+                    patch += &format!("*** Move to: {folder}/{to}\n");
+                }
+                if changes {
+                    let old = old.unwrap_or_default();
+                    patch += &format!("@@\n{}{}", lines('-', &old), lines('+', &new));
+                }
+            }
+            (None, to) => patch += &format!("*** Add File: {folder}/{}\n{}", to.unwrap_or_default(), lines('+', &new)),
+        }
+        if let Some(to) = to {
+            files.insert(to, new);
+        }
+    }
+    patch + "*** End Patch\n"
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chains_of_edits_leave_the_files_as_they_say_and_each_turn_can_be_taken_back() {
+    let world = World::new().await;
+    let accepting =
+        prop::sample::select(vec![Accepting::AsTheyCome, Accepting::EachAsItIsListed, Accepting::AllAtTheEnd]);
+    let call = prop::collection::vec(0usize..1000, 1..=2);
+    let turns = prop::collection::vec((accepting, prop::collection::vec(call, 1..=4)), 1..=3);
+    let config = Config { cases: 32, max_shrink_iters: 64, failure_persistence: None, ..Config::default() };
+    let cases = AtomicUsize::new(0);
+    let ran = tokio::task::block_in_place(|| {
+        TestRunner::new(config).run(&turns, |turns| {
+            let folder = format!("case{}", cases.fetch_add(1, Ordering::Relaxed));
+            Handle::current().block_on(world.case(&folder, &turns))
+        })
+    });
+    world.client.waive("azimuth/event");
+    if let Err(error) = ran {
+        panic!("{error}");
+    }
+}
