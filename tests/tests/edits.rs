@@ -161,3 +161,17 @@ async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_could_be
     client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test]
+async fn a_call_of_no_tool_is_told_those_that_the_model_was_given_and_no_others() {
+    let project = Project::new([("a.txt", "one\n")]);
+    let model = ModelServer::start([Answer::calls("edit_text", json!({})), Answer::says("Done.")]).await;
+    let (_setup, client, session) = start(&model, "edit_mode = \"patch\"\n", &project).await;
+    client.prompt(&session, "Change it.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked_times(2).await;
+    let told = asked.last_results().join("");
+    let (_, named) = told.split_once("there is no tool `edit_text`; there are: ").expect(&told);
+    assert_eq!(named.split(", ").collect::<Vec<_>>(), asked.tools());
+    assert_eq!(client.finish().await, 0);
+}
