@@ -1,13 +1,14 @@
 //! Chains of edits that make, change, move and delete the same few files, in one turn and over several, as a list of the
 //! files in memory says they are: on disk after each turn, and after each undo.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use protocol::review::{HunkState, Proposal};
+use protocol::review::{HunkState, Proposal, ReviewResult};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, TurnId, methods};
 use serde_json::{Value, json};
@@ -36,13 +37,25 @@ type Turn = (Accepting, Vec<Vec<usize>>);
 struct World {
     _setup: Setup,
     model: ModelServer,
+    /// The answers that the model is to give, each with its patches.
+    script: Arc<Mutex<VecDeque<Vec<String>>>>,
     project: Project,
     client: Client,
 }
 
 impl World {
     async fn new() -> Self {
-        let model = ModelServer::start([]).await;
+        let script = Arc::<Mutex<VecDeque<Vec<String>>>>::default();
+        let (mut answer, answers) = (Vec::new(), Arc::clone(&script));
+        let model = ModelServer::responding(move |asked| {
+            // A call that a decision has overtaken is refused, all of it, and made again.
+            if !asked.last_results().iter().any(|result| result.contains("has changed since it was read")) {
+                answer = answers.lock().unwrap().pop_front().unwrap_or_default();
+            }
+            let call = |answer: Answer, patch: &String| answer.call("edit_apply_patch", json!({ "patch": patch }));
+            if answer.is_empty() { Answer::says("Done.") } else { answer.iter().fold(Answer::nothing(), call) }
+        })
+        .await;
         // Each case is a session of its own.
         model.may_rewrite();
         let setup = Setup::empty();
@@ -50,13 +63,14 @@ impl World {
         setup.configure(&(settings.to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
         let project = Project::new([]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
-        Self { _setup: setup, model, project, client }
+        Self { _setup: setup, model, script, project, client }
     }
 
     /// The files of a case as they are on disk.
     fn files(&self, folder: &str) -> Files {
-        let path = |name: &str| self.project.path(&format!("{folder}/{name}"));
-        NAMES.into_iter().filter_map(|name| Some((name, std::fs::read_to_string(path(name)).ok()?))).collect()
+        let at = |name: &str| format!("{folder}/{name}");
+        let there = NAMES.into_iter().filter(|name| self.project.path(&at(name)).exists());
+        there.map(|name| (name, self.project.read(&at(name)))).collect()
     }
 
     /// Has these turns, in a folder and a session of their own, and takes them back one by one.
@@ -87,9 +101,8 @@ impl World {
         let on = matches!(accepting, Accepting::AsTheyCome);
         let auto = json!({ "sessionId": session, "on": on, "scope": "session" });
         self.client.call::<methods::ReviewAuto>(auto).await;
-        let call = |answer: Answer, patch: &String| answer.call("edit_apply_patch", json!({ "patch": patch }));
-        self.model.then(patches.iter().fold(Answer::nothing(), call));
-        self.model.then(Answer::says("Done."));
+        let at_once = if matches!(accepting, Accepting::EachAsItIsListed) { 1 } else { patches.len() };
+        self.script.lock().unwrap().extend(patches.chunks(at_once).map(<[String]>::to_vec));
         let turn = self.client.prompt(session, "Change the files.").await;
         match accepting {
             Accepting::AsTheyCome => drop(self.client.until_end(session, StopReason::EndTurn).await),
@@ -104,18 +117,24 @@ impl World {
 
     /// Accepts what is listed until the turn is over, each by itself.
     async fn accept_each(&self, session: &SessionId) {
-        let (mut has_ended, mut arriving, mut seen) = (false, 0, BTreeSet::new());
-        while !has_ended || arriving > 0 {
-            match self.client.event(session, "the turn").await.event {
+        let (mut has_ended, mut arriving, mut seen) = (false, BTreeSet::new(), BTreeSet::new());
+        while !has_ended || !arriving.is_empty() {
+            let waits = format!("the turn's end (has come: {has_ended}) and {arriving:?}");
+            match self.client.event(session, &waits).await.event {
                 Event::TurnEnded { .. } => has_ended = true,
-                Event::EditApplied { .. } => arriving -= 1,
+                Event::EditApplied { hunk_ids, .. } => arriving.retain(|hunk| !hunk_ids.contains(hunk)),
                 Event::ProposalChanged { proposal } if is_pending(&proposal) => {
                     if !seen.insert((proposal.proposal_id.clone(), proposal.revision)) {
                         continue;
                     }
                     let params = decision(session, &[proposal]);
                     match self.client.request("azimuth/review/decide", params).await {
-                        Ok(_) => arriving += 1,
+                        Ok(decided) => {
+                            let decided: ReviewResult = serde_json::from_value(decided).expect("what came of it");
+                            let hunks = decided.proposals.into_iter().flat_map(|proposal| proposal.hunks);
+                            let applying = hunks.filter(|hunk| hunk.state == HunkState::Applying);
+                            arriving.extend(applying.map(|hunk| hunk.hunk_id));
+                        }
                         Err(error) => assert!(EDITED_ON.contains(&error.code), "{error:?}"),
                     }
                 }
