@@ -186,7 +186,13 @@ impl Review {
         uri: &str,
         call: &ToolCallId,
     ) -> Result<Change, EditRefused> {
-        let base = base.into();
+        let base = match base.into() {
+            // Who made the plan has looked: the file is there, and empty.
+            Base::Open(snapshot) if snapshot.is_blank() && plan.read.as_ref() == Some(snapshot.hash()) => {
+                Base::Text(Some(snapshot.normal()))
+            }
+            base => base,
+        };
         self.base_changed(&plan.path, base);
         let is_it = |it: &&mut FileProposal| it.is_of(&plan.path) && it.is_open() && !it.landed;
         let open = self.proposals.iter_mut().find(is_it);
@@ -517,7 +523,10 @@ impl Review {
             return;
         };
         let base = proposal.document().map(str::to_owned);
-        let path = proposal.path.clone();
+        let (path, uri) = (proposal.path.clone(), proposal.uri.clone());
+        if !matches!(outcome, ApplyOutcome::Failed { .. }) {
+            self.proposals.iter_mut().filter(|other| other.is_moving_to(&uri)).for_each(FileProposal::can_go);
+        }
         for other in self.proposals.iter_mut().filter(|other| other.is_of(&path) && !other.is_open()) {
             if other.id != application.proposal_id {
                 other.base_changed(base.as_deref().into(), By::Us);

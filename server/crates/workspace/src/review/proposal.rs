@@ -36,6 +36,8 @@ pub(super) struct FileProposal {
     pub(super) landed: bool,
     /// The document to which the text of the file goes that is deleted, if it is moved.
     pub(super) moved_to: Option<String>,
+    /// Whether the deletion of a file that is moved was accepted in vain, before the file was there.
+    pub(super) came_too_early: bool,
     /// From top to bottom.
     pub(super) hunks: Vec<Hunk>,
     /// The number of the next hunk.
@@ -69,6 +71,7 @@ impl FileProposal {
             change: FileChange::Modify,
             landed: false,
             moved_to: None,
+            came_too_early: false,
             hunks: Vec::new(),
             next_hunk: 1,
             unreported: false,
@@ -154,6 +157,14 @@ impl FileProposal {
         }
         self.revision += 1;
         self.unreported = true;
+    }
+
+    /// The file is where this one is moved to: what was accepted in vain can be accepted now.
+    pub(super) fn can_go(&mut self) {
+        if std::mem::take(&mut self.came_too_early) {
+            self.revision += 1;
+            self.unreported = true;
+        }
     }
 
     /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it is.
@@ -501,6 +512,7 @@ impl FileProposal {
         }
         let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+        self.came_too_early |= failed && application.moved_to.is_some();
         let arrived = self
             .hunks
             .iter()
@@ -566,8 +578,11 @@ impl FileProposal {
     /// document.
     fn shown<'t>(&self, base: Base<'t>) -> Base<'t> {
         let made = || self.hunks.iter().any(|hunk| hunk.kind == Kind::Create);
+        let is_empty = self.document().is_some_and(text::is_blank);
         match base {
-            Base::Open(snapshot) if snapshot.is_blank() && (!self.document.present || made()) => Base::Text(None),
+            Base::Open(snapshot) if snapshot.is_blank() && !is_empty && (!self.document.present || made()) => {
+                Base::Text(None)
+            }
             base => base,
         }
     }
