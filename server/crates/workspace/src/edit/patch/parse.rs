@@ -126,7 +126,7 @@ pub(super) struct Parser<'p> {
     fenced: bool,
     /// Whether an envelope is open.
     in_envelope: bool,
-    /// The blanks before its markers, where one has some.
+    /// The blanks before the last marker, if it had some.
     blanks: Option<&'p str>,
     /// What was read so far, with the line where each begins, from 1.
     operations: Vec<(usize, Operation)>,
@@ -154,7 +154,9 @@ impl<'p> Parser<'p> {
         while let Some(line) = self.peek() {
             let first = self.at + 1;
             let trimmed = line.trim();
-            if let Some(directive) = self.marker(line, false) {
+            // In words a marker with blanks before it may be an example, unless it begins an envelope.
+            let is_meant = |directive: &&str| !prose || blanks(line).is_none() || is(directive.trim(), "Begin Patch");
+            if let Some(directive) = self.marker(line, false).filter(is_meant) {
                 prose = self.directive(directive, line)?;
             } else if is_fence(line) {
                 self.fenced = !self.fenced;
@@ -186,7 +188,7 @@ impl<'p> Parser<'p> {
         let directive = directive.trim();
         let start = self.at + 1;
         let path = |name: &str| with_name(directive, name).map(|path| path.trim_matches('`').trim().to_owned());
-        self.blanks = blanks(line).or(self.blanks);
+        self.blanks = blanks(line);
         if is(directive, "Begin Patch") || is(directive, "End Patch") {
             self.at += 1;
             self.in_envelope = is(directive, "Begin Patch");
@@ -248,7 +250,8 @@ impl<'p> Parser<'p> {
         let start = self.at;
         let mut move_to = None;
         while let Some(line) = self.peek() {
-            if let Some(to) = self.marker(line, false).and_then(|rest| with_name(rest.trim(), "Move to:")) {
+            // With blanks it may be the first line of a hunk without `@@`.
+            if let Some(to) = self.marker(line, true).and_then(|rest| with_name(rest.trim(), "Move to:")) {
                 if move_to.is_some() {
                     return Err(self.error(Problem::Misplaced(shown(line))));
                 }
@@ -362,7 +365,7 @@ impl<'p> Parser<'p> {
     }
 
     /// What stands behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing else could
-    /// stand; a hunk could have such a line that stays, unless the patch has shown that its markers have these blanks,
+    /// stand; a hunk could have such a line that stays, unless the marker before it had the same blanks,
     /// or an envelope is open and the line would end it as the patch's last.
     fn marker<'l>(&self, line: &'l str, in_hunk: bool) -> Option<&'l str> {
         let rest = line.trim_start_matches([' ', '\t']).strip_prefix("***")?;

@@ -297,3 +297,22 @@ fn a_mail_with_a_patch_ends_before_its_signature() {
                 b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n-- \n2.39.5\n\n";
     assert_eq!(shown(&hunks(mail)[0]), ["-x", "+y"]);
 }
+
+#[test]
+fn a_line_that_may_stay_is_no_marker() {
+    // One marker with a blank does not say that those after it have one.
+    let patch = " *** Begin Patch\n*** Update File: a\n@@\n *** Delete File: old.txt\n-x\n+y\n*** End Patch\n";
+    assert_eq!(shown(&hunks(patch)[0]), [" *** Delete File: old.txt", "-x", "+y"]);
+    // A hunk may begin without `@@`.
+    let patch = "*** Begin Patch\n*** Update File: a\n *** Move to: b\n-x\n+y\n*** End Patch\n";
+    let operations = parsed(patch);
+    let [Operation::Update { move_to: None, hunks, .. }] = operations.as_slice() else { panic!("{operations:?}") };
+    assert_eq!(shown(&hunks[0]), [" *** Move to: b", "-x", "+y"]);
+    // People show in their words what a patch is.
+    let words = "Not this:\n    *** Delete File: x\n";
+    let patch = "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** End Patch\n";
+    for patch in [format!("{words}{patch}"), format!("{patch}{words}")] {
+        let operations = parsed(&patch);
+        assert!(matches!(operations.as_slice(), [Operation::Update { .. }]), "{operations:?}");
+    }
+}
