@@ -32,7 +32,7 @@ mod proposal;
 mod tests;
 mod wire;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -195,6 +195,7 @@ impl Review {
         };
         self.base_changed(&plan.path, base);
         let is_it = |it: &&mut FileProposal| it.is_of(&plan.path) && it.is_open() && !it.landed;
+        let moving = self.moving_with(plan, uri);
         let open = self.proposals.iter_mut().find(is_it);
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
@@ -226,13 +227,26 @@ impl Review {
         let moved_to = plan.moved_to.as_deref().map(paths::to_uri);
         proposal.moved_to.clone_from(&moved_to);
         let pending = proposal.in_state(HunkState::Pending).count();
-        if wanted.is_none() {
-            // What waits to be moved here is moved on with it, or goes with it.
-            for other in self.proposals.iter_mut().filter(|other| other.is_moving_to(uri)) {
-                other.move_on(moved_to.clone(), call);
-            }
+        // What waits to be moved here is moved on with it, or goes with it.
+        for other in self.proposals.iter_mut().filter(|other| moving.contains(&other.id)) {
+            other.move_on(moved_to.clone(), call);
         }
         Ok(Change { pending, added, removed })
+    }
+
+    /// The proposals whose files wait to be moved to the one that a plan deletes, if it is their text that is there or is to
+    /// come there. Where it was rejected, or others made the file, they go on waiting.
+    fn moving_with(&self, plan: &FilePlan, uri: &str) -> Vec<ProposalId> {
+        if plan.new_text.is_some() {
+            return Vec::new();
+        }
+        let own: Vec<_> = self.proposals.iter().filter(|it| it.is_of(&plan.path) && !it.landed).collect();
+        let is_theirs = |moving: &FileProposal| {
+            let calls: BTreeSet<ToolCallId> = moving.going_by().cloned().collect();
+            own.iter().any(|own| own.has_of(&calls))
+        };
+        let moving = self.proposals.iter().filter(|other| other.is_moving_to(uri) && is_theirs(other));
+        moving.map(|other| other.id.clone()).collect()
     }
 
     /// Others may change files from here on: what is listed of their changes is remembered as it is, so that [`Review::land`]
@@ -584,13 +598,13 @@ impl Review {
     }
 
     /// The pending hunks that a call made or had a part in, to be decided as one. Where it is the rest of a file that broke
-    /// off, those of the file's beginning too.
-    pub fn pending_of(&self, call: &ToolCallId) -> Vec<DecisionTarget> {
+    /// off, those of the file's beginning too. Only those in files of which `in_file` says so.
+    pub fn pending_of(&self, call: &ToolCallId, in_file: impl Fn(&Path) -> bool) -> Vec<DecisionTarget> {
         let is_of_it = |hunk: &Hunk| hunk.calls.contains(call);
         let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_blocks::is_cut);
         self.pending(|proposal, hunk| {
             let is_rest = file_blocks::is_block(call) && is_beginning(hunk) && proposal.hunks.iter().any(is_of_it);
-            is_of_it(hunk) || is_rest
+            (is_of_it(hunk) || is_rest) && in_file(&proposal.path)
         })
     }
 

@@ -127,7 +127,9 @@ impl Session {
         self.review_changed();
         if applied {
             let (done, applied) = oneshot::channel();
-            self.accept_hunks(self.review.pending_of(call), Some(call.clone()), done);
+            // It may have had a part in a file that is moved on with one of its own, and waits for the user.
+            let targets = self.review.pending_of(call, |file| self.accepts(std::iter::once(file)));
+            self.accept_hunks(targets, Some(call.clone()), done);
             tokio::spawn(async move {
                 let failures = applied.await.unwrap_or_default();
                 let _ = reply.send(if failures.is_empty() {

@@ -146,13 +146,29 @@ impl FileProposal {
 
     /// Whether its file waits to be moved to this document.
     pub(super) fn is_moving_to(&self, uri: &str) -> bool {
-        self.moved_to.as_deref() == Some(uri) && self.in_state(HunkState::Pending).any(|hunk| hunk.kind == Kind::Delete)
+        self.moved_to.as_deref() == Some(uri) && self.going().next().is_some()
+    }
+
+    /// The deletion of its file, as long as it is not made.
+    fn going(&self) -> impl Iterator<Item = &Hunk> {
+        self.hunks.iter().filter(|hunk| hunk.is_going())
+    }
+
+    /// Whether something that a call of these makes of the file waits, is on its way or is there.
+    pub(super) fn has_of(&self, calls: &BTreeSet<ToolCallId>) -> bool {
+        let is_of = |hunk: &&Hunk| hunk.kind != Kind::Delete && hunk.calls.iter().any(|call| calls.contains(call));
+        self.hunks.iter().filter(is_of).any(|hunk| hunk.is_in_text() || hunk.state == HunkState::Pending)
+    }
+
+    /// The calls that delete its file, as long as that is not made.
+    pub(super) fn going_by(&self) -> impl Iterator<Item = &ToolCallId> {
+        self.going().flat_map(|hunk| &hunk.calls)
     }
 
     /// The text that its file is to be moved to has gone on from there, or away, by this call.
     pub(super) fn move_on(&mut self, to: Option<String>, call: &ToolCallId) {
         self.moved_to = to;
-        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.state == HunkState::Pending) {
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.is_going()) {
             add_calls(&mut hunk.calls, std::slice::from_ref(call));
         }
         self.revision += 1;
@@ -266,12 +282,13 @@ impl FileProposal {
         }
     }
 
-    /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, and these.
+    /// Takes back all pending hunks, and those in conflict. Gives the calls that the pending ones came from, and these: what
+    /// is in conflict was made for another text.
     fn withdraw(&mut self, by: &[ToolCallId]) -> Vec<ToolCallId> {
         let mut calls = Vec::new();
         self.hunks.retain(|hunk| {
             let keep = !matches!(hunk.state, HunkState::Pending | HunkState::Conflicted);
-            if !keep {
+            if hunk.state == HunkState::Pending {
                 add_calls(&mut calls, &hunk.calls);
             }
             keep
