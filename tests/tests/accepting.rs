@@ -202,6 +202,34 @@ async fn an_edit_that_makes_other_programs_run_always_waits_for_the_user() {
 }
 
 #[tokio::test]
+async fn a_file_that_makes_other_programs_run_waits_also_where_it_was_moved_and_goes_on_from_there() {
+    const FILE: &str = ".vscode/tasks.json";
+    let model = ModelServer::start([]).await;
+    model.may_rewrite();
+    let setup = Setup::empty();
+    let settings = "edit_mode = \"patch\"\naccept_edits = true\n";
+    setup.configure(&(settings.to_owned() + &Setup::configuration(&model, Wire::Anthropic)));
+    for then in ["*** Delete File: b.txt\n", "*** Update File: b.txt\n*** Move to: c.txt\n"] {
+        let project = Project::new([(FILE, "old\n")]);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        for change in [&format!("*** Update File: {FILE}\n*** Move to: b.txt\n"), then] {
+            let patch = format!("*** Begin Patch\n{change}*** End Patch\n");
+            model.then(Answer::calls("edit_apply_patch", json!({ "patch": patch })));
+        }
+        model.then(Answer::says("Done."));
+        client.prompt(&session, "Move it.").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+        assert_eq!(project.read(FILE), "old\n", "{then}");
+        let waits = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+        let waits: Vec<_> = waits.iter().map(|it| (it.path.as_str(), it.hunks[0].state)).collect();
+        assert_eq!(waits, [(FILE, HunkState::Pending)], "{then}");
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
 async fn a_client_without_a_panel_switches_it_by_a_slash_command_or_a_command() {
     let world = World::new(Profile::plain()).await;
     world.client.waive("textDocument/publishDiagnostics");

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
@@ -90,5 +91,87 @@ async fn what_a_model_is_not_told_of_can_be_called_by_name_and_be_shown_by_a_set
     let has = |name: &str| tools.iter().any(|tool| tool == name);
     assert!(has("edit_apply_batch") && has("edit_replace_exact") && !has("edit_by_anchor"), "{tools:?}");
     assert_eq!(project.read("a.txt"), "one\ntwo\n");
+    assert_eq!(client.finish().await, 0);
+}
+
+/// A session in which `old.txt` is open in the editor, so that its move, with a change, cannot be finished.
+async fn moving_what_is_open(settings: &str) -> (Setup, ModelServer, Project, Client, SessionId) {
+    let project = Project::new([("old.txt", "old\n")]);
+    let patch = "*** Begin Patch\n*** Update File: old.txt\n*** Move to: new.txt\n@@\n-old\n+changed\n*** End Patch\n";
+    let model =
+        ModelServer::start([Answer::calls("edit_apply_patch", json!({ "patch": patch })), Answer::says("Done.")]).await;
+    let settings = format!("edit_mode = \"patch\"\nreview_commands = false\n{settings}");
+    let (setup, client, session) = start(&model, &settings, &project).await;
+    client.open(&project.uri("old.txt"));
+    (setup, model, project, client, session)
+}
+
+/// Closes `old.txt` and accepts what is pending: the deletion that was missing.
+async fn finish_the_move(project: &Project, client: &Client, session: &SessionId) {
+    client.close(&project.uri("old.txt"));
+    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+    let [gone] = listed.as_slice() else { panic!("{listed:?}") };
+    let target = json!({ "proposalId": gone.proposal_id, "revision": gone.revision });
+    let params = json!({ "sessionId": session, "decision": "accept", "targets": [target] });
+    client.call::<methods::ReviewDecide>(params).await;
+    let applied = |event: &Event| matches!(event, Event::EditApplied { .. });
+    client.until(session, "the deletion", applied).await;
+    assert!(!project.path("old.txt").exists());
+    assert_eq!(project.read("new.txt"), "changed\n");
+}
+
+fn is_warning(event: &Event) -> bool {
+    matches!(event, Event::Notice { severity: Severity::Warning, text } if text.starts_with(
+        "An edit was made only in part. It is in new.txt, and not in old.txt: it is open in the editor; close it there"
+    ))
+}
+
+#[tokio::test]
+async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_was_accepted_as_it_came() {
+    let (_setup, model, project, client, session) = moving_what_is_open("accept_edits = true\n").await;
+    client.prompt(&session, "Move it.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert!(events.iter().any(is_warning), "{events:?}");
+    let asked = model.asked_times(2).await;
+    let told = asked.last_results().join("");
+    assert!(told.contains("old.txt: it is open in the editor"), "{told}");
+    assert!(told.contains("made only in part: it is in new.txt. What is missing is pending"), "{told}");
+    finish_the_move(&project, &client, &session).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_user_and_the_model_are_told_of_a_call_of_which_only_a_part_could_be_made_after_its_review() {
+    let (_setup, model, project, client, session) = moving_what_is_open("").await;
+    client.prompt(&session, "Move it.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let listed = client.call::<methods::ReviewList>(json!({ "sessionId": session })).await.proposals;
+    let targets: Vec<Value> =
+        listed.iter().map(|it| json!({ "proposalId": it.proposal_id, "revision": it.revision })).collect();
+    let params = json!({ "sessionId": session, "decision": "accept", "targets": targets });
+    client.call::<methods::ReviewDecide>(params).await;
+    client.until(&session, "a word to the user", is_warning).await;
+    model.then(Answer::says("I see."));
+    client.prompt(&session, "And?").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let told = model.asked().last().expect("a request").user_text();
+    assert!(told.contains("made only in part. It is in new.txt, and not in old.txt"), "{told}");
+    finish_the_move(&project, &client, &session).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_call_of_no_tool_is_told_those_that_the_model_was_given_and_no_others() {
+    let project = Project::new([("a.txt", "one\n")]);
+    let model = ModelServer::start([Answer::calls("edit_text", json!({})), Answer::says("Done.")]).await;
+    let (_setup, client, session) = start(&model, "edit_mode = \"patch\"\n", &project).await;
+    client.prompt(&session, "Change it.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let asked = model.asked_times(2).await;
+    let told = asked.last_results().join("");
+    let (_, named) = told.split_once("there is no tool `edit_text`; there are: ").expect(&told);
+    assert_eq!(named.split(", ").collect::<Vec<_>>(), asked.tools());
     assert_eq!(client.finish().await, 0);
 }

@@ -755,6 +755,34 @@ fn an_accepted_edit_that_cannot_be_applied_is_a_failure() {
 }
 
 #[test]
+fn with_yes_a_changed_file_moves_to_where_its_turn_has_deleted_or_moved_another() {
+    let patch = |body: &str| {
+        let patch = format!("*** Begin Patch\n{body}*** End Patch\n");
+        json!({ "tool": "edit_apply_patch", "input": { "patch": patch } })
+    };
+    let moved = |from: &str, to: &str, old: &str, new: &str| {
+        patch(&format!("*** Update File: {from}\n*** Move to: {to}\n@@\n-{old}\n+{new}\n"))
+    };
+    let deleted = [patch("*** Delete File: new.txt\n"), moved("old.txt", "new.txt", "old", "changed")];
+    let there_and_back = [moved("old.txt", "b.txt", "old", "one"), moved("b.txt", "old.txt", "one", "changed")];
+    for ([first, second], file) in [(deleted, "new.txt"), (there_and_back, "old.txt")] {
+        let at_once = json!([{ "calls": [first, second] }, { "text": "Done." }]);
+        let after_another = json!([{ "calls": [first] }, { "calls": [second] }, { "text": "Done." }]);
+        for steps in [at_once, after_another] {
+            let world = World::new();
+            world.write("old.txt", "old\n");
+            if file == "new.txt" {
+                world.write("new.txt", "new\n");
+            }
+            let output = world.azimuth(&["exec", "--yes", "--script", &world.script(&steps), "Move it."]);
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+            let left: Vec<_> = std::fs::read_dir(world.project()).unwrap().map(|it| it.unwrap().file_name()).collect();
+            assert_eq!((left.as_slice(), world.read(file).as_str()), ([file.into()].as_slice(), "changed\n"));
+        }
+    }
+}
+
+#[test]
 fn a_reader_that_has_had_enough_cuts_a_turn_off_but_not_a_list() {
     let world = World::new();
     let script = world.script(&json!([{ "text": "Hello." }]));

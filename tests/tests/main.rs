@@ -3,6 +3,7 @@
 mod accepting;
 mod bad_input;
 mod brought;
+mod chains;
 mod chat;
 mod code_edits;
 mod crash;

@@ -326,8 +326,8 @@ impl Job {
             };
             match connection.ask(|reply| Request::ReviewDecide(params, reply)).await {
                 Ok(result) => turn.accepted(&hunks, &result.proposals),
-                // The agent edited on meanwhile: the proposal as it is now comes as the next event.
-                Err(error) if error.code == ErrorCode::StaleReview => {}
+                // The agent edited on meanwhile, or took the edit back: what is proposed now comes with the next events.
+                Err(error) if matches!(error.code, ErrorCode::StaleReview | ErrorCode::NotFound) => {}
                 // The file changed meanwhile. The turn goes on, and its model hears of it.
                 Err(error) if error.code == ErrorCode::OperationFailed => {
                     turn.not_accepted(&proposal.proposal_id, hunks);

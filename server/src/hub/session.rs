@@ -8,6 +8,7 @@
 //! `rounds` (that in the review), `terminals`, `trusting` (whether the workspace is), `user_commands`, `complete`; `relay` (a session that another process holds).
 
 mod accepting;
+mod applying;
 mod brought;
 mod carry;
 mod checkpoints;
@@ -17,6 +18,7 @@ mod complete;
 pub(crate) mod confinement;
 mod file_mark;
 mod formatting;
+mod halves;
 mod lang;
 mod load;
 mod overlay;
@@ -59,14 +61,16 @@ use workspace::buffers::Buffers;
 use workspace::paths::Roots;
 use workspace::reader::Reader;
 use workspace::results::Results;
-use workspace::review::{Application, Review};
+use workspace::review::Review;
 use workspace::search::Search;
 use workspace::seen::Seen;
 use workspace::shell::{Jobs, Outside, Shell};
 
 use self::accepting::Accepting;
+use self::applying::Applying;
 use self::commanded::{Following, Found, Looks};
 use self::formatting::{Answered, Formatting};
+use self::halves::{Halves, Settling};
 use self::overlay::Overlay;
 use self::permissions::Grants;
 use self::port::TurnMessage;
@@ -429,11 +433,13 @@ struct Session {
     /// To which tools the model's commands are pointed.
     intercept: tools::Intercept,
     /// Those who wait for accepted hunks to arrive, with the failures so far.
-    settling: Vec<(oneshot::Sender<Vec<String>>, Vec<String>)>,
+    settling: Vec<Settling>,
+    /// What is to be told of calls of which only a part was made.
+    halves: Halves,
     /// What the user was last told could not be saved.
     not_saved: Vec<String>,
-    /// Accepted hunks on their way, by the file that they wait for, the first of each being carried out.
-    applying: HashMap<PathBuf, VecDeque<Application>>,
+    /// Accepted hunks on their way.
+    applying: Applying,
     /// What is done to documents once accepted hunks are in them.
     formatting: Formatting,
     /// What the edits of a turn did to the problems of their files.

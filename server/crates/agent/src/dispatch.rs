@@ -60,6 +60,8 @@ fn acts(access: Access) -> bool {
 pub(crate) struct Gate {
     pub(crate) turn_id: TurnId,
     pub(crate) tools: Arc<[Arc<dyn Tool>]>,
+    /// Those of them that the model is told of.
+    pub(crate) offered: Arc<[ToolSpec]>,
     pub(crate) mode: Mode,
     pub(crate) folders: Arc<[PathBuf]>,
     pub(crate) session: Arc<dyn Session>,
@@ -240,7 +242,7 @@ impl Gate {
     /// All that can be said before anything is asked or done.
     fn check(&self, call: &OpenCall, tool: Option<&Arc<dyn Tool>>) -> Result<Description, Outcome> {
         let Some(tool) = tool else {
-            let names: Vec<_> = offered(&self.tools, self.mode).iter().map(|spec| spec.name.clone()).collect();
+            let names: Vec<_> = self.offered.iter().map(|spec| spec.name.as_str()).collect();
             let text = format!("there is no tool `{}`; there are: {}", call.name, names.join(", "));
             return Err(Outcome::failed(text));
         };

@@ -185,10 +185,13 @@ impl<'a> Draft<'a> {
         if from_path == to_path {
             return Err(ToolError::Failed(format!("{from} and {to} are the same file")));
         }
-        let (to_path, existed) = self.create(to, &text, false)?;
-        if existed {
-            return Err(ToolError::Failed(format!("{to} exists already, so {from} cannot be moved there")));
+        if self.file(&to_path)?.now.is_some() {
+            return Err(ToolError::Failed(format!(
+                "{to} exists already, so {from} cannot be moved there. Nothing was changed. Choose another name, or delete \
+                 {to} first if it is to go"
+            )));
         }
+        self.create(to, &text, false)?;
         for file in &mut self.files {
             if file.path == from_path {
                 file.now = None;

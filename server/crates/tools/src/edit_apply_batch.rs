@@ -225,7 +225,7 @@ mod tests {
     async fn a_file_is_moved_only_to_where_there_is_none() {
         let world = World::new(&[("a", "a\n"), ("b", "b\n")]);
         let text = world.text("edit_move_file", json!({ "path": "a", "to": "b" })).await;
-        assert!(text.starts_with("error: b exists already (1 line)."), "{text}");
+        assert!(text.starts_with("error: b exists already, so a cannot be moved there."), "{text}");
         let text = world.text("edit_move_file", json!({ "path": "a", "to": "../x" })).await;
         assert!(text.contains("outside the workspace"), "{text}");
         let text = world.text("edit_move_file", json!({ "path": "x", "to": "y" })).await;

@@ -27,9 +27,8 @@ const MAX_SHOWN: usize = 40;
 const MAX_NAMED: usize = 20;
 
 /// Rewrites code by its shape, everywhere in the given files at once. In a pattern `$NAME` stands for any one expression,
-/// name or statement and `$$$NAME` for any number of them, as in search_structural; in its rewrite they stand for what
-/// they matched. Look with search_structural first, to see what a pattern matches. A pattern without the `;` of a
-/// statement leaves that `;` alone. An empty rewrite deletes. Parentheses are not added: write `($A)` where precedence
+/// name or statement and `$$$NAME` for any number of them; in its rewrite they stand for what they matched. A pattern
+/// without the `;` of a statement leaves that `;` alone. An empty rewrite deletes. Parentheses are not added: write `($A)` where precedence
 /// may matter. Files with syntax errors, and places where a comment would be lost, are left alone and named. Nothing is
 /// written: the user reviews all changes, and until then you read the files as if they were accepted.
 #[derive(Deserialize, JsonSchema)]
@@ -207,7 +206,7 @@ fn plan(services: &Services, input: &Input, call: &Call) -> Result<Output, ToolE
     if plan.files.is_empty() {
         let words = if report.left_alone.is_empty() {
             let among = counted(searched, "file");
-            format!("no code in {among} matches; find out with search_structural what the pattern has to be")
+            format!("no code in {among} matches; look with search_text how it is written there")
         } else {
             "nothing was changed, since all that may match was left alone:".to_owned()
         };
@@ -241,7 +240,7 @@ impl Report {
             }
             self.places += 1;
         }
-        let why = "the rewrite would lose a comment there; change it with edit_replace_exact";
+        let why = "the rewrite would lose a comment there; edit its text";
         let left = done.commented.iter().map(|place| format!("{name}:{}: {}: {why}", place.line, place.preview));
         self.left_alone.extend(left);
     }

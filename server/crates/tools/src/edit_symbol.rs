@@ -70,7 +70,7 @@ impl OneEdit for Input {
         let failed = |error: String| ToolError::Failed(format!("{name}: {error}"));
         let language = Language::of_text(&path, &text).ok_or_else(|| {
             let known = languages();
-            let words = format!("symbols of {name} are not known, only those of {known}; use edit_replace_exact");
+            let words = format!("symbols of {name} are not known, only those of {known}; edit its text instead");
             ToolError::Failed(words)
         })?;
         let (change, did) = match self.operation {

@@ -12,7 +12,7 @@ use crate::typed::Typed;
 use crate::{Services, blocking, counted};
 
 /// Lists the symbols of a file as `line: kind path: first line`, where the path is what edit_symbol takes, such as
-/// `Type/method`. Of HTML and CSS see find_blocks. Unsaved changes and your own pending edits are included.
+/// `Type/method`. Of HTML and CSS see file_outline. Unsaved changes and your own pending edits are included.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -47,7 +47,7 @@ impl Typed for FileSymbols {
             let file = Opened::new(&services, &input.path, &call)?;
             let name = &file.name;
             if let Some(Language::Html | Language::Css) = file.language() {
-                let words = format!("{name} has sections and rules rather than symbols; see them with find_blocks");
+                let words = format!("{name} has sections and rules rather than symbols; see them with file_outline");
                 return Err(ToolError::Failed(words));
             }
             let known = file.known().map_err(|error| file.unparsed(error))?.ok_or_else(|| {
@@ -91,7 +91,7 @@ mod tests {
     async fn what_has_none_says_what_to_use() {
         let world = World::new(&[("a.css", ".a {}\n"), ("a.txt", "a\n")]);
         let symbols = |path: &'static str| world.text("file_symbols", json!({ "path": path }));
-        assert!(symbols("a.css").await.ends_with("see them with find_blocks"));
+        assert!(symbols("a.css").await.ends_with("see them with file_outline"));
         let text = symbols("a.txt").await;
         assert!(text.contains("only those of bash, c, cpp, csharp") && text.ends_with("use file_outline"), "{text}");
     }

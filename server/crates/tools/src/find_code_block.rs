@@ -246,7 +246,7 @@ fn hint(file: &Opened, input: &Input, places: &[Place]) -> String {
     let at = format!("`{query}` is at line {line} of {name}");
     match file.language() {
         _ if input.kind != Kind::Any => format!("{at}, but in no block of this kind; leave out `kind`"),
-        Some(Language::Html | Language::Css) => format!("{at}, but in no block; see the blocks with find_blocks"),
+        Some(Language::Html | Language::Css) => format!("{at}, but in no block; see how it is built with file_outline"),
         _ => format!("{at}, but in no block; see what is around it with read_around"),
     }
 }
@@ -319,7 +319,7 @@ a.ts:13-15 function tax
             "error: `import` is at line 1 of a.ts, but in no block; see what is around it with read_around"
         );
         let text = find(json!({ "path": "a.css", "query": "note" })).await;
-        assert!(text.ends_with("but in no block; see the blocks with find_blocks"), "{text}");
+        assert!(text.ends_with("but in no block; see how it is built with file_outline"), "{text}");
         let text = find(json!({ "path": "a.ts", "query": "rate", "kind": "method" })).await;
         assert!(text.ends_with("but in no block of this kind; leave out `kind`"), "{text}");
         assert!(find(json!({ "path": "a.ts", "query": " " })).await.contains("`query` is empty"));

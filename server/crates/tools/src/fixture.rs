@@ -105,10 +105,19 @@ impl World {
 
 /// Calls a built-in tool.
 pub(crate) async fn call(services: &Services, tool: &str, input: Value) -> Result<Output, ToolError> {
-    let tool: Arc<dyn Tool> =
-        crate::builtin(services).into_iter().find(|candidate| candidate.spec().name == tool).unwrap();
-    let judged = Some(tool.describe(&input)?.action);
-    tool.run(Call { id: "call".into(), cancel: CancellationToken::new(), judged }, input).await
+    let tools = crate::builtin(services);
+    let called: Arc<dyn Tool> = Arc::clone(tools.iter().find(|candidate| candidate.spec().name == tool).unwrap());
+    let made = async {
+        let judged = Some(called.describe(&input)?.action);
+        called.run(Call { id: "call".into(), cancel: CancellationToken::new(), judged }, input).await
+    };
+    let made = made.await;
+    // Whatever a test provokes, what it advises can be done.
+    if let Err(error) = &made {
+        let wrong = crate::advice::wrong(&tools, tool, &error.to_string());
+        assert!(wrong.is_empty(), "{wrong:?}: {error}");
+    }
+    made
 }
 
 /// Calls a tool as a file in an answer's text does.

@@ -70,6 +70,8 @@ mod undo_edit;
 mod update_plan;
 
 #[cfg(test)]
+mod advice;
+#[cfg(test)]
 mod fixture;
 
 /// What the tools of one session work on.

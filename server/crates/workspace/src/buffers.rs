@@ -424,10 +424,9 @@ impl Snapshot {
         })
     }
 
-    /// Whether there is nothing in it, as where an editor shows a file that is not on disk. Some end an empty document
-    /// with a line end, as they do with every other.
+    /// Whether there is nothing in it, as where an editor shows a file that is not on disk.
     pub fn is_blank(&self) -> bool {
-        matches!(&**self.normal(), "" | "\n")
+        text::is_blank(self.normal())
     }
 
     /// The name of the text.

@@ -196,7 +196,7 @@ fn with_places(text: &str, places: &[(Range<usize>, String)]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// The text to find is empty.
-    #[error("old_text is empty; give the lines to replace, or use edit_create_file for a new file")]
+    #[error("old_text is empty; give the lines to replace. A new file is made by another tool")]
     NothingToFind,
     /// Old and new text are the same.
     #[error("old_text and new_text are the same, so the edit would change nothing")]

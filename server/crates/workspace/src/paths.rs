@@ -273,15 +273,20 @@ pub fn canonical(path: &Path) -> Result<PathBuf, PathError> {
     }
     let path = plain(path);
     for ancestor in path.ancestors() {
-        match ancestor.symlink_metadata() {
-            Ok(_) => {}
+        let is_link = match ancestor.symlink_metadata() {
+            Ok(metadata) => metadata.is_symlink(),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
             Err(error) => return Err(PathError::Io { path: path.clone(), reason: error.to_string() }),
-        }
-        let real = ancestor.canonicalize().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => PathError::DanglingLink(ancestor.to_owned()),
-            _ => PathError::Io { path: ancestor.to_owned(), reason: error.to_string() },
-        })?;
+        };
+        let real = match ancestor.canonicalize() {
+            Ok(real) => real,
+            // It was deleted between the two looks.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_link => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(PathError::DanglingLink(ancestor.to_owned()));
+            }
+            Err(error) => return Err(PathError::Io { path: ancestor.to_owned(), reason: error.to_string() }),
+        };
         let rest = path.strip_prefix(ancestor).unwrap_or(Path::new(""));
         // Joining nothing would append a slash.
         return Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) });

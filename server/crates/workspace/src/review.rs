@@ -32,7 +32,7 @@ mod proposal;
 mod tests;
 mod wire;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,6 +105,8 @@ pub struct Application {
     pub path: PathBuf,
     /// The hunks, from top to bottom; none where it is a formatter's text ([`Review::format`]).
     pub hunk_ids: Vec<HunkId>,
+    /// The calls that had a part in them. Where the file is moved, the last is the one that made it at its new place.
+    pub calls: Vec<ToolCallId>,
     /// What becomes of the file.
     pub change: FileChange,
     /// Where the text of a deleted file goes, if it is moved.
@@ -184,9 +186,16 @@ impl Review {
         uri: &str,
         call: &ToolCallId,
     ) -> Result<Change, EditRefused> {
-        let base = base.into();
+        let base = match base.into() {
+            // Who made the plan has looked: the file is there, and empty.
+            Base::Open(snapshot) if snapshot.is_blank() && plan.read.as_ref() == Some(snapshot.hash()) => {
+                Base::Text(Some(snapshot.normal()))
+            }
+            base => base,
+        };
         self.base_changed(&plan.path, base);
         let is_it = |it: &&mut FileProposal| it.is_of(&plan.path) && it.is_open() && !it.landed;
+        let moving = self.moving_with(plan, uri);
         let open = self.proposals.iter_mut().find(is_it);
         let read: Option<&str> = match &open {
             Some(proposal) => proposal.proposed().map(|text| &**text),
@@ -215,8 +224,29 @@ impl Review {
             }
         };
         proposal.propose(wanted, std::slice::from_ref(call));
-        proposal.moved_to = plan.moved_to.as_deref().map(paths::to_uri);
-        Ok(Change { pending: proposal.in_state(HunkState::Pending).count(), added, removed })
+        let moved_to = plan.moved_to.as_deref().map(paths::to_uri);
+        proposal.moved_to.clone_from(&moved_to);
+        let pending = proposal.in_state(HunkState::Pending).count();
+        // What waits to be moved here is moved on with it, or goes with it.
+        for other in self.proposals.iter_mut().filter(|other| moving.contains(&other.id)) {
+            other.move_on(moved_to.clone(), call);
+        }
+        Ok(Change { pending, added, removed })
+    }
+
+    /// The proposals whose files wait to be moved to the one that a plan deletes, if it is their text that is there or is to
+    /// come there. Where it was rejected, or others made the file, they go on waiting.
+    fn moving_with(&self, plan: &FilePlan, uri: &str) -> Vec<ProposalId> {
+        if plan.new_text.is_some() {
+            return Vec::new();
+        }
+        let own: Vec<_> = self.proposals.iter().filter(|it| it.is_of(&plan.path) && !it.landed).collect();
+        let is_theirs = |moving: &FileProposal| {
+            let calls: BTreeSet<ToolCallId> = moving.going_by().cloned().collect();
+            own.iter().any(|own| own.has_of(&calls))
+        };
+        let moving = self.proposals.iter().filter(|other| other.is_moving_to(uri) && is_theirs(other));
+        moving.map(|other| other.id.clone()).collect()
     }
 
     /// Others may change files from here on: what is listed of their changes is remembered as it is, so that [`Review::land`]
@@ -507,7 +537,10 @@ impl Review {
             return;
         };
         let base = proposal.document().map(str::to_owned);
-        let path = proposal.path.clone();
+        let (path, uri) = (proposal.path.clone(), proposal.uri.clone());
+        if !matches!(outcome, ApplyOutcome::Failed { .. }) {
+            self.proposals.iter_mut().filter(|other| other.is_moving_to(&uri)).for_each(FileProposal::can_go);
+        }
         for other in self.proposals.iter_mut().filter(|other| other.is_of(&path) && !other.is_open()) {
             if other.id != application.proposal_id {
                 other.base_changed(base.as_deref().into(), By::Us);
@@ -565,14 +598,23 @@ impl Review {
     }
 
     /// The pending hunks that a call made or had a part in, to be decided as one. Where it is the rest of a file that broke
-    /// off, those of the file's beginning too.
-    pub fn pending_of(&self, call: &ToolCallId) -> Vec<DecisionTarget> {
+    /// off, those of the file's beginning too. Only those in files of which `in_file` says so.
+    pub fn pending_of(&self, call: &ToolCallId, in_file: impl Fn(&Path) -> bool) -> Vec<DecisionTarget> {
         let is_of_it = |hunk: &Hunk| hunk.calls.contains(call);
         let is_beginning = |hunk: &Hunk| hunk.calls.iter().any(file_blocks::is_cut);
         self.pending(|proposal, hunk| {
             let is_rest = file_blocks::is_block(call) && is_beginning(hunk) && proposal.hunks.iter().any(is_of_it);
-            is_of_it(hunk) || is_rest
+            (is_of_it(hunk) || is_rest) && in_file(&proposal.path)
         })
+    }
+
+    /// The files, for people, in which something of a call has arrived.
+    pub fn arrived_of(&self, call: &ToolCallId) -> Vec<String> {
+        let is_there = |hunk: &Hunk| {
+            matches!(hunk.state, HunkState::Accepted | HunkState::Unverified) && hunk.calls.contains(call)
+        };
+        let files = self.proposals.iter().filter(|it| !it.landed && it.hunks.iter().any(is_there));
+        files.map(|proposal| proposal.display.clone()).collect()
     }
 
     fn pending(&self, wanted: impl Fn(&FileProposal, &Hunk) -> bool) -> Vec<DecisionTarget> {
@@ -599,13 +641,15 @@ impl Review {
     }
 
     /// The proposals that changed since this was last asked, for the log: new or vanished hunks, new states, hunks that
-    /// moved to other lines. After it a proposal without open hunks is no longer listed.
+    /// moved to other lines. A file that is moved comes after its new place, so that who decides on them one by one can
+    /// accept both. After it a proposal without open hunks is no longer listed.
     pub fn take_changed(&mut self) -> Vec<Proposal> {
         let mut changed = Vec::new();
         for proposal in self.proposals.iter_mut().filter(|proposal| proposal.unreported) {
             proposal.unreported = false;
             changed.push(proposal.wire());
         }
+        changed.sort_by_key(|proposal| proposal.moved_to.is_some());
         self.forget();
         changed
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use agent::edit::TextHash;
 use sha2::{Digest, Sha256};
-use similar::{ChangeTag, TextDiff};
+use similar::TextDiff;
 
 mod lines;
 
@@ -100,8 +100,8 @@ impl Decoded {
         Ok(Self { text: text.into(), format: Format { charset, line_ends } })
     }
 
-    /// The bytes of a new text in the place of this one. Lines that both have keep their line ends; new lines end like
-    /// the line before them. `Decoded::new(bytes)?.encode(&text)` with its own text gives the same bytes.
+    /// The bytes of a new text in the place of this one. Lines that both have keep their line ends, and so do lines that
+    /// are changed; new lines end like the line before them. `Decoded::new(bytes)?.encode(&text)` with its own text gives the same bytes.
     pub fn encode(&self, new_text: &str) -> Vec<u8> {
         self.format.charset.encode(&self.format.line_ends.restore(&self.text, new_text))
     }
@@ -124,7 +124,8 @@ impl Charset {
 
 impl LineEnds {
     /// Puts the line ends back that [`normalise`] took from `old` into `new`, both normal texts. Lines that both have
-    /// keep theirs; new lines end like the line before them, the first like the old first.
+    /// keep theirs, and a changed line that of the one in whose place it stands; new lines end like the line before them,
+    /// the first like the old first.
     pub fn restore<'t>(&self, old: &str, new: &'t str) -> Cow<'t, str> {
         let crlf = match self {
             Self::Lf => return Cow::Borrowed(new),
@@ -136,17 +137,17 @@ impl LineEnds {
         // Not `diff_lines`, for which a lone CR ends a line.
         let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
         let diff = TextDiff::configure().timeout(DIFF_TIME).diff_slices(&old, &new);
-        for change in diff.iter_all_changes() {
-            if change.tag() == ChangeTag::Delete {
-                continue;
-            }
-            // Only a line that both texts have stands at an old index; a new one goes with the line before it.
-            if let Some(own) = change.old_index().and_then(|line| crlf.get(line)) {
-                last = *own;
-            }
-            match change.value().strip_suffix('\n') {
-                Some(line) => out.extend([line, if last { "\r\n" } else { "\n" }]),
-                None => out.push_str(change.value()),
+        for op in diff.ops() {
+            let (_, mut replaced, lines) = op.as_tag_tuple();
+            for line in new.get(lines).unwrap_or_default() {
+                // What is more than the lines that were there goes with the line before it.
+                if let Some(own) = replaced.next().and_then(|line| crlf.get(line)) {
+                    last = *own;
+                }
+                match line.strip_suffix('\n') {
+                    Some(line) => out.extend([line, if last { "\r\n" } else { "\n" }]),
+                    None => out.push_str(line),
+                }
             }
         }
         Cow::Owned(out)
@@ -165,6 +166,12 @@ pub fn normalise(raw: &str) -> (Cow<'_, str>, LineEnds) {
         (true, false) => (Cow::Owned(raw.replace("\r\n", "\n")), LineEnds::Crlf),
         (true, true) => (Cow::Owned(raw.replace("\r\n", "\n")), LineEnds::Mixed(ends)),
     }
+}
+
+/// Whether there is nothing in a normal text. Some editors end an empty document with a line end, as they do with every
+/// other.
+pub fn is_blank(text: &str) -> bool {
+    matches!(text, "" | "\n")
 }
 
 /// The hash of a text: SHA-256 over it without byte order mark and with LF line ends (design D4), so that an editor's
@@ -238,9 +245,10 @@ mod tests {
     }
 
     #[test]
-    fn in_a_file_with_mixed_line_ends_unchanged_lines_keep_theirs() {
+    fn in_a_file_with_mixed_line_ends_unchanged_lines_and_changed_ones_keep_theirs() {
         let read = decoded(b"a\r\nb\nc\r\nd\n");
-        assert_eq!(read.encode("a\nB\nc\nnew\nd\n"), b"a\r\nB\r\nc\r\nnew\r\nd\n");
+        assert_eq!(read.encode("a\nB\nc\nnew\nd\n"), b"a\r\nB\nc\r\nnew\r\nd\n");
+        assert_eq!(read.encode("a\nB\nC\nD\nnew\n"), b"a\r\nB\nC\r\nD\nnew\n");
         assert_eq!(read.encode("first\nb\nd\n"), b"first\r\nb\nd\n");
     }
 

@@ -196,6 +196,8 @@ impl Watch {
             End::Commands { .. } if self.cancelled => Some(CANCELLED),
             End::Commands { any, failed } => (any && last == self.seq).then_some(if failed { FAILED } else { DONE }),
             End::Ended(_) if !self.arriving.is_empty() => None,
+            // What failed may be proposed again with what comes next.
+            End::Ended(_) if !self.failed.is_empty() && last != self.seq => None,
             End::Ended(_) if self.cancelled => Some(CANCELLED),
             End::Ended(reason) => Some(match reason {
                 StopReason::Cancelled => CANCELLED,

@@ -233,7 +233,7 @@ impl Session {
         });
         let saved = saved.collect();
         self.following = Some(Following { saved, saves: Arc::default(), ours: Arc::default(), in_command });
-        self.applying.values().flatten().for_each(|application| self.changed_by_us(application));
+        self.applying.iter().for_each(|application| self.changed_by_us(application));
         self.review.mark();
     }
 

@@ -180,7 +180,7 @@ impl Session {
         let (path, file) = (&asked.path, self.roots.display(&asked.path));
         let Open::Yes(now) = self.reader.buffers().get(path) else { return };
         // Further edits are on their way: it is formatted with them.
-        if self.applying.contains_key(path) {
+        if self.applying.concerns(path) {
             self.formatting.edited.insert(path.clone(), edited);
             return;
         }

@@ -24,10 +24,12 @@ use workspace::shell::jobs::{self, Jobs};
 use workspace::shell::{Observer, Outside, Shell, ShellConfig, Spool, StartFiles, Trust};
 
 use super::accepting::{self, Accepting};
+use super::applying::Applying;
 use super::brought;
 use super::commanded::Looks;
 use super::confinement;
 use super::formatting::Formatting;
+use super::halves::Halves;
 use super::lang;
 use super::overlay::Overlay;
 use super::permissions::{self as permitting, Grants};
@@ -188,7 +190,8 @@ pub(super) async fn load(
         review: Review::default(),
         settling: Vec::new(),
         not_saved: Vec::new(),
-        applying: HashMap::new(),
+        halves: Halves::default(),
+        applying: Applying::default(),
         formatting: Formatting::default(),
         problems,
         held: None,

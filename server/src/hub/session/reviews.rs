@@ -1,7 +1,7 @@
 //! Pending edits: from a plan to a proposal, from a decision into the document, and what becomes of them when the
 //! document changes meanwhile (design D4). The rules are `workspace::review`'s; here they meet the editor and the disk.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use workspace::text::hash;
 
 use super::carry::{Carried, Carrier, Change, base, still_there, still_writable};
 use super::commanded::{COMPARING, Found};
+use super::halves::Settling;
 use super::port::TurnMessage;
 use super::{Own, Question, Session};
 use crate::hub::chat_name::is_chat;
@@ -91,7 +92,10 @@ impl Session {
         let applied =
             self.accepts(plan.files.iter().map(|file| file.path.as_path())) && !agent::file_blocks::is_cut(call);
         let mut proposed = Proposed { pending_hunks: 0, added: 0, removed: 0, applied };
-        for (file, base) in plan.files.into_iter().zip(bases) {
+        let mut there = Vec::new();
+        for (mut file, base) in plan.files.into_iter().zip(bases) {
+            // Where the new place has the text already, nothing is to come there that is waited for.
+            file.moved_to.take_if(|to| there.contains(to));
             // What was read may be older than what the editor has said since.
             let open = self.reader.buffers().get(&file.path);
             let base = match &open {
@@ -104,6 +108,7 @@ impl Session {
             let uri = paths::to_uri(&file.path);
             match self.review.propose(&file, base, &display, &uri, call) {
                 Ok(change) => {
+                    there.extend((change.pending == 0).then_some(file.path));
                     proposed.pending_hunks += change.pending;
                     proposed.added += change.added;
                     proposed.removed += change.removed;
@@ -122,7 +127,9 @@ impl Session {
         self.review_changed();
         if applied {
             let (done, applied) = oneshot::channel();
-            self.accept_hunks(self.review.pending_of(call), done);
+            // It may have had a part in a file that is moved on with one of its own, and waits for the user.
+            let targets = self.review.pending_of(call, |file| self.accepts(std::iter::once(file)));
+            self.accept_hunks(targets, Some(call.clone()), done);
             tokio::spawn(async move {
                 let failures = applied.await.unwrap_or_default();
                 let _ = reply.send(if failures.is_empty() {
@@ -174,14 +181,19 @@ impl Session {
 
     /// Accepts everything that is pending; answers when it has arrived.
     pub(super) fn accept_all(&mut self, done: oneshot::Sender<Vec<String>>) {
-        self.accept_hunks(self.review.all_pending(), done);
+        self.accept_hunks(self.review.all_pending(), None, done);
     }
 
-    fn accept_hunks(&mut self, targets: Vec<DecisionTarget>, done: oneshot::Sender<Vec<String>>) {
+    fn accept_hunks(
+        &mut self,
+        targets: Vec<DecisionTarget>,
+        call: Option<ToolCallId>,
+        done: oneshot::Sender<Vec<String>>,
+    ) {
         let params =
             ReviewDecideParams { session_id: self.id.clone(), decision: Decision::Accept, targets, message: None };
         match self.decide(params) {
-            Ok(_) => self.settling.push((done, Vec::new())),
+            Ok(_) => self.settling.push(Settling::new(call, done)),
             Err(error) => drop(done.send(vec![error.message])),
         }
         self.settle();
@@ -193,33 +205,35 @@ impl Session {
         if self.review.is_applying() {
             return;
         }
+        self.tell_halves();
         self.format_and_save();
         if self.formatting.is_running() {
             return;
         }
-        for (done, failures) in self.settling.drain(..) {
-            let _ = done.send(failures);
-        }
+        self.settling.drain(..).for_each(Settling::end);
         self.restore_if_settled();
     }
 
     /// Puts accepted hunks, or a formatter's text, into their document, after those of the same file that are on their way.
     pub(super) fn apply(&mut self, application: Application) {
         self.changed_by_us(&application);
-        let queue = queue(&application).to_path_buf();
-        let on_their_way = self.applying.entry(queue.clone()).or_default();
-        on_their_way.push_back(application);
-        if on_their_way.len() == 1 {
-            self.apply_first(&queue);
+        self.applying.push(application);
+        self.begin_to_apply();
+    }
+
+    /// Begins what waits for nothing that is on its way.
+    fn begin_to_apply(&mut self) {
+        for application in self.applying.begin() {
+            self.carry(application);
         }
     }
 
-    /// Starts the first application of a queue: through the editor where it has the file open, else on disk.
-    fn apply_first(&mut self, queue: &Path) {
-        let Some(application) = self.applying.get(queue).and_then(VecDeque::front).cloned() else { return };
+    /// Puts hunks into their document: through the editor where it has the file open, else on disk.
+    fn carry(&self, application: Application) {
         let (carrier, own, exactly) = (self.carrier(), self.own.clone(), self.exactly(&application));
         let home = self.home.as_ref().map(|home| home.id);
-        let made = application.moved_to.as_deref().is_some_and(|to| self.state.checkpoints.made(&paths::to_uri(to)));
+        let place = application.moved_to.as_deref().map(paths::to_uri).zip(application.calls.last());
+        let made = place.is_some_and(|(to, call)| self.state.checkpoints.has_arrived(&to, call));
         tokio::spawn(async move {
             let exactly = tokio::task::spawn_blocking(exactly).await.ok().flatten();
             let change = Change { exactly, ..Change::new(&application, made) };
@@ -249,9 +263,7 @@ impl Session {
         if let ApplyOutcome::Failed { reason } = &outcome
             && !is_formatting
         {
-            for (_, failures) in &mut self.settling {
-                failures.push(format!("{}: {reason}", self.roots.display(&application.path)));
-            }
+            self.not_made(&application, reason);
         }
         let after = application.target_text.as_deref().map(hash);
         let verified = outcome == ApplyOutcome::Verified;
@@ -267,10 +279,10 @@ impl Session {
             let moved_to = application.moved_to.iter().cloned();
             self.shared.tell_servers(moved_to.chain([application.path.clone()]).collect());
         }
-        let turn_id = self.turn_of(&application);
+        // The last of those whose calls had a part in it.
+        let turn_id = self.state.checkpoints.last_of(&application.calls).cloned();
         self.review.applied(&application, &outcome);
-        let mut rest = self.applying.remove(queue(&application)).unwrap_or_default();
-        rest.pop_front();
+        self.applying.end(&application);
         // Another client's document of that file is not the one that it arrived in.
         if verified && home == self.home.as_ref().map(|home| home.id) {
             self.arrived(&application, turn_id.clone());
@@ -292,17 +304,10 @@ impl Session {
         if failed {
             // Those after it were made for the text that it would have left, so they are void. What would have been moved
             // there stays.
-            let is_void =
-                |it: &Application| it.path == application.path || it.moved_to.as_ref() == Some(&application.path);
-            let (void, others): (VecDeque<_>, _) = rest.into_iter().partition(is_void);
-            rest = others;
-            for void in void {
+            for void in self.applying.take_void(&application) {
                 self.no_longer_coming(&void, false);
                 let reason = "an edit before it could not be applied".to_owned();
-                if is_formatting {
-                    let failure = format!("{}: {reason}", self.roots.display(&void.path));
-                    self.settling.iter_mut().for_each(|(_, failures)| failures.push(failure.clone()));
-                }
+                self.not_made(&void, &reason);
                 self.review.applied(&void, &ApplyOutcome::Failed { reason: reason.clone() });
                 if void.path != application.path {
                     self.text_changed(&void.path);
@@ -325,11 +330,9 @@ impl Session {
         if failed || is_open || self.waits_to_land(&application.path) {
             self.text_changed(&application.path);
         }
-        if !rest.is_empty() {
-            self.applying.insert(queue(&application).to_path_buf(), rest);
-            self.apply_first(queue(&application));
-        }
+        // What is in its file by now is on record before what waits for it begins.
         self.review_changed();
+        self.begin_to_apply();
         self.settle();
     }
 
@@ -348,15 +351,6 @@ impl Session {
             Some(after) if was_clean || was_ours => drop(self.ours.insert(path.to_path_buf(), after.clone())),
             _ => drop(self.ours.remove(path)),
         }
-    }
-
-    /// The turn that accepted hunks belong to: the last of those whose calls had a part in them.
-    fn turn_of(&self, application: &Application) -> Option<TurnId> {
-        let proposals = self.review.proposals().into_iter();
-        let hunks = proposals.filter(|it| it.proposal_id == application.proposal_id).flat_map(|it| it.hunks);
-        let accepted = hunks.filter(|hunk| application.hunk_ids.contains(&hunk.hunk_id));
-        let calls: Vec<_> = accepted.flat_map(|hunk| hunk.tool_call_ids).collect();
-        self.state.checkpoints.last_of(&calls).cloned()
     }
 
     /// What a call has proposed already, as it stands; none if nothing of it is undecided.
@@ -489,8 +483,12 @@ impl Session {
         self.shared.board.put(&self.id, self.review.proposals());
         self.overlay.set(self.review.overlay());
         self.drop_moot_questions();
-        // A running turn asks for what it should know; without one it goes into the log for the next. What an undo does to
-        // hunks is told with it.
+        self.note_between_turns();
+    }
+
+    /// A running turn asks for what it should know; without one it goes into the log for the next. What an undo does to
+    /// hunks is told with it.
+    pub(super) fn note_between_turns(&mut self) {
         if self.turn.is_none() && self.held.is_none() {
             self.note();
         }
@@ -515,6 +513,7 @@ impl Session {
     pub(super) fn note(&mut self) -> Vec<Note> {
         let state = &self.state;
         let mut notes = self.review.notes(&|calls| state.who(calls));
+        notes.extend(self.halves.take_news());
         notes.extend(self.formatting.take_news());
         notes.extend(self.shell.take_news().into_iter().map(|text| Note { text, has_word: false }));
         for note in &notes {
@@ -528,7 +527,7 @@ impl Session {
         if self.review.is_applying() || self.formatting.is_running() {
             // Accepted hunks are on their way, or are being formatted: the command waits until the disk has them.
             let (done, settled) = oneshot::channel();
-            self.settling.push((done, Vec::new()));
+            self.settling.push(Settling::new(None, done));
             let own = self.own.clone();
             tokio::spawn(async move {
                 let _ = settled.await;
@@ -681,10 +680,4 @@ fn judged(plan: &EditPlan) -> Vec<PathBuf> {
     let is_moved_to = |path: &PathBuf| plan.files.iter().any(|file| file.moved_to.as_ref() == Some(path));
     let stays = plan.files.iter().filter(|file| file.new_text.is_some() && !is_moved_to(&file.path));
     stays.map(|file| file.path.clone()).collect()
-}
-
-/// The queue in which an application waits: those of a file go one after the other, and a file that is moved goes after
-/// it was made at its new place.
-fn queue(application: &Application) -> &Path {
-    application.moved_to.as_deref().unwrap_or(&application.path)
 }

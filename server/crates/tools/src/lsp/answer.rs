@@ -70,7 +70,7 @@ impl Said {
             LangStatus::Indexing => with("the server still reads the project, so there may be more; ask again later"),
             LangStatus::Partial => with("there may be more, or other"),
             LangStatus::NoServer => {
-                with("no language server is there for it; use search_text, file_symbols or read_file")
+                with("no language server is there for it; use search_text, file_outline or read_file")
             }
             LangStatus::Unsupported => with("the language server cannot answer this"),
             LangStatus::Failed => with("the language server gave no answer"),

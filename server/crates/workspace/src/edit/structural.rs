@@ -68,7 +68,7 @@ pub enum StructuralError {
         pattern: String,
     },
     /// The text has errors, so that it is not certain what is what in it.
-    #[error("it has a syntax error at line {line}, so it is left alone; mend that first, or use edit_replace_exact")]
+    #[error("it has a syntax error at line {line}, so it is left alone; mend that first, or edit its text")]
     Broken {
         /// The line of the first, from 1.
         line: usize,
@@ -79,7 +79,7 @@ pub enum StructuralError {
     /// Two places share code, so the one would undo the other.
     #[error(
         "two places that match overlap, so they cannot both be rewritten:\n{}Narrow the patterns so that only one of them \
-         matches, or rewrite the inner one first with edit_replace_exact.",
+         matches, or rewrite the inner one first, by itself.",
         locate::list(candidates)
     )]
     Overlapping {

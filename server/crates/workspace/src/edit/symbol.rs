@@ -61,7 +61,7 @@ pub enum SymbolError {
         candidates: Vec<Candidate>,
     },
     /// The text to put in is empty.
-    #[error("text is empty; give the code to put in. To delete a symbol use edit_replace_exact")]
+    #[error("text is empty; give the code to put in. To delete a symbol edit the text of its file")]
     NoText,
     /// The text is indented with tabs and spaces, and the file with spaces.
     #[error(
@@ -77,7 +77,7 @@ pub enum SymbolError {
     },
     /// There are syntax errors in the symbol, so that its end is not certain.
     #[error(
-        "there is a syntax error in `{path}` at line {line}, so it is not certain where it ends; use edit_replace_exact"
+        "there is a syntax error in `{path}` at line {line}, so it is not certain where it ends; edit its text instead"
     )]
     Broken {
         /// The path.

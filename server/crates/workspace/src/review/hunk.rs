@@ -71,6 +71,11 @@ impl Hunk {
         matches!(self.state, HunkState::Pending | HunkState::Conflicted | HunkState::Applying)
     }
 
+    /// Whether it deletes the file, and that is not made yet.
+    pub(super) fn is_going(&self) -> bool {
+        self.kind == Kind::Delete && matches!(self.state, HunkState::Pending | HunkState::Applying)
+    }
+
     /// The text that should be at its place.
     pub(super) fn held(&self) -> &str {
         if self.is_in_text() { &self.new } else { &self.old }

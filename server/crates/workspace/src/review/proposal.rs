@@ -36,6 +36,8 @@ pub(super) struct FileProposal {
     pub(super) landed: bool,
     /// The document to which the text of the file goes that is deleted, if it is moved.
     pub(super) moved_to: Option<String>,
+    /// Whether the deletion of a file that is moved was accepted in vain, before the file was there.
+    pub(super) came_too_early: bool,
     /// From top to bottom.
     pub(super) hunks: Vec<Hunk>,
     /// The number of the next hunk.
@@ -69,6 +71,7 @@ impl FileProposal {
             change: FileChange::Modify,
             landed: false,
             moved_to: None,
+            came_too_early: false,
             hunks: Vec::new(),
             next_hunk: 1,
             unreported: false,
@@ -139,6 +142,45 @@ impl FileProposal {
         self.revision += 1;
         self.unreported = true;
         self.settle();
+    }
+
+    /// Whether its file waits to be moved to this document.
+    pub(super) fn is_moving_to(&self, uri: &str) -> bool {
+        self.moved_to.as_deref() == Some(uri) && self.going().next().is_some()
+    }
+
+    /// The deletion of its file, as long as it is not made.
+    fn going(&self) -> impl Iterator<Item = &Hunk> {
+        self.hunks.iter().filter(|hunk| hunk.is_going())
+    }
+
+    /// Whether something that a call of these makes of the file waits, is on its way or is there.
+    pub(super) fn has_of(&self, calls: &BTreeSet<ToolCallId>) -> bool {
+        let is_of = |hunk: &&Hunk| hunk.kind != Kind::Delete && hunk.calls.iter().any(|call| calls.contains(call));
+        self.hunks.iter().filter(is_of).any(|hunk| hunk.is_in_text() || hunk.state == HunkState::Pending)
+    }
+
+    /// The calls that delete its file, as long as that is not made.
+    pub(super) fn going_by(&self) -> impl Iterator<Item = &ToolCallId> {
+        self.going().flat_map(|hunk| &hunk.calls)
+    }
+
+    /// The text that its file is to be moved to has gone on from there, or away, by this call.
+    pub(super) fn move_on(&mut self, to: Option<String>, call: &ToolCallId) {
+        self.moved_to = to;
+        for hunk in self.hunks.iter_mut().filter(|hunk| hunk.is_going()) {
+            add_calls(&mut hunk.calls, std::slice::from_ref(call));
+        }
+        self.revision += 1;
+        self.unreported = true;
+    }
+
+    /// The file is where this one is moved to: what was accepted in vain can be accepted now.
+    pub(super) fn can_go(&mut self) {
+        if std::mem::take(&mut self.came_too_early) {
+            self.revision += 1;
+            self.unreported = true;
+        }
     }
 
     /// What a document was before others changed it, as far as the change is in it; the outer none where nothing of it is.
@@ -240,12 +282,13 @@ impl FileProposal {
         }
     }
 
-    /// Takes back all pending hunks, and those in conflict. Gives the calls they came from, and these.
+    /// Takes back all pending hunks, and those in conflict. Gives the calls that the pending ones came from, and these: what
+    /// is in conflict was made for another text.
     fn withdraw(&mut self, by: &[ToolCallId]) -> Vec<ToolCallId> {
         let mut calls = Vec::new();
         self.hunks.retain(|hunk| {
             let keep = !matches!(hunk.state, HunkState::Pending | HunkState::Conflicted);
-            if !keep {
+            if hunk.state == HunkState::Pending {
                 add_calls(&mut calls, &hunk.calls);
             }
             keep
@@ -353,8 +396,7 @@ impl FileProposal {
     /// Accepts hunks, which must be pending, and gives what is to be done to the document.
     pub(super) fn accept(&mut self, ids: &[HunkId], message: Option<&str>) -> Application {
         let before = self.text.clone();
-        let mut hunks = Vec::new();
-        let mut edits = Vec::new();
+        let (mut hunks, mut edits, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let mut change = FileChange::Modify;
         let mut after = None;
         // The hunks are in order, so that every one is moved by those before it.
@@ -379,6 +421,7 @@ impl FileProposal {
             hunk.state = HunkState::Applying;
             hunk.message = message.map(str::to_owned);
             hunk.place = block.new.clone();
+            add_calls(&mut calls, &hunk.calls);
             hunks.push((hunk.id.clone(), block));
         }
         let after = after.unwrap_or_else(|| {
@@ -395,12 +438,14 @@ impl FileProposal {
         self.groups.push(hunk_ids.clone());
         self.unreported = true;
         self.settle();
+        let moved_to = self.moved_to.as_deref().filter(|_| change == FileChange::Delete);
         Application {
             proposal_id: self.id.clone(),
             path: self.path.clone(),
             hunk_ids,
+            calls,
             change,
-            moved_to: self.moved_to.as_deref().and_then(|uri| paths::from_uri(uri).ok()),
+            moved_to: moved_to.and_then(|uri| paths::from_uri(uri).ok()),
             base_hash: before.get().map(|text| text::hash(text)),
             base_text: before.get().cloned(),
             target_text: after.get().cloned(),
@@ -430,6 +475,7 @@ impl FileProposal {
             proposal_id: self.id.clone(),
             path: self.path.clone(),
             hunk_ids: Vec::new(),
+            calls: Vec::new(),
             change: FileChange::Modify,
             moved_to: None,
             base_hash: Some(text::hash(base)),
@@ -483,6 +529,7 @@ impl FileProposal {
         }
         let flight = self.flights.ended(ids, application.base_text.as_deref());
         let failed = matches!(outcome, ApplyOutcome::Failed { .. });
+        self.came_too_early |= failed && application.moved_to.is_some();
         let arrived = self
             .hunks
             .iter()
@@ -548,8 +595,11 @@ impl FileProposal {
     /// document.
     fn shown<'t>(&self, base: Base<'t>) -> Base<'t> {
         let made = || self.hunks.iter().any(|hunk| hunk.kind == Kind::Create);
+        let is_empty = self.document().is_some_and(text::is_blank);
         match base {
-            Base::Open(snapshot) if snapshot.is_blank() && (!self.document.present || made()) => Base::Text(None),
+            Base::Open(snapshot) if snapshot.is_blank() && !is_empty && (!self.document.present || made()) => {
+                Base::Text(None)
+            }
             base => base,
         }
     }

@@ -6,6 +6,7 @@ use protocol::review::Hunk;
 use super::*;
 
 mod landed;
+mod moves;
 mod typing;
 
 /// A session's review, one file, and the document that an editor or the disk holds.

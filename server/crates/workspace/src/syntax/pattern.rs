@@ -116,7 +116,7 @@ pub enum PatternError {
     #[error("the pattern must not have the letter U+10000 in it")]
     Mark,
     /// The language has no patterns.
-    #[error("there are no patterns for {0} code; use search_text and edit_replace_exact")]
+    #[error("there are no patterns for {0} code; use search_text, and edit the text")]
     NoPatterns(&'static str),
     /// It could not be parsed.
     #[error("the pattern cannot be used: {0}")]

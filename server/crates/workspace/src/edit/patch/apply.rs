@@ -12,6 +12,7 @@ use super::super::locate::preview;
 use super::super::merge::{self, Uncertain};
 use super::error::{ApplyError, HunkError, Reason};
 use super::find::{File, How};
+use super::parse::is_marker;
 use super::place::{self, Block};
 use super::{Hunk, Line, Mark};
 
@@ -35,7 +36,7 @@ pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyErro
                 found.push((hunk, how));
                 blocks.push(block);
             }
-            Err(reason) => failed.push(HunkError { line: hunk.line, reason }),
+            Err(reason) => failed.push(HunkError { line: hunk.line, reason, like_marker: like_marker(hunk) }),
         }
         if file.left == 0 {
             return Err(ApplyError::TooMuch);
@@ -56,7 +57,7 @@ pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyErro
         };
         match edit {
             Ok(edit) => edits.push(edit),
-            Err(reason) => failed.push(HunkError { line: hunk.line, reason }),
+            Err(reason) => failed.push(HunkError { line: hunk.line, reason, like_marker: None }),
         }
     }
     edits.sort_by_key(|edit| edit.block.start);
@@ -65,7 +66,7 @@ pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyErro
         && let (Some(first), Some(second)) = (edits.get(first), edits.get(second))
     {
         let reason = Reason::Overlaps { with: first.hunk.line, line: second.block.start + 1 };
-        failed.push(HunkError { line: second.hunk.line, reason });
+        failed.push(HunkError { line: second.hunk.line, reason, like_marker: None });
     }
     if !failed.is_empty() {
         failed.sort_by_key(|hunk| hunk.line);
@@ -73,6 +74,12 @@ pub fn apply(text: &str, hunks: &[Hunk], seen: bool) -> Result<Edited, ApplyErro
     }
     let edited = with(&file, &edits);
     if edited == text { Err(ApplyError::NothingChanges) } else { Ok(Edited { text: edited, pass }) }
+}
+
+/// The line of a hunk that stays and reads like a marker, if it has one.
+fn like_marker(hunk: &Hunk) -> Option<String> {
+    let mut stay = hunk.lines.iter().filter(|line| line.mark == Mark::Keep).map(|line| line.text.trim_start());
+    stay.find(|text| text.strip_prefix("***").is_some_and(is_marker)).map(preview)
 }
 
 /// A hunk with its place.

@@ -37,6 +37,8 @@ pub struct HunkError {
     pub line: usize,
     /// Why.
     pub reason: Reason,
+    /// A line of it that stays and reads like a marker.
+    pub like_marker: Option<String>,
 }
 
 /// Why a hunk does not go into a text. Lines count from 1.
@@ -120,6 +122,11 @@ impl fmt::Display for ApplyError {
         writeln!(f, "{what} not apply. Nothing was changed.")?;
         for hunk in failed.iter().take(MOST_TOLD) {
             write!(f, "The hunk at line {} of the patch: {}", hunk.line, hunk.reason)?;
+            if let Some(line) = &hunk.like_marker {
+                let words = "has blanks before it, so it counts as a line of the file. If it is to mark something, write \
+                             it without them";
+                writeln!(f, "  Its line `{line}` {words}.")?;
+            }
         }
         if let Some(more) = failed.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
             writeln!(f, "… and {more} more.")?;

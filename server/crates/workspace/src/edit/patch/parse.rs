@@ -2,7 +2,8 @@
 //!
 //! A line decides by its first character what it is, so the parser goes line by line and never back. What models get
 //! wrong and what can only mean one thing is taken as that: a missing or doubled envelope, fences around the patch, CRLF,
-//! an empty line for an empty line that stays, numbers that do not count right, a line that stays without its space.
+//! an empty line for an empty line that stays, numbers that do not count right, a line that stays without its space,
+//! blanks before a marker.
 //! Whatever could mean two things is an error that names the line.
 
 use super::unified::{self, FileHeader};
@@ -26,7 +27,8 @@ pub fn parse(patch: &str) -> Result<Vec<Operation>, ParseError> {
         return Err(ParseError { line: 1, problem: Problem::TooLong });
     }
     let patch = text::normalise(patch.strip_prefix('\u{FEFF}').unwrap_or(patch)).0;
-    let mut parser = Parser { lines: lines(&patch).collect(), at: 0, fenced: false, operations: Vec::new() };
+    let lines = lines(&patch).collect();
+    let mut parser = Parser { lines, at: 0, fenced: false, in_envelope: false, blanks: None, operations: Vec::new() };
     parser.patch()?;
     joined(parser.operations)
 }
@@ -122,6 +124,10 @@ pub(super) struct Parser<'p> {
     pub(super) at: usize,
     /// Whether a Markdown fence is open.
     fenced: bool,
+    /// Whether an envelope is open.
+    in_envelope: bool,
+    /// The blanks before the last marker, if it had some.
+    blanks: Option<&'p str>,
     /// What was read so far, with the line where each begins, from 1.
     operations: Vec<(usize, Operation)>,
 }
@@ -148,7 +154,9 @@ impl<'p> Parser<'p> {
         while let Some(line) = self.peek() {
             let first = self.at + 1;
             let trimmed = line.trim();
-            if let Some(directive) = line.strip_prefix("***") {
+            // In words a marker with blanks before it may be an example, unless it begins an envelope.
+            let is_meant = |directive: &&str| !prose || blanks(line).is_none() || is(directive.trim(), "Begin Patch");
+            if let Some(directive) = self.marker(line, false).filter(is_meant) {
                 prose = self.directive(directive, line)?;
             } else if is_fence(line) {
                 self.fenced = !self.fenced;
@@ -176,13 +184,15 @@ impl<'p> Parser<'p> {
     }
 
     /// Reads a `***` line and what belongs to it. Says whether prose may follow.
-    fn directive(&mut self, directive: &str, line: &str) -> Result<bool, ParseError> {
+    fn directive(&mut self, directive: &str, line: &'p str) -> Result<bool, ParseError> {
         let directive = directive.trim();
         let start = self.at + 1;
         let path = |name: &str| with_name(directive, name).map(|path| path.trim_matches('`').trim().to_owned());
+        self.blanks = blanks(line);
         if is(directive, "Begin Patch") || is(directive, "End Patch") {
             self.at += 1;
-            return Ok(is(directive, "End Patch"));
+            self.in_envelope = is(directive, "Begin Patch");
+            return Ok(!self.in_envelope);
         }
         let operation = if let Some(path) = path("Add File:") {
             let path = self.some(path)?;
@@ -213,11 +223,11 @@ impl<'p> Parser<'p> {
             self.at += 1;
         }
         while let Some(line) = self.peek() {
-            if line.strip_prefix("***").is_some_and(|rest| is(rest.trim(), "End of File")) {
+            if self.marker(line, false).is_some_and(|rest| is(rest.trim(), "End of File")) {
                 self.at += 1;
                 break;
             }
-            if self.ends_body(line) {
+            if self.ends_body(line, false) {
                 break;
             }
             if line.trim().is_empty() {
@@ -240,7 +250,8 @@ impl<'p> Parser<'p> {
         let start = self.at;
         let mut move_to = None;
         while let Some(line) = self.peek() {
-            if let Some(to) = line.strip_prefix("***").and_then(|rest| with_name(rest.trim(), "Move to:")) {
+            // With blanks it may be the first line of a hunk without `@@`.
+            if let Some(to) = self.marker(line, true).and_then(|rest| with_name(rest.trim(), "Move to:")) {
                 if move_to.is_some() {
                     return Err(self.error(Problem::Misplaced(shown(line))));
                 }
@@ -312,13 +323,13 @@ impl<'p> Parser<'p> {
         let mut hunks = Vec::new();
         let mut open = Open { hunk: Hunk { line: self.at + 1, ..Hunk::default() }, ..Open::default() };
         while let Some(line) = self.peek() {
-            if line.strip_prefix("***").is_some_and(|rest| is(rest.trim(), "End of File")) {
+            if self.marker(line, true).is_some_and(|rest| is(rest.trim(), "End of File")) {
                 if open.hunk.lines.is_empty() {
                     return Err(self.error(Problem::Misplaced(shown(line))));
                 }
                 open.hunk.end_of_file = true;
                 open.closed = true;
-            } else if self.ends_body(line) || (unified && open.ends_before(&self.lines, self.at)) {
+            } else if self.ends_body(line, true) || (unified && open.ends_before(&self.lines, self.at)) {
                 break;
             } else if line.starts_with("@@") {
                 if line.starts_with("@@@") {
@@ -353,9 +364,26 @@ impl<'p> Parser<'p> {
         Ok(hunks)
     }
 
+    /// What stands behind the `***` of a line, if it is a marker. With blanks before it, it is one where nothing else could
+    /// stand; a hunk could have such a line that stays, unless the marker before it had the same blanks,
+    /// or an envelope is open and the line would end it as the patch's last.
+    fn marker<'l>(&self, line: &'l str, in_hunk: bool) -> Option<&'l str> {
+        let rest = line.trim_start_matches([' ', '\t']).strip_prefix("***")?;
+        let Some(blanks) = blanks(line) else { return Some(rest) };
+        let is_end = || self.in_envelope && is(rest.trim(), "End Patch") && self.is_last();
+        let is_meant = is_marker(rest) && (!in_hunk || self.blanks == Some(blanks) || is_end());
+        is_meant.then_some(rest)
+    }
+
+    /// Whether nothing follows but the end of a fence.
+    fn is_last(&self) -> bool {
+        let mut rest = self.lines.iter().skip(self.at + 1);
+        rest.all(|line| line.trim().is_empty() || (self.fenced && is_fence(line)))
+    }
+
     /// Whether the lines of a file end before this one.
-    fn ends_body(&self, line: &str) -> bool {
-        line.starts_with("***")
+    fn ends_body(&self, line: &str, in_hunk: bool) -> bool {
+        self.marker(line, in_hunk).is_some()
             || (self.fenced && FENCES.iter().any(|fence| line.starts_with(fence)))
             || unified::begins_git_file(&self.lines, self.at)
     }
@@ -494,6 +522,20 @@ fn is_tag(line: &str) -> bool {
 
 fn is(directive: &str, name: &str) -> bool {
     directive.trim_end_matches(['*', ' ']).eq_ignore_ascii_case(name)
+}
+
+/// The blanks before a line, if there are any.
+fn blanks(line: &str) -> Option<&str> {
+    let length = line.len() - line.trim_start_matches([' ', '\t']).len();
+    line.get(..length).filter(|blanks| !blanks.is_empty())
+}
+
+/// Whether what stands behind `***` is a marker that we know, and whole.
+pub(super) fn is_marker(rest: &str) -> bool {
+    let rest = rest.trim();
+    let names = |name| with_name(rest, name).is_some_and(|path| !path.is_empty());
+    ["Begin Patch", "End Patch", "End of File"].into_iter().any(|name| is(rest, name))
+        || ["Add File:", "Update File:", "Delete File:", "Move to:"].into_iter().any(names)
 }
 
 /// What follows a name, such as the path in `Add File: path`.

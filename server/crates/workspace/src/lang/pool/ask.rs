@@ -32,7 +32,7 @@ const LACKS_PROBLEMS: &str = "it has not told in time of all problems there, so 
 
 pub(super) const UNTOLD: &str = "it has not yet said that it has found the project's files";
 const BUSY_WITH_COMMAND: &str = "a command that it was given before has not ended yet, and it does one at a time; if it \
-                                 never does, lsp_restart starts it anew";
+                                 never does, the user can have it started anew";
 
 /// A server that is asked something.
 pub(super) struct Asker<'a> {

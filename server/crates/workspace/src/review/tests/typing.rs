@@ -199,6 +199,32 @@ fn an_empty_document_of_a_file_that_is_to_be_made_is_no_file() {
     }
 }
 
+#[test]
+fn a_file_that_was_made_and_emptied_is_written_anew_though_another_hunk_waits() {
+    let mut editor = Editor::open("");
+    let made: FilePlan =
+        FilePlan { path: editor.path.clone(), read: None, new_text: Some("one\ntwo\n".into()), moved_to: None };
+    let call = ToolCallId::new("call");
+    editor.review.propose(&made, None, "src/a.yaml", URI, &call).unwrap();
+    let targets = editor.review.all_pending();
+    let application = editor.review.decide(Decision::Accept, &targets, None).unwrap().applications.remove(0);
+    let (read, new_text) = (made.new_text.as_deref().map(text::hash), Some("one\n2\n".into()));
+    editor.review.propose(&FilePlan { read, new_text, ..made }, None, "src/a.yaml", URI, &call).unwrap();
+    editor.change(&[((0, 0), (0, 0), "one\ntwo\n")]);
+    editor.look();
+    editor.review.applied(&application, &ApplyOutcome::Verified);
+    assert_eq!(editor.states(), [HunkState::Accepted, HunkState::Pending]);
+    editor.change(&[((0, 0), (2, 0), "")]);
+    editor.look();
+    let waits = |hunks: Vec<Hunk>| hunks.iter().filter(|hunk| hunk.state == HunkState::Pending).count();
+    assert_eq!(waits(editor.propose("new\n")), 1);
+    editor.look();
+    assert_eq!(waits(editor.hunks()), 1);
+    let targets = editor.review.all_pending();
+    let application = editor.review.decide(Decision::Accept, &targets, None).unwrap().applications.remove(0);
+    assert_eq!((application.base_text.as_deref(), application.target_text.as_deref()), (Some(""), Some("new\n")));
+}
+
 /// A line of the document, known for what it is whatever its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Line(usize);

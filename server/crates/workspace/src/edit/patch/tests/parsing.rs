@@ -178,6 +178,38 @@ fn an_envelope_may_be_missing_or_in_a_fence_with_words_around_it() {
 }
 
 #[test]
+fn blanks_before_a_marker_are_a_slip_where_the_line_can_mean_nothing_else() {
+    let patch = |first: &str, inner: &str, last: &str| {
+        format!(
+            "{first}*** Begin Patch\n{first}*** Add File: n\n+n\n{first}*** Delete File: d\n{first}*** Update File: \
+             a\n{first}*** Move to: b\n@@\n-x\n+y\n{inner}*** Update File: c\n@@\n-x\n+y\n{last}*** End Patch\n"
+        )
+    };
+    let want = parsed(&patch("", "", ""));
+    for (first, inner, last) in [("", "", " "), ("  ", "", " "), (" ", " ", " "), ("\t", "\t", "\t"), ("  ", "  ", "")]
+    {
+        assert_eq!(parsed(&patch(first, inner, last)), want, "{first:?} {inner:?} {last:?}");
+        assert_eq!(parsed(&format!("```\n{}```\n", patch(first, inner, last))).len(), want.len());
+    }
+    // These can be lines of the file, in a document on patches.
+    let stays = |patch: &str, lines: &[&str]| assert_eq!(shown(&hunks(patch)[0]), lines, "{patch}");
+    stays("*** Update File: a\n@@\n-x\n *** End Patch\n", &["-x", " *** End Patch"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n-x\n *** End Patch\n*** End Patch\n", &["-x", " *** End Patch"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n *** Update File: b\n-x\n", &[" *** Update File: b", "-x"]);
+    stays("*** Begin Patch\n*** Update File: a\n@@\n-x\n *** Rename\n", &["-x", " *** Rename"]);
+}
+
+#[test]
+fn a_line_that_may_be_a_marker_with_blanks_is_named_where_the_file_does_not_have_it() {
+    let patch = "*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n *** Update File: b\n@@\n-z\n*** End Patch\n";
+    let words = edited("x\nz\n", patch).unwrap_err();
+    let told = "Its line `*** Update File: b` has blanks before it, so it counts as a line of the file. If it is to mark \
+                something, write it without them.";
+    assert!(words.contains(told), "{words}");
+    assert_eq!(edited("x\n*** Update File: b\nz\n", patch).unwrap(), "y\n*** Update File: b\n");
+}
+
+#[test]
 fn an_empty_line_is_an_empty_line_that_stays_but_not_at_the_end() {
     assert_eq!(shown(&hunks("*** Update File: a\n a\n\n-b\n+c\n\n\n*** End Patch\n")[0]), [" a", " ", "-b", "+c"]);
     let unified =
@@ -264,4 +296,23 @@ fn a_mail_with_a_patch_ends_before_its_signature() {
     let mail = "From 0123 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\nWords.\n---\n a | 2 +-\n\ndiff --git a/a \
                 b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n-- \n2.39.5\n\n";
     assert_eq!(shown(&hunks(mail)[0]), ["-x", "+y"]);
+}
+
+#[test]
+fn a_line_that_may_stay_is_no_marker() {
+    // One marker with a blank does not say that those after it have one.
+    let patch = " *** Begin Patch\n*** Update File: a\n@@\n *** Delete File: old.txt\n-x\n+y\n*** End Patch\n";
+    assert_eq!(shown(&hunks(patch)[0]), [" *** Delete File: old.txt", "-x", "+y"]);
+    // A hunk may begin without `@@`.
+    let patch = "*** Begin Patch\n*** Update File: a\n *** Move to: b\n-x\n+y\n*** End Patch\n";
+    let operations = parsed(patch);
+    let [Operation::Update { move_to: None, hunks, .. }] = operations.as_slice() else { panic!("{operations:?}") };
+    assert_eq!(shown(&hunks[0]), [" *** Move to: b", "-x", "+y"]);
+    // People show in their words what a patch is.
+    let words = "Not this:\n    *** Delete File: x\n";
+    let patch = "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** End Patch\n";
+    for patch in [format!("{words}{patch}"), format!("{patch}{words}")] {
+        let operations = parsed(&patch);
+        assert!(matches!(operations.as_slice(), [Operation::Update { .. }]), "{operations:?}");
+    }
 }
