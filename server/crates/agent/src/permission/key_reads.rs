@@ -331,7 +331,7 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
     let is_object = matches!(*subcommand, "show" | "cat-file")
         && !flags.is_open
         && !flags.may_have(&["--stdin"])
-        && !(*subcommand == "cat-file" && flags.may_begin("--"))
+        && (*subcommand != "cat-file" || !flags.may_begin("--"))
         && !objects.is_empty()
         && objects.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
