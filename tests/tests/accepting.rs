@@ -166,7 +166,7 @@ async fn another_project_is_not_asked_to_accept_anything() {
 async fn an_edit_of_a_file_with_keys_always_waits_for_the_user() {
     let world = World::new(Profile::panel()).await;
     world.auto(&world.session, true, "project").await;
-    world.turn(&world.session, &[(".env", "old", "new")]).await;
+    world.turn(&world.session, &[(".env", "KEY=old", "KEY=new")]).await;
     assert_eq!(world.project.read(".env"), "KEY=old\n");
     let waits = world.waits(&world.session).await;
     assert_eq!((waits[0].path.as_str(), waits[0].hunks[0].state), (".env", HunkState::Pending));

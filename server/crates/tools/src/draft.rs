@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
         ToolError::Failed(format!(
             "{name} is kept from you by the user's rules, or by a name that usually means keys, so it is changed only where \
              you name whole lines of it exactly. Nothing was changed. Read it with read_file first, which the user may be asked for, \
-             or replace all of it with edit_create_file."
+             or give all of its new text."
         ))
     }
 
