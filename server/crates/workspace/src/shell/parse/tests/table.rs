@@ -228,7 +228,7 @@ fn what_cannot_change_what_the_agent_may_do_is_not_said_to() {
         "ls */",
         "jq '{env: .x}' package.json",
         "cat {.env,in.txt}",
-        "echo /root/*",
+        "echo /srv/*",
         "./tool '{x}'",
     ] {
         assert!(!says_so(line), "{line}");
