@@ -6,9 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 
-use agent::permission::{Action, Case, KeyFiles, Links, Rules, Surroundings, Verdict, judge};
+use agent::permission::{Surroundings, Verdict};
 use proptest::sample::select;
-use protocol::session::Mode;
 
 use super::*;
 
@@ -16,19 +15,8 @@ use super::*;
 const SECRET: &str = "ghp_not_to_be_told";
 
 fn runs_unasked(line: &str, folder: &Path) -> bool {
-    let action = Action::Execute {
-        line: line.to_owned(),
-        parsed: parse(line),
-        cwd: folder.to_owned(),
-        links: Links::new(),
-        keys: KeyFiles::default(),
-        outside: None,
-    };
-    let folders = [folder.to_owned()];
     let surroundings = Surroundings { trusted: true, sandboxed: true };
-    let case =
-        Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders, surroundings };
-    matches!(judge(&Rules::default(), &case), Verdict::Allow { .. })
+    matches!(state::judged(line, folder, surroundings), Verdict::Allow { .. })
 }
 
 /// Runs a program for two seconds at most, with a secret in its environment; none where there is no such program.

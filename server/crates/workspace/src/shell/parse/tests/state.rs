@@ -8,7 +8,7 @@ use protocol::session::Mode;
 use super::*;
 
 /// How a line fares when the user has no rules.
-fn judged(line: &str, folder: &Path) -> Verdict {
+pub(super) fn judged(line: &str, folder: &Path, surroundings: Surroundings) -> Verdict {
     let action = Action::Execute {
         line: line.to_owned(),
         parsed: parse(line),
@@ -18,20 +18,14 @@ fn judged(line: &str, folder: &Path) -> Verdict {
         outside: None,
     };
     let folders = [folder.to_owned()];
-    let case = Case {
-        tool: "shell_run",
-        action: &action,
-        reads: &[],
-        mode: Mode::Agent,
-        folders: &folders,
-        surroundings: Surroundings::default(),
-    };
+    let case =
+        Case { tool: "shell_run", action: &action, reads: &[], mode: Mode::Agent, folders: &folders, surroundings };
     judge(&Rules::default(), &case)
 }
 
 /// Whether a line runs without a question.
 fn is_allowed(line: &str, folder: &Path) -> bool {
-    matches!(judged(line, folder), Verdict::Allow { .. })
+    matches!(judged(line, folder, Surroundings::default()), Verdict::Allow { .. })
 }
 
 /// Variables that bash sets by itself, that `cd` sets, that may be set by any line, or that a loop counts with.
@@ -216,7 +210,7 @@ fn the_question_names_what_would_change() {
         ("ls ${x:=y}", "it cannot be told for sure what it runs: it has an expansion that sets a variable"),
         ("nice -n $x ls", "it cannot be told for sure what it runs: an argument of `nice` is not understood"),
     ] {
-        match judged(line, folder.path()) {
+        match judged(line, folder.path(), Surroundings::default()) {
             Verdict::Ask { reason, always, .. } => assert_eq!((reason.as_str(), always), (why, Vec::new()), "{line}"),
             other => panic!("{line:?} came to {other:?}"),
         }
