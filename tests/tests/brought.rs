@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use harness::window::Window;
-use harness::{Answer, ModelServer, Profile, Project, Setup, Wire, not_tried, real};
+use harness::{Answer, ModelServer, Profile, Project, Setup, Wire, daemon, not_tried, real};
 use protocol::permission::{PermissionAbout, PermissionRequest};
 use protocol::servers::{ServerInfo, ServerState};
 use protocol::turn::StopReason;
@@ -422,19 +422,10 @@ async fn where_the_supervisor_of_a_language_server_cannot_see_what_is_left_it_sa
     assert!(told.contains("could not see in /proc which processes were left"), "{told}");
 }
 
-/// A daemon that asks the server as an editor would, says what it hears, and stays. It holds a lock for as long as it lives.
+/// What a daemon does that asks the server as an editor would, says what it hears, and stays.
 const ATTACHES: &str = r#"
-import fcntl, json, os, signal, socket, sys, time
+import json, socket, sys, time
 
-os.chdir(sys.argv[2])
-if os.fork(): os._exit(0)
-os.setsid()
-if os.fork(): os._exit(0)
-for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
-null = os.open("/dev/null", os.O_RDWR)
-for number in range(3): os.dup2(null, number)
-lock = open("lock", "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
 heard = b""
 try:
     end = socket.socket(socket.AF_UNIX)
@@ -457,10 +448,10 @@ async fn what_a_language_server_leaves_behind_is_no_editor_and_ends_with_us() {
     }
     let Some(world) = World::new(Whose::Users).await else { return };
     let socket = std::fs::read_dir(world.setup.home().join("azimuth")).unwrap().next().unwrap().unwrap().path();
-    world.project.write("attaches.py", ATTACHES);
+    world.project.write("attaches.py", &format!("{}{ATTACHES}", daemon::BEGINNING));
     let (program, folder) = (world.home.join("tools/bin/leaky"), world.project.folder().display());
     let script = format!(
-        "#!/bin/sh\npython3 {folder}/attaches.py {} {folder}\nuntil [ -e {folder}/heard ]; do sleep 0.05; done\n",
+        "#!/bin/sh\ncd {folder}\npython3 attaches.py {}\nuntil [ -e heard ]; do sleep 0.05; done\n",
         socket.display()
     );
     std::fs::write(&program, script).unwrap();
@@ -468,12 +459,7 @@ async fn what_a_language_server_leaves_behind_is_no_editor_and_ends_with_us() {
     world.told().await;
     assert_eq!(world.project.read("heard"), "heard: ");
     world.window.kill().await;
-    let lock = std::fs::File::open(world.project.path("lock")).unwrap();
-    let until = Instant::now() + harness::PATIENCE;
-    while lock.try_lock().is_err() {
-        assert!(Instant::now() < until, "it is left");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    daemon::until_gone(world.project.folder(), "with the server killed").await;
 }
 
 /// A world with files of a project in which `HOME` and `PROJECT` stand for the folders; none where a server is not installed.

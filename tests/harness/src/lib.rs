@@ -16,6 +16,7 @@
 
 pub mod client;
 pub mod crates;
+pub mod daemon;
 pub mod direct;
 pub mod model;
 pub mod process;

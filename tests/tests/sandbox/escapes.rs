@@ -272,19 +272,9 @@ async fn a_supervisor_that_cannot_see_what_is_left_kills_all_of_it_and_says_so()
     world.window.close().await;
 }
 
-/// A daemon whose first thread ends while another goes on: what `/proc` shows of it is a zombie without a command line.
-/// It holds a lock for as long as it lives.
+/// What a daemon does whose first thread ends while another goes on: `/proc` shows of it a zombie without a command line.
 const HEADLESS: &str = r#"
-import ctypes, fcntl, os, signal, threading, time
-
-if os.fork(): os._exit(0)
-os.setsid()
-if os.fork(): os._exit(0)
-for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
-null = os.open("/dev/null", os.O_RDWR)
-for number in range(3): os.dup2(null, number)
-lock = open("lock", "w")
-fcntl.flock(lock, fcntl.LOCK_EX)
+import ctypes, threading, time
 
 def stay():
     while ") Z" not in open(f"/proc/{os.getpid()}/stat").read(): time.sleep(0.01)
@@ -302,7 +292,7 @@ async fn a_process_whose_first_thread_has_ended_is_not_left_behind() {
     }
     for is_server_killed in [false, true] {
         let Some(world) = World::new(User::Same, "").await else { return };
-        world.project.write("headless.py", HEADLESS);
+        world.project.write("headless.py", &format!("{}{HEADLESS}", harness::daemon::BEGINNING));
         let command = "python3 headless.py; until [ -e headless ]; do sleep 0.05; done";
         if is_server_killed {
             world.works(command).await;
@@ -311,12 +301,8 @@ async fn a_process_whose_first_thread_has_ended_is_not_left_behind() {
             let told = world.run(&format!("{command}; kill -9 $$")).await;
             assert!(told.contains("The shell ended too"), "{told}");
         }
-        let lock = std::fs::File::open(world.project.path("lock")).unwrap();
-        let until = Instant::now() + harness::PATIENCE;
-        while lock.try_lock().is_err() {
-            assert!(Instant::now() < until, "it is left, with the server killed: {is_server_killed}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let case = format!("with the server killed: {is_server_killed}");
+        harness::daemon::until_gone(world.project.folder(), &case).await;
     }
 }
 
