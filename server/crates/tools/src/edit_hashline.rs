@@ -387,10 +387,7 @@ mod tests {
         let text = edit("a.rs", "1#7KQX").await;
         assert!(text.contains("a.rs does not exist; did you mean src/a.rs?"), "{text}");
         let text = edit("empty", "1#7KQX").await;
-        assert!(
-            text.ends_with("It is empty, so it has no line to name; give it a text as you make a new file."),
-            "{text}"
-        );
+        assert!(text.ends_with("It is empty, so it has no line to name; write its text as for a new file."), "{text}");
         let text = edit(".git/config", "1#7KQX").await;
         assert_eq!(text, "error: .git/config must not be changed: it belongs to git itself");
         assert!(edit("../x", "1#7KQX").await.contains("is outside the workspace"));

@@ -223,7 +223,7 @@ impl fmt::Display for Stale {
         let fit = if self.wrong.len() == 1 { "does" } else { "do" };
         writeln!(f, " {fit} not fit the text as it is now, so no edit was made.")?;
         match self.lines {
-            0 => return write!(f, "It is empty, so it has no line to name; give it a text as you make a new file."),
+            0 => return write!(f, "It is empty, so it has no line to name; write its text as for a new file."),
             1 => writeln!(f, "It has 1 line; what stands there:")?,
             lines => writeln!(f, "It has {lines} lines; what stands there:")?,
         }

@@ -156,7 +156,7 @@ fn a_tag_past_the_end_shows_the_end() {
     let text = words("a\nb\nc\n", &[edit("9#7KQX".to_owned())]);
     assert!(text.contains("It has 3 lines;") && text.contains(&format!(">>> {}|c\n", tag("a\nb\nc\n", 3))), "{text}");
     let text = words("", &[edit(format!("{}#7KQX", usize::MAX))]);
-    assert!(text.ends_with("It is empty, so it has no line to name; give it a text as you make a new file."), "{text}");
+    assert!(text.ends_with("It is empty, so it has no line to name; write its text as for a new file."), "{text}");
 }
 
 #[test]
