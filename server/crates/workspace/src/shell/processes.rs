@@ -29,6 +29,11 @@ impl Process {
         stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started)
     }
 
+    /// Whether it is there and has not ended; one that has ended is there until its parent has asked for its status.
+    fn lives(self) -> bool {
+        stat(self.pid.as_raw_nonzero().get()).is_some_and(|stat| stat.started == self.started && !stat.dead)
+    }
+
     /// Its process id.
     pub(super) fn id(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
@@ -125,15 +130,19 @@ pub(super) fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
-/// Kills processes of a terminal, also those they start meanwhile, and waits until they are gone, at most for a second.
+/// Kills processes of a terminal, also those they start meanwhile, and waits until they have ended, at most for a second.
 pub(super) fn kill(leader: Pid, mark: &str, which: Which) {
+    // A process that is ending loses its environment and its session before it has ended, and is found by neither then.
+    let mut ending: HashSet<Process> = HashSet::new();
     // A process can fork between being found and being killed; its child is found in the next round.
     for _ in 0..200 {
         let left = of_terminal(leader, mark, which);
-        if left.is_empty() {
+        signal(&left, Signal::KILL);
+        ending.extend(left);
+        ending.retain(|process| process.lives());
+        if ending.is_empty() {
             return;
         }
-        signal(&left, Signal::KILL);
         std::thread::sleep(Duration::from_millis(5));
     }
     tracing::warn!(leader = leader.as_raw_nonzero(), "processes of a terminal could not be ended");
