@@ -14,10 +14,21 @@ export async function command(world, title) {
     // A key that is pressed while a webview loads reaches nobody.
     await page.keyboard.press('F1');
     await input.waitFor({ timeout: 2_000 });
-    await input.fill(`>${title}`, { timeout: 2_000 });
+    await write(input, `>${title}`, { timeout: 2_000 });
     await row.waitFor({ timeout: 2_000 });
     await row.click({ timeout: 2_000 });
   });
+}
+
+/**
+ * Writes into the input of a list. What is typed goes to whoever has the keyboard by then, which is an editor if the list was closed
+ * meanwhile; this goes to the input or fails.
+ */
+async function write(input, text, options) {
+  await input.evaluate((element, value) => {
+    element.value = value;
+    element.dispatchEvent(new Event('input', { bubbles: true }));
+  }, text, options);
 }
 
 /** Tries until it succeeds what is done in a list. A list that is left open by an attempt is closed. */
@@ -84,7 +95,7 @@ export async function openFile({ page }, name) {
     // Whatever takes the keyboard meanwhile, such as a diff that closes, closes the list.
     await page.keyboard.press('Control+p');
     try {
-      await input.fill(name, { timeout: 2_000 });
+      await write(input, name, { timeout: 2_000 });
       await row.click({ timeout: 2_000 });
       return true;
     } catch {
@@ -106,7 +117,7 @@ export async function typeAtStart({ page }, text) {
 /** Goes to a place in the editor that has the keyboard: its line and column, from 1, such as `4:20`. */
 export async function goTo({ page }, place) {
   await page.keyboard.press('Control+g');
-  await page.locator('.quick-input-widget:visible input.input').fill(`:${place}`);
+  await write(page.locator('.quick-input-widget:visible input.input'), `:${place}`);
   await page.keyboard.press('Enter');
   await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
 }
@@ -147,7 +158,7 @@ export async function ask(world, text) {
   await azimuth(world, 'Ask…');
   const input = page.locator('.quick-input-widget:visible input.input');
   await page.locator('.quick-input-widget:visible .quick-input-title', { hasText: 'Azimuth' }).waitFor();
-  await input.fill(text);
+  await write(input, text);
   await page.keyboard.press('Enter');
 }
 
