@@ -336,10 +336,7 @@ fn git<'a>(arguments: &[&'a str]) -> Option<Search<'a>> {
         "cat-file" => !flags.may_begin("--"),
         _ => false,
     };
-    let is_object = names_all
-        && !flags.is_open
-        && !objects.is_empty()
-        && objects.iter().all(|(_, word)| is_path(word));
+    let is_object = names_all && !flags.is_open && !objects.is_empty() && objects.iter().all(|(_, word)| is_path(word));
     let everywhere = folders.is_empty() || folders.iter().any(|path| path.starts_with(':'));
     let ignored = flags.may_have(&["--no-index", "--untracked", "--no-exclude-standard"]);
     (shows && !is_object).then_some(Search { folders, everywhere, hidden: true, ignored, filter })

@@ -145,7 +145,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
         ":", "[", "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "id", "ls", "nproc", "printf",
         "pwd", "readlink", "realpath", "stat", "test", "true", "type", "uname", "which", "whoami",
     ];
-    const OF_GIT: &[&str] = &["ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
+    const SUBCOMMANDS: &[&str] = &["ls-files", "ls-tree", "rev-parse", "describe", "merge-base", "branch", "remote"];
     match words {
         [] => true,
         // With `-v` it shows what is staged.
@@ -153,7 +153,7 @@ pub(super) fn only_names(words: &[Word]) -> bool {
             let rest: Option<Vec<_>> = rest.iter().map(argument).collect();
             rest.is_some_and(|rest| !has_flag(&rest, &["-v", "--verbose"]))
         }
-        [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => OF_GIT.contains(&subcommand.as_str()),
+        [Word::Known(git), Word::Known(subcommand), ..] if git == "git" => SUBCOMMANDS.contains(&subcommand.as_str()),
         [Word::Known(name), ..] => NAMES.contains(&name.as_str()),
         [Word::Unknown(_), ..] => false,
     }

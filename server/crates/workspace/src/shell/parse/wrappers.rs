@@ -37,18 +37,8 @@ const SHELLS: &[&str] = &["ash", "bash", "dash", "sh"];
 const SHELL_LETTERS: &str = "abcefhilmnptuvxBCEP";
 
 /// The same by name. Others do more, such as to take what follows a `#` for more of the command.
-const SHELL_OPTIONS: &[&str] = &[
-    "errexit",
-    "errtrace",
-    "functrace",
-    "noclobber",
-    "noglob",
-    "nounset",
-    "pipefail",
-    "posix",
-    "verbose",
-    "xtrace",
-];
+const SHELL_OPTIONS: &[&str] =
+    &["errexit", "errtrace", "functrace", "noclobber", "noglob", "nounset", "pipefail", "posix", "verbose", "xtrace"];
 
 /// Shells with another language.
 const OTHER_SHELLS: &[&str] = &["csh", "fish", "ksh", "nu", "pwsh", "tcsh", "zsh"];
@@ -335,13 +325,19 @@ fn shell(name: &str, command: SimpleCommand) -> Result<Runs, Unclear> {
                 break;
             }
             "--norc" | "--noprofile" | "--login" | "--posix" | "--version" | "--help" => {}
-            "-o" | "+o" => match command.words.get(at + 1) {
-                Some(Word::Known(option)) if SHELL_OPTIONS.contains(&option.as_str()) => at += 1,
-                _ => return Err(unclear()),
-            },
             _ => match word.strip_prefix(['-', '+']) {
-                Some(letters) if !letters.is_empty() && letters.chars().all(|c| SHELL_LETTERS.contains(c)) => {
+                Some(letters)
+                    if !letters.is_empty() && letters.chars().all(|c| c == 'o' || SHELL_LETTERS.contains(c)) =>
+                {
                     is_line |= word.starts_with('-') && letters.contains('c');
+                    // Each takes a further word, which must be known to be one.
+                    for _ in letters.matches('o') {
+                        at += 1;
+                        match command.words.get(at) {
+                            Some(Word::Known(option)) if SHELL_OPTIONS.contains(&option.as_str()) => {}
+                            _ => return Err(unclear()),
+                        }
+                    }
                 }
                 Some(_) => return Err(unclear()),
                 None => break,
